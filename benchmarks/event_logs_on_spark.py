@@ -9,7 +9,8 @@ synchronous order are decided, with a witness of each violation, and all of it i
 process of its own, on two processors of this machine, and by `crownless classify --out`.
 
 The figure is the processor time of a process and of all that it starts, the Java side and the Python workers included.
-Of Spark there are two parts: until a session has judged a log of one run, and from there until all is written.
+Of Spark there are three parts: until a session has judged a log of one run, from there until all is written, and the
+same once more in the same session, when Java has compiled what it runs.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ PARTS, WHOLE = "parts", "whole.parquet"
 #: The first run alone.
 ONE_RUN = "one-run.parquet"
 #: What is written of them.
-SPARK, SPARK_ONE_RUN, PLAIN = "spark", "spark-one-run", "plain"
+SPARK, SPARK_AGAIN, SPARK_ONE_RUN, PLAIN = "spark", "spark-again", "spark-one-run", "plain"
 ORDERS = ("causal", "synchronous")
 
 
@@ -128,7 +129,7 @@ def processor_time() -> dict[str, float]:
 
 
 def measure(folder: Path, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
-    """Judges the log of one run and then the log, each once, in this process."""
+    """Judges the log of one run once, and then the log twice, in this process."""
     from crownless.pipeline.logs.judging import judge, judge_parquet, read
     from crownless.pipeline.session import session
 
@@ -145,7 +146,9 @@ def measure(folder: Path, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
     judged(ONE_RUN, SPARK_ONE_RUN)
     before, began = processor_time(), time.perf_counter()
     judged(PARTS, SPARK)
-    return {"before": before, "after": processor_time(), "seconds": time.perf_counter() - began}
+    after, seconds = processor_time(), time.perf_counter() - began
+    judged(PARTS, SPARK_AGAIN)
+    return {"before": before, "after": after, "again": processor_time(), "seconds": seconds}
 
 
 def plain(folder: Path) -> float:
@@ -180,24 +183,23 @@ def main(
         options = ["--rows"] * by_rows + ["--no-witnesses"] * (not witnesses)
         command = [sys.executable, __file__, "--measure", directory, *options]
         for _ in range(repeat):
-            for out in (SPARK, SPARK_ONE_RUN, PLAIN):
+            for out in (SPARK, SPARK_AGAIN, SPARK_ONE_RUN, PLAIN):
                 shutil.rmtree(folder / out, ignore_errors=True)
             load = psutil.getloadavg()[0]
             answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
-            net = report(json.loads(answer.splitlines()[-1]), load)
+            net, again = report(json.loads(answer.splitlines()[-1]), load)
             verdicts = counted(folder / SPARK, made)
             if witnesses:
                 alone = plain(folder)
-                print(
-                    f"plain {alone:.1f} s: judging on Spark takes {net / alone:.2f} times as long, besides the session"
-                )
+                ratios = f"{net / alone:.2f} times as long besides the session, and again {again / alone:.2f} times"
+                print(f"plain {alone:.1f} s: judging on Spark takes {ratios}")
                 assert counted(folder / PLAIN, made) == verdicts
         for (order, verdict), runs in sorted(verdicts.items()):
             print(f"  {order}: {runs:,} runs {verdict}")
 
 
-def report(figures: dict[str, Any], load: float) -> float:
-    """Prints the figures of Spark; returns the seconds without the session."""
+def report(figures: dict[str, Any], load: float) -> tuple[float, float]:
+    """Prints the figures of Spark; returns the seconds without the session, of the first time and of the second."""
     before, after = figures["before"], figures["after"]
     parts = ", ".join(f"{name} {after[name] - before.get(name, 0):.1f}" for name in sorted(after))
     net = float(sum(after.values()) - sum(before.values()))
@@ -205,7 +207,9 @@ def report(figures: dict[str, Any], load: float) -> float:
         f"session {sum(before.values()):.1f} s, judging {net:.1f} s of processor time ({parts}), together "
         f"{sum(after.values()):.1f}; {figures['seconds']:.1f} s by the clock; load before it {load:.1f}"
     )
-    return net
+    again = float(sum(figures["again"].values()) - sum(after.values()))
+    print(f"judging again {again:.1f} s")
+    return net, again
 
 
 def counted(out: Path, made: int) -> Counter[tuple[str, str]]:

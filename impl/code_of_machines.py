@@ -42,7 +42,7 @@ OF_FRAMES = ("gi_", "cr_", "ag_", "f_", "co_", "tb_")
 #: What a class has from Python, and what a named tuple has.
 OF_CLASSES = words(
     """__module__ __doc__ __annotations__ __annotate__ __annotate_func__ __annotations_cache__ __qualname__ __dict__
-    __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__
+    __weakref__ __orig_bases__ __parameters__ __firstlineno__ __static_attributes__ __slotnames__
     __abstractmethods__ _abc_impl"""
 )
 OF_TUPLES = OF_CLASSES | words("__slots__ __match_args__ _fields _field_defaults _field_types")

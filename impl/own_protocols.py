@@ -1,4 +1,4 @@
-"""Protocols from outside this package: `file.py:Class`, `package.module:Class`, and registered entry points.
+"""Classes from outside this package, protocols and nodes: `file.py:Class`, `package.module:Class`, entry points.
 
 A package registers its protocols under the entry-point group `crownless.protocols`; they are then known by the names
 that it gives them.
@@ -10,7 +10,7 @@ import importlib.util
 import inspect
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from difflib import get_close_matches
 from functools import cache
@@ -18,6 +18,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from crownless.spec.errors import BadInput
@@ -41,11 +42,14 @@ def load(name: str) -> type[ProtocolMachine]:
 
     Raises `BadInput` if there is no such file, module or class, if it is no protocol, or if it cannot be imported.
     """
-    where, _, wanted = name.rpartition(":") if ":" in name else (name, "", "")
-    module = _of_file(Path(where)) if where.endswith(".py") or "/" in where else _of_module(where)
-    kind = _class_in(module, where, wanted)
-    _names.setdefault(kind, f"{where}:{kind.__qualname__}")
+    kind = _class_of(name, PROTOCOL)
+    _names.setdefault(kind, f"{_parts(name)[0]}:{kind.__qualname__}")
     return kind
+
+
+def load_node(name: str) -> type:
+    """The class of nodes of `file.py:Class` or `package.module:Class` (`model_check.conformance`), likewise."""
+    return _class_of(name, NODE)
 
 
 def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
@@ -64,7 +68,7 @@ def load_registered(name: str) -> type[ProtocolMachine]:
     point = registered()[name]
     with _imported(f"{name} ({point.value})"):
         found = point.load()
-    kind = _protocol(found, name)
+    kind = _checked(found, name, PROTOCOL)
     _names.setdefault(kind, name)
     return kind
 
@@ -149,29 +153,64 @@ def _is_ours(file: str) -> bool:
 # -- classes -----------------------------------------------------------------------------------------------------------
 
 
-def _class_in(module: ModuleType, where: str, wanted: str) -> type[ProtocolMachine]:
-    protocols = {
+class _Sought(NamedTuple):
+    """A class that is looked for: what it is called, whether it is one, and how to come by one."""
+
+    called: str
+    is_one: Callable[[type], bool]
+    hint: str
+    begin: str
+
+
+PROTOCOL = _Sought(
+    "protocol",
+    lambda kind: issubclass(kind, ProtocolMachine),
+    "derive a class from crownless.Protocol",
+    "begin with: crownless new {}",
+)
+NODE = _Sought(
+    "node",
+    lambda kind: callable(getattr(kind, "on_send", None)) and callable(getattr(kind, "on_packet", None)),
+    "a node's class has on_send(to, message) and on_packet(source, packet)",
+    "a node's class has on_send(to, message) and on_packet(source, packet)",
+)
+
+
+def _parts(name: str) -> tuple[str, str]:
+    """The file or module, and the class, if it is named."""
+    where, _, wanted = name.rpartition(":") if ":" in name else (name, "", "")
+    return where, wanted
+
+
+def _class_of(name: str, sought: _Sought) -> type:
+    where, wanted = _parts(name)
+    module = _of_file(Path(where)) if where.endswith(".py") or "/" in where else _of_module(where)
+    return _class_in(module, where, wanted, sought)
+
+
+def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> type:
+    classes = {
         name: kind
         for name, kind in vars(module).items()
-        if inspect.isclass(kind) and issubclass(kind, ProtocolMachine) and kind.__module__ == module.__name__
+        if inspect.isclass(kind) and sought.is_one(kind) and kind.__module__ == module.__name__
     }
-    known = ", ".join(f"{where}:{name}" for name in protocols) or f"none; begin with: crownless new {where}"
+    known = ", ".join(f"{where}:{name}" for name in classes) or f"none; {sought.begin.format(where)}"
     if not wanted:
-        if len(protocols) == 1:
-            return next(iter(protocols.values()))
-        raise BadInput(f"{where}: which class?", hint=f"its protocols: {known}")
+        if len(classes) == 1:
+            return next(iter(classes.values()))
+        raise BadInput(f"{where}: which class?", hint=f"its {sought.called}s: {known}")
     found: object = module
     for part in wanted.split("."):
         found = getattr(found, part, None)
     if found is None:
-        nearest = get_close_matches(wanted, protocols, n=1, cutoff=0.5)
+        nearest = get_close_matches(wanted, classes, n=1, cutoff=0.5)
         suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-        raise BadInput(f"{where} has no class '{wanted}'", hint=f"{suggestion}its protocols: {known}")
-    return _protocol(found, f"{where}:{wanted}")
+        raise BadInput(f"{where} has no class '{wanted}'", hint=f"{suggestion}its {sought.called}s: {known}")
+    return _checked(found, f"{where}:{wanted}", sought)
 
 
-def _protocol(found: object, name: str) -> type[ProtocolMachine]:
-    if inspect.isclass(found) and issubclass(found, ProtocolMachine):
+def _checked(found: object, name: str, sought: _Sought) -> type:
+    if inspect.isclass(found) and sought.is_one(found):
         return found
     what = f"the class {found.__name__}" if inspect.isclass(found) else f"a {type(found).__name__}"
-    raise BadInput(f"{name} is {what}, which is not a protocol", hint="derive a class from crownless.Protocol")
+    raise BadInput(f"{name} is {what}, which is not a {sought.called}", hint=sought.hint)

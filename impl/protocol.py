@@ -181,6 +181,8 @@ class ProtocolMachine:
     #: True if a process may send to itself; and to several at once, which a `sends` other than unicast says by itself.
     admits_self_sends: ClassVar[bool] = False
     admits_multicast: ClassVar[bool] = False
+    #: True if its purity is known otherwise: then no call is made twice to look for what is impure.
+    is_known_to_be_pure: ClassVar[bool] = False
     #: True if the text says how survivors go on after a crash, by rolling back. Then events may be undone.
     rolls_back: ClassVar[bool] = False
     #: True if it treats all processes alike, never ranking them, as its invariants and witnesses do. Then `renamed` and

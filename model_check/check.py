@@ -375,7 +375,7 @@ class Search:
                 length = found.broken[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
-            run = run_of(self.system, steps, keep_names=program)
+            run = run_of(self.system, steps, keep_names=program, end=state)
             return PropertyResult(
                 known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
             )

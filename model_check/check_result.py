@@ -16,6 +16,7 @@ from crownless.spec.printable import in_brackets, printable, some
 
 from .engines import Engine
 from .exploration import Exploration
+from .exports import Suite, VerdictLine
 from .hints import hints
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
 from .reachable import Reached, reachable, state_graph
@@ -127,6 +128,15 @@ class CheckResult:
             }
             for line in self.properties
         )
+
+    def suite(self) -> Suite:
+        """The verdicts that say something of every run, for other tools."""
+        lines = [
+            VerdictLine(line.property.name, line.verdict, line.property.meaning, line.note, line.run)
+            for line in self.properties
+            if line.property.kind != "sometimes"
+        ]
+        return Suite(self.protocol, lines, self.seconds)
 
     def states(self) -> Iterator[Reached]:
         """Every reachable state, the nearest first; they are searched for anew."""

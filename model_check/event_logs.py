@@ -56,16 +56,29 @@ class LoggedRun:
     from_one: bool = False
 
 
-def read_log(lines: Iterable[str], file: str | None = None, places: Iterable[int] | None = None) -> Iterator[LoggedRun]:
+def read_log(
+    lines: Iterable[str],
+    file: str | None = None,
+    places: Iterable[int] | None = None,
+    processes: Sequence[str] = (),
+) -> Iterator[LoggedRun]:
     """The runs of a log in order of first appearance; raises `BadInput` with the file and the line.
 
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
-    names, in natural order (P2 before P10); its messages are numbered in order of sending, as the linearization has it.
-    `places`: of each line the number that it has in the file, if it is not the first, the second, and so on; 0 is none.
+    names and `processes`, in natural order (P2 before P10); its messages are numbered in order of sending, as the
+    linearization has it. `places`: of each line the number that it has in the file, if it is not the first, the second,
+    and so on; 0 is none.
     """
-    for run, rows in rows_by_run(lines, file, places=places).items():
+    yield from logged_runs(rows_by_run(lines, file, places=places), file, processes)
+
+
+def logged_runs(
+    runs: Mapping[str, list[Row]], file: str | None = None, processes: Sequence[str] = ()
+) -> Iterator[LoggedRun]:
+    """The same of the rows of each run."""
+    for run, rows in runs.items():
         try:
-            logged = logged_run(run, rows)
+            logged = logged_run(run, rows, processes=processes)
         except BadInput as problem:
             raise problem.at(file=file) from None
         yield logged
@@ -120,13 +133,16 @@ def _is_one_document(lines: list[str]) -> bool:
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def logged_run(run: str, rows: list[Row], quarantined: Collection[str | None] = ()) -> LoggedRun:
+def logged_run(
+    run: str, rows: list[Row], quarantined: Collection[str | None] = (), processes: Sequence[str] = ()
+) -> LoggedRun:
     """The run of these rows; raises `BadInput` with the lines if some contradict each other.
 
-    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any.
+    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any. `processes`: some
+    that take part, also without events.
     """
     refuse(conflicts(rows))
-    lines = lines_of_processes(rows)
+    lines = lines_of_processes(rows, processes)
     sends = {row.message: row for row in rows if row.kind == "send"}
     delivered = [row for row in rows if row.kind == "deliver"]
     senders = {row.message: name for row in delivered for name in row.peers}
@@ -165,9 +181,9 @@ def refuse(found: Iterable[Conflict]) -> None:
         raise BadInput(f"{reason.text}: lines {one} and {other}", hint=reason.hint, line=row.line)
 
 
-def lines_of_processes(rows: list[Row]) -> dict[str, list[Row]]:
-    """The events of each process that the rows name, in natural order, by index."""
-    names = {name for row in rows for name in (row.process, *row.peers)}
+def lines_of_processes(rows: list[Row], processes: Iterable[str] = ()) -> dict[str, list[Row]]:
+    """The events of each process that the rows name, and of `processes`, in natural order, by index."""
+    names = {name for row in rows for name in (row.process, *row.peers)} | {*processes}
     lines: dict[str, list[Row]] = {name: [] for name in sorted(names, key=natural)}
     for row in sorted(rows, key=lambda row: row.index):
         lines[row.process].append(row)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from crownless.spec import library, notation
+from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
@@ -24,7 +24,7 @@ from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, de
 from crownless.spec.printable import in_brackets, printable, printable_name, some
 from crownless.spec.reading import as_text, read_bytes
 
-from .event_logs import read_log
+from .event_logs import LoggedRun, read_log
 from .logs.columns import OPTIONAL
 from .logs.converted import ConvertedLog, convert
 from .logs.files import (
@@ -44,10 +44,12 @@ from .logs.kinds import lines_with_kinds, refuse_kinds
 from .logs.lost_events import Hole, not_broken
 from .logs.patterns import Patterns
 from .logs.uncertain import CERTAIN, Uncertain, weakened
+from .named_files import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from .logs.complete import Delivery
     from .logs.context import Context
 
 #: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
@@ -65,6 +67,8 @@ class NamedComputation:
     holes: tuple[Hole, ...] = ()
     notes: tuple[str, ...] = ()
     uncertain: Uncertain = CERTAIN
+    #: Of a run of a complete log how it delivers its messages.
+    delivery: Delivery | None = None
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -123,6 +127,7 @@ class LargeRun:
     by_process: tuple[ProcessSummary, ...] | None = None
     #: The events around the first violation.
     context: Context | None = None
+    delivery: Delivery | None = None
 
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
@@ -166,6 +171,11 @@ class Classification(Mapping[str, Verdict]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
 
+    def with_delivery(self, delivery: Delivery) -> Classification:
+        """The same of a run of a complete log, which delivers its messages so."""
+        notes = (*self.subject.notes, *delivery.notes)
+        return replace(self, subject=replace(self.subject, delivery=delivery, notes=notes))
+
     @property
     def shows_violation(self) -> bool:
         """True if there is a violation to be shown."""
@@ -208,6 +218,7 @@ class Classification(Mapping[str, Verdict]):
     def json(self) -> dict[str, Any]:
         by_process = self.subject.by_process
         around = self.subject.context if isinstance(self.subject, LargeRun) else None
+        delivery = self.subject.delivery
         return {
             "file": self.subject.file,
             "run": self.subject.run,
@@ -223,6 +234,7 @@ class Classification(Mapping[str, Verdict]):
             "crowns": self.crowns(),
             "by_process": None if by_process is None else [one.json() for one in by_process],
             "context": None if around is None else around.json(),
+            **({} if delivery is None else {"properties": delivery.json()}),
         }
 
 
@@ -242,6 +254,9 @@ class ClassifiedRuns(Protocol):
     def first_broken(self, order: str, /) -> int | None:
         """The first that breaks the order."""
 
+    def delivery(self, number: int, /) -> Delivery | None:
+        """How one of them delivers its messages, if it is of a complete log."""
+
 
 class Classifications(list[Classification]):
     """Verdicts on several runs or computations, all of them in full."""
@@ -260,6 +275,10 @@ class Classifications(list[Classification]):
     def first_broken(self, order: str, /) -> int | None:
         """The first that breaks the order."""
         return next((number for number, one in enumerate(self) if one[order].outcome == "broken"), None)
+
+    def delivery(self, number: int, /) -> Delivery | None:
+        """How one of them delivers its messages, if it is of a complete log."""
+        return self[number].subject.delivery
 
 
 def classify(
@@ -392,16 +411,20 @@ def lines_of(
     return [*heading, *json_lines(table)]
 
 
-def runs_in(lines: Iterable[str], name: str) -> Iterator[NamedComputation]:
-    """The runs of a log, in lines of JSON."""
-    for logged in read_log(lines, name):
-        notes = (FROM_ONE,) if logged.from_one else ()
-        yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
+def runs_in(lines: Iterable[str], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
+    """The runs of a log, in lines of JSON; `processes`: some that take part in each, also without events."""
+    return map(partial(named_run, name), read_log(lines, name, processes=processes))
 
 
-def converted_runs(log: ConvertedLog, name: str) -> Iterator[NamedComputation]:
+def named_run(name: str, logged: LoggedRun) -> NamedComputation:
+    """A run of the log of that name, to be classified."""
+    notes = (FROM_ONE,) if logged.from_one else ()
+    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
+
+
+def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
     """The runs of a log of another format, with its notes and what is uncertain of each."""
-    for logged in read_log(log.lines, name, log.places):
+    for logged in read_log(log.lines, name, log.places, processes):
         notes = (*((FROM_ONE,) if logged.from_one else ()), *log.notes.get(logged.run, ()))
         uncertain = log.uncertain.get(logged.run, CERTAIN)
         yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes, uncertain)
@@ -418,28 +441,3 @@ def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
             raise
         hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
         raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None
-
-
-def path_of(name: str) -> Path | None:
-    """The file to read, of that name or bundled; None is standard input."""
-    if name == "-":
-        return None
-    path = Path(name)
-    if path.suffix == ".py":
-        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
-        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
-    if library.is_file_name(name):
-        return path
-    if name in (*library.names(), *library.counterexamples()):
-        return library.path(name)
-    if name.removesuffix(".jsonl") in library.names(".jsonl"):
-        return library.path(name.removesuffix(".jsonl"), ".jsonl")
-    if name in library.counterexamples(".json"):
-        hint = f"crownless show {name}"
-        raise BadInput(f"{name} is a run of a protocol, not a computation alone", hint=hint)
-    if "/" not in name and "." not in name:
-        known = ", ".join(library.names())
-        raise BadInput(
-            f"no file and no bundled computation is called '{printable_name(name)}'", hint=f"bundled: {known}"
-        )
-    return path

@@ -122,6 +122,8 @@ def _in_cell(cell: CellType) -> Any:
 
 
 _NO_VALUE: Any = object()
+#: What `copy` and `pickle` set in a class when they first take an object of it apart.
+_COPIED_BY = "__slotnames__"
 _OF_DEFAULTS = (attrgetter("__defaults__"), attrgetter("__kwdefaults__"))
 
 
@@ -163,7 +165,7 @@ class _Reach:
         """Looks at the attributes, but not at their values."""
 
         def read() -> dict[str, Any]:
-            return {name: value for name, value in vars(owner).items() if name not in without}
+            return {name: value for name, value in vars(owner).items() if name not in without and name != _COPIED_BY}
 
         self.owners.append(owner)
         self._owned.add(id(owner))

@@ -84,6 +84,7 @@ class Purity:
 
     def __init__(self, machine: ProtocolMachine, exists: Exists = any_message) -> None:
         self.machine = machine
+        self._is_known = type(machine).is_known_to_be_pure
         self.outcomes = Outcomes(machine, exists)
         #: Local states and packets that differ in the order of a set alone.
         self.orders = SetOrders(self._answer, self._compare_judgements, self.same, self._refuse_order)
@@ -185,6 +186,8 @@ class Purity:
         """Raises if a machine can distinguish a local state, or a packet, from the known one that it equals, for which
         it is taken.
         """
+        if self._is_known:
+            return
         is_packet = isinstance(value, Packet)
         one, other = (known.stamp, value.stamp) if is_packet else (known, value)
         if are_plainly_the_same(one, other) or (found := difference(one, other)) is None:
@@ -232,7 +235,7 @@ class Purity:
 
     def _skips(self) -> bool:
         self.calls += 1
-        return self.calls > FIRST_CALLS and self.calls % EVERY != 0
+        return self._is_known or (self.calls > FIRST_CALLS and self.calls % EVERY != 0)
 
     def _twice(
         self, method: str, arguments: tuple[Any, ...], call: Callable[..., Any], whole: Callable[[Any], Any]
@@ -274,11 +277,11 @@ class PurityByEntry(Purity):
     def __init__(self, machine: ProtocolMachine, exists: Exists = any_message) -> None:
         super().__init__(machine, exists)
         #: True while an entry is filled in of which all calls are made twice.
-        self.doubles = True
+        self.doubles = not self._is_known
 
     def inputs_of(self, entry: int) -> Inputs:
         """The inputs by which to fill in the entry of that number: this canary, or each called once."""
-        self.doubles = self.calls < FIRST_CALLS or not entry % EVERY
+        self.doubles = not self._is_known and (self.calls < FIRST_CALLS or not entry % EVERY)
         return self if self.doubles else self.once
 
     def _skips(self) -> bool:

@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crownless.impl.protocol import Packet
+from crownless.impl.workloads import Workload
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagram import draw
 from crownless.spec.printable import in_brackets, printable_name
 
-from .system import LocalStep, System
+from .system import LocalStep, State
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -31,6 +32,8 @@ class ShownPacket:
     message: str | None
     source: str
     destination: str
+    #: Its number among all that were transmitted on this link, from 1; 0 where it is not known.
+    number: int = field(default=0, compare=False)
 
     @property
     def label(self) -> str:
@@ -109,6 +112,8 @@ class Run:
     actions: tuple[ShownAction, ...]
     #: What each message is called here; empty for a run read from JSON.
     names: Mapping[Message, str] = field(default_factory=dict, compare=False)
+    #: The protocol's own state at each process, at the end; empty where it is not known.
+    local_states: Sequence[Any] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.draw()}\n{self.say()}"
@@ -160,8 +165,23 @@ class Run:
         )
 
 
-def run_of(system: System, steps: Sequence[LocalStep], *, keep_names: bool) -> Run:
-    """The run that these steps make. `keep_names`: messages have names of their own, from a program."""
+class Transitions(Protocol):
+    """Where steps are made: a system, or anything that knows the packets of its steps."""
+
+    @property
+    def workload(self) -> Workload: ...
+
+    def transmitted(self, step: LocalStep) -> list[Packet]:
+        """The packets that a step puts on the channel."""
+
+    def local_states(self, state: State) -> Sequence[Any]:
+        """The local state of each process."""
+
+
+def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool, end: State | None = None) -> Run:
+    """The run that these steps make. `keep_names`: messages have names of their own, from a program. `end`: the state
+    that it leads to.
+    """
     processes = system.workload.processes
     names: dict[Message, str] = {}
 
@@ -170,13 +190,16 @@ def run_of(system: System, steps: Sequence[LocalStep], *, keep_names: bool) -> R
             return None
         return names.setdefault(message, message.name if keep_names else f"m{len(names) + 1}")
 
-    def shown(packet: Packet) -> ShownPacket:
-        return ShownPacket(packet.kind, name(packet.message), processes[packet.source], processes[packet.destination])
+    def shown(packet: Packet, number: int) -> ShownPacket:
+        source, destination = processes[packet.source], processes[packet.destination]
+        return ShownPacket(packet.kind, name(packet.message), source, destination, number)
 
     actions = []
+    links = Links()
     for step in steps:
         action = step.action
         message = name(action.message)
+        taken = None if action.packet is None else shown(action.packet, links.taken(action.packet, action.name))
         actions.append(
             ShownAction(
                 process=processes[action.process],
@@ -185,13 +208,43 @@ def run_of(system: System, steps: Sequence[LocalStep], *, keep_names: bool) -> R
                 to=tuple(processes[q] for q in action.message.receivers)
                 if action.name == "send" and action.message
                 else (),
-                packet=None if action.packet is None else shown(action.packet),
-                transmits=tuple(shown(packet) for packet in system.transmitted(step)),
+                packet=taken,
+                transmits=tuple(shown(packet, links.transmitted(packet)) for packet in system.transmitted(step)),
                 happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
                 by_channel=action.by_channel,
             )
         )
-    return Run(processes, tuple(actions), names)
+    return Run(processes, tuple(actions), names, () if end is None else system.local_states(end))
+
+
+class Links:
+    """The packets transmitted in a run, numbered on each link from 1."""
+
+    def __init__(self) -> None:
+        self._on: dict[tuple[int, int], list[Packet]] = {}
+        self._gone: set[tuple[int, int, int]] = set()
+
+    def transmitted(self, packet: Packet) -> int:
+        """The number of a packet that is transmitted now."""
+        there = self._on.setdefault((packet.source, packet.destination), [])
+        there.append(packet)
+        return len(there)
+
+    def taken(self, packet: Packet, action: str) -> int:
+        """The number of a packet that an action takes from the channel, or duplicates: the first that is still there;
+        of one that is there no more, such as a duplicate, the first at all. 0: it was never transmitted.
+        """
+        link = (packet.source, packet.destination)
+        equal = [k for k, one in enumerate(self._on.get(link, ()), 1) if one == packet]
+        number = next((k for k in equal if (*link, k) not in self._gone), next(iter(equal), 0))
+        if action != "duplicate":
+            self._gone.add((*link, number))
+        return number
+
+    def packet(self, source: int, destination: int, number: int) -> Packet | None:
+        """The packet of that number, if it was transmitted."""
+        there = self._on.get((source, destination), ())
+        return there[number - 1] if 1 <= number <= len(there) else None
 
 
 class _Picture:

@@ -235,7 +235,9 @@ class _Watch:
             return
         now, part = time.monotonic(), self.part
         if part is not None and part.reason is None and self.heard >= len(came):
-            part.reason = part.limits.reached(now - part.began)
+            reached = part.limits.reached(now - part.began)
+            if part.reason is None and reached is not None:  # the main thread may have heard of a signal meanwhile
+                part.reason = reached
         # Also what was heard of where nothing could be raised: a query may have begun since.
         waits = self.heard < len(came) or (self.pending is not None and not self.deferring)
         stops = part is not None and (part.reason is not None or waits)

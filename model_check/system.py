@@ -411,7 +411,7 @@ class System:
             if accepted:
                 outcomes = self.inputs.on_packet(process, state, value)
                 self._arrivals[key] = self._tabulate(
-                    process, local, ((_arrival(process, value, step), step) for step in outcomes)
+                    process, local, ((action_of_arrival(process, value, step), step) for step in outcomes)
                 )
             else:
                 self._arrivals[key] = None
@@ -492,6 +492,7 @@ class System:
         return self._faults[name, packet]
 
 
-def _arrival(process: int, packet: Packet, step: Step) -> Action:
+def action_of_arrival(process: int, packet: Packet, step: Step) -> Action:
+    """The action by which a packet is received: `deliver`, if that delivers its message."""
     delivers = any(event == ("deliver", packet.message) for event in step.events)
     return Action(process, "deliver" if delivers else name_of_arrival(packet), packet.message, packet)

@@ -14,10 +14,19 @@ from itertools import combinations
 from typing import Literal
 
 from .computation import Computation, Event, Message, process_names
+from .errors import unknown_name
 
 #: To whom a message may be addressed: to one process, to any set of processes, or to all of them.
 Sends = Literal["unicast", "multicast", "broadcast"]
 SENDS: tuple[Sends, ...] = ("unicast", "multicast", "broadcast")
+
+
+def known_sends(name: str) -> Sends:
+    """The kind of sends of that name; raises `BadInput` if there is none."""
+    for known in SENDS:
+        if name == known:
+            return known
+    raise unknown_name("kind of sends", name, SENDS)
 
 
 def computations(

@@ -35,6 +35,7 @@ PAGES = (
     "own_protocol",
     "proving",
     "in_tests",
+    "conformance",
     "ci",
     "python",
     "notebooks",

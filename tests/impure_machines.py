@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Sequence
+from copy import copy
 from enum import Flag, auto
 from functools import cache, cached_property, singledispatch
 from itertools import count, cycle
@@ -409,6 +410,7 @@ class Caches(Rst):
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
         LOG.debug("called")
         note_by_type(state)
+        copy(SETTINGS)
         return packet.kind in self.kinds and all(map(ge, state.deliv, column(packet.stamp, i)))
 
 

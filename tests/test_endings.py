@@ -8,8 +8,10 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import weakref
+from itertools import cycle
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
@@ -61,7 +63,7 @@ def test_no_fault_exits_as_a_violation_does(capsys: Capture, verb: str, fault: E
     command = command_line.crownless.get_command(None, verb)  # type: ignore[arg-type]
     with patch.object(command, "invoke", side_effect=fault), pytest.raises(SystemExit) as ended:
         command_line.main([verb, *{"count": ["-n", "2", "-m", "2"], "list": [], "check": [], "prove": [], "claims": [],
-                                   "cost": []}.get(verb, ["rst"])])  # fmt: skip
+                                   "cost": [], "vectors": []}.get(verb, ["rst"])])  # fmt: skip
     printed = capsys.readouterr()
     assert (ended.value.code, printed.out, printed.err.count("\n")) == (code, "", 1)
     assert printed.err.startswith("crownless: ")
@@ -205,8 +207,21 @@ def test_no_exception_is_raised_in_a_destructor_where_it_would_be_lost() -> None
 
 
 def test_nor_in_what_is_called_when_a_module_has_been_imported() -> None:
-    """This is what was printed then: `Exception ignored in: <function _get_module_lock.<locals>.cb>`."""
+    """This is what was printed then: `Exception ignored in: <function _get_module_lock.<locals>.cb>`.
+
+    In a process of its own, which the thread ends if the exception is lost.
+    """
+    script = (
+        f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r}); import test_endings as t; t.in_callbacks()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=LONG)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def in_callbacks() -> None:
+    """Is stopped while a callback of importlib is mostly at work."""
     lost: list[object] = []
+    outside = cycle([0.03, 0.041, 0.053])  # keeps no step with the thread, which would always find the callback at work
     of_importlib: dict[str, Any] = {"__name__": "importlib._bootstrap", "works": works}
     exec("def cb(_): works(0.05)", of_importlib)  # where it is when the limit is looked at
     with patch.object(sys, "unraisablehook", lost.append), stoppable(Limits(seconds=0.1)) as part:
@@ -214,7 +229,7 @@ def test_nor_in_what_is_called_when_a_module_has_been_imported() -> None:
             lock = Lock()
             kept = weakref.ref(lock, of_importlib["cb"])
             del lock
-            works(0.03)
+            works(next(outside))
     assert kept() is None
     assert part.reason == "0.1 seconds are over"
     assert lost == []
@@ -306,6 +321,24 @@ def test_a_search_that_never_looks_is_broken_off() -> None:
 def test_a_signal_that_a_search_has_not_seen_is_not_lost() -> None:
     with pytest.raises(KeyboardInterrupt), deferred():
         signal.raise_signal(signal.SIGINT)
+
+
+def test_a_signal_that_comes_during_a_look_at_the_limits_is_not_lost() -> None:
+    left, looked = threading.Event(), threading.Event()
+
+    def interrupts(*_: object) -> None:
+        if not looked.is_set():
+            os.kill(os.getpid(), signal.SIGINT)
+            left.wait(LONG)
+            looked.set()
+
+    with watching(), patch.object(Limits, "reached", interrupts):
+        with stoppable() as part:
+            works(LONG)
+        left.set()
+        looked.wait(LONG)
+        time.sleep(0.3)  # for the thread to go on
+        assert part.reason == "interrupted"
 
 
 #: Verbs that take long, and what each prints when it is interrupted.

@@ -268,6 +268,7 @@ def test_a_small_question_loads_no_compiler() -> None:
 # -- what fits -----------------------------------------------------------------------------------------------------
 
 
+NODES = Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py"
 DRAWN = re.compile(r"[┃┊╭╮╰╯●◀▶]")
 COMMANDS = (
     "check unordered rst cbcast --quiet -n 3 -m 3",
@@ -280,6 +281,8 @@ COMMANDS = (
     "claims KU2 SES5",
     "claims MF2 --draw --quick",
     "cost rst ses buffer --seeds 2 -m 40 -n 3 -n 4 --bandwidth 100",
+    f"conform {NODES}:ClockAfterCallback -n 3 -m 3",
+    f"conform {NODES}:BroadcastClocks -n 3 -m 2 --order causal",
     "count -n 3 -m 3",
     "list",
     "list protocols",
@@ -291,6 +294,7 @@ COMMANDS = (
     "realize buffer-bounded -n 3 -m 2",
     "show mf-fig8",
     "show counterexample-mg14",
+    "vectors -n 2 -m 1 --out vectors.jsonl",
 )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+from hostile_classes import Relay
 
 import crownless as cr
 from crownless import api
@@ -39,6 +40,9 @@ def results() -> dict[str, Any]:
     unusable.deliver("P2", "nobody sent it")
     checked = cr.check("unordered", 3, 3)
     *_, last = cr.states("rst", 2, 2)
+    found = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0)
+    schedule = found.schedule(found["fifo"])
+    assert schedule is not None
     with_hole = cr.read_log(
         [
             '{"process": "P1", "kind": "send", "message": "x", "peer": "P2", "index": 0}',
@@ -58,6 +62,9 @@ def results() -> dict[str, Any]:
         "states": last,
         "realize": cr.realize("rst", 2, 2),
         "count": cr.count(2, 2),
+        "conform": found,
+        "replay": cr.replay(Relay, schedule.json()),
+        "schedule": schedule,
         "prove": cr.prove("rst"),
         "queues": proof_of(Buffer),
         "witnesses": [Overtaking(0, 1, 2, tuple(range(200))), Crown(tuple(range(200)), ()), Unreceived(0, 1)],

@@ -7,7 +7,7 @@ computation, on which the spec finds the same order broken: what a part of a run
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -43,6 +43,8 @@ from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from .complete import Delivery
+
 
 @dataclass
 class ClassifiedLog:
@@ -62,6 +64,9 @@ class ClassifiedLog:
     #: The runs that the spec has decided; and of large runs with holes the monitor of what is certain, and the holes.
     by_spec: dict[int, Classification] = field(default_factory=dict)
     with_holes: dict[int, tuple[Monitor, tuple[Hole, ...]]] = field(default_factory=dict)
+    #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
+    processes: Sequence[str] = ()
+    deliveries: Mapping[str, Delivery] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -83,8 +88,16 @@ class ClassifiedLog:
         broken = np.flatnonzero(self.outcomes[:, self.orders.index(order)] == BROKEN)
         return int(broken[0]) if len(broken) else None
 
+    def delivery(self, number: int) -> Delivery | None:
+        """How one run delivers its messages, if the log is complete."""
+        return self.deliveries.get(self.name(number))
+
     def classification(self, number: int) -> Classification:
         """The verdicts on one run, with witnesses."""
+        found, delivery = self._classification(number), self.delivery(number)
+        return found if delivery is None else found.with_delivery(delivery)
+
+    def _classification(self, number: int) -> Classification:
         if number not in self.by_spec:
             if self._is_large(number):
                 return self._of_large_run(number)
@@ -122,7 +135,8 @@ class ClassifiedLog:
         return found
 
     def _logged(self, rows: Sequence[int]) -> LoggedRun:
-        (logged,) = read_log([json_line(self.rows.row(row)) for row in rows], self.file)
+        lines = [json_line(self.rows.row(row)) for row in rows]
+        (logged,) = read_log(lines, self.file, processes=self.processes)
         return logged
 
     def _holes(self, number: int, certain: Certain) -> tuple[Hole, ...]:
@@ -176,7 +190,13 @@ class ClassifiedLog:
             )
             for line, (process, row) in enumerate(zip(monitor.processes().tolist(), figures, strict=True))
         ]
+        found += [ProcessSummary(name, 0, 0, Disorder(), Disorder()) for name in self._silent(monitor)]
         return tuple(sorted(found, key=lambda one: natural(one.process)))
+
+    def _silent(self, monitor: Monitor) -> list[str]:
+        """The processes that are declared, and that no row of the run names."""
+        named = {self.rows.processes[process] for process in monitor.processes().tolist()}
+        return [name for name in self.processes if name not in named]
 
     def _large_run(
         self, number: int, monitor: Monitor, at: int, holes: tuple[Hole, ...], around: Context | None
@@ -193,7 +213,7 @@ class ClassifiedLog:
         return LargeRun(
             self.file,
             self.name(number),
-            int(run.sizes[LINES]),
+            int(run.sizes[LINES]) + len(self._silent(monitor)),
             int(run.sizes[MESSAGES]),
             int(run.sizes[EVENTS]),
             unreceived,
@@ -231,8 +251,11 @@ def classified(
     reading: UnreceivedPolicy,
     numbering: Numbering = BY_ROW,
     progress: Progress | None = None,
+    processes: Sequence[str] = (),
 ) -> ClassifiedLog | None:
-    """The log of these rows, classified; None if some contradict each other."""
+    """The log of these rows, classified; None if some contradict each other. `processes`: some that take part in each
+    run, also without events.
+    """
     rows = by_run(table)
     monitor = Monitor(rows.numbers(), reading == "pending")
     count = len(rows.index)
@@ -240,7 +263,7 @@ def classified(
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
     asked = outcomes[:, [COLUMN[order] for order in orders]]
     by_monitor = (asked != UNDECIDED).all(axis=1) & (outcomes[:, ASYNCHRONOUS] != UNDECIDED)
-    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, by_monitor, numbering)
+    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, by_monitor, numbering, processes=processes)
     irregular = np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:

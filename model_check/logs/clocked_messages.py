@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from crownless.spec.errors import BadInput
 
-from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
+from .converted import NOT_COMPLETE, ConvertedLog, LogEvent, few, once_each, with_receivers
 from .uncertain import Uncertain, all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, name_of
 
@@ -22,12 +22,14 @@ def add_named_messages(
     causes: Mapping[EventId, Causes],
     meaning: Callable[[ClockedEvent], Meaning],
     hint: str,
+    *,
+    complete: bool = False,
 ) -> tuple[list[LogEvent], list[str]]:
     """Adds the events of a run to the log; returns them, and the messages that nobody is known to receive.
 
     Raises `BadInput` if a clock does not know the send of what it delivers. If the clocks show more than the messages,
     only asynchronous and FIFO order can be said to be kept. `hint`: what may be done about messages that do not go with
-    the clocks.
+    the clocks. `complete`: a process may deliver a message twice, and no event that a clock knows may be missing.
     """
     rows: list[LogEvent] = []
     sends: dict[str, ClockedEvent] = {}
@@ -45,9 +47,12 @@ def add_named_messages(
                 delivers.append((event, message))
                 delivered[event.id] = message
             for cause in causes[event.id].missing:  # a hole in the line of its host
+                if complete:
+                    problem = f"the log is not complete: the clock of {host} knows event {cause[1]} of {cause[0]}"
+                    raise BadInput(problem, hint=NOT_COMPLETE, line=event.line)
                 more += 1
                 rows.append(LogEvent(event.line, run, host, index + more, "deliver", name_of(cause), (cause[0],)))
-    once_each((row for row in rows if row.kind != "internal"), hint)
+    once_each(rows, hint, ("send",) if complete else ("send", "deliver"))
     for event, message in delivers:
         send = sends.get(message)
         if send is not None and event.clock.get(send.host, 0) < send.number:
@@ -65,5 +70,6 @@ def add_named_messages(
         at = few(dict.fromkeys(unexplained), "event")
         log.note(run, f"{at} received, by the clocks, what no named message says; {hint}")
     rows, to_nobody = with_receivers(rows)
+    log.to_nobody |= to_nobody
     log.events += rows
-    return rows, to_nobody.get(run, [])
+    return rows, [event.message for event in to_nobody.get(run, ())]

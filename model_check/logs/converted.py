@@ -16,6 +16,8 @@ from .uncertain import Uncertain, copies_left_out
 
 #: Of more things only the first ones are named in a note.
 NAMED_UP_TO = 3
+#: What may be done about a log that is said to be complete, and is not.
+NOT_COMPLETE = "leave --complete out, or give the whole log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,8 @@ class ConvertedLog:
     events: list[LogEvent]
     notes: dict[str, list[str]] = field(default_factory=dict)
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
+    #: By run the sends that name no receiver, and whose messages nobody delivers; they are internal events here.
+    to_nobody: dict[str, list[LogEvent]] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[str]:
@@ -87,8 +91,14 @@ def convert(
     columns: Mapping[str, str] | None = None,
     patterns: Patterns | None = None,
     kinds: Mapping[str, str] | None = None,
+    *,
+    complete: bool = False,
 ) -> ConvertedLog:
-    """The log in a content of one of the formats `CONVERTED`; raises `BadInput`."""
+    """The log in a content of one of the formats `CONVERTED`; raises `BadInput`.
+
+    `complete`: nothing is missing from it (`complete`). A process may then deliver a message twice, and what the log
+    leaves open about deliveries is refused.
+    """
     assert form in CONVERTED
     patterns = patterns or Patterns()
     if form != "shiviz" and patterns.given:
@@ -102,21 +112,21 @@ def convert(
         if form == "shiviz":
             from .shiviz import read_shiviz
 
-            return read_shiviz(content, name, patterns)
+            return read_shiviz(content, name, patterns, complete)
         if form == "otlp":
             from .otlp import read_otlp
 
-            return read_otlp(content, name)
+            return read_otlp(content, name, complete)
         from .itf import read_itf
 
-        return read_itf(content, name, columns or {}, kinds or {})
+        return read_itf(content, name, columns or {}, kinds or {}, complete)
     except BadInput as problem:
         raise problem.at(file=name) from None
 
 
-def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str, list[str]]]:
-    """Sends that name no receiver get those that deliver the message. Those of which there is none become internal; by
-    run the messages of these.
+def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str, list[LogEvent]]]:
+    """Sends that name no receiver get those that deliver the message. Those of which there is none become internal;
+    these by run, as they were.
     """
     events = list(events)
     delivered: dict[tuple[str, str], dict[str, None]] = {}
@@ -124,23 +134,23 @@ def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str
         if event.kind == "deliver":
             delivered.setdefault((event.run, event.message), {})[event.process] = None
     found: list[LogEvent] = []
-    to_nobody: dict[str, list[str]] = {}
+    to_nobody: dict[str, list[LogEvent]] = {}
     for event in events:
         if event.kind == "send" and not event.peers:
             peers = tuple(delivered.get((event.run, event.message), ()))
             if not peers:
-                to_nobody.setdefault(event.run, []).append(event.message)
+                to_nobody.setdefault(event.run, []).append(event)
             kind = "send" if peers else "internal"
             event = replace(event, kind=kind, message=event.message if peers else "", peers=peers)
         found.append(event)
     return found, to_nobody
 
 
-def once_each(events: Iterable[LogEvent], hint: str) -> None:
-    """Raises `BadInput` if one process sends, or delivers, a message of a run twice."""
+def once_each(events: Iterable[LogEvent], hint: str, kinds: Collection[str] = ("send", "deliver")) -> None:
+    """Raises `BadInput` if one process sends, or delivers, a message of a run twice; `kinds`: which of the two."""
     seen: dict[tuple[str, str, str, str], LogEvent] = {}
     for event in events:
-        if event.kind == "internal":
+        if event.kind not in kinds:
             continue
         earlier = seen.setdefault((event.run, event.process, event.kind, event.message), event)
         if earlier is not event:

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import IO, TYPE_CHECKING, Any
 
 from crownless.model_check.event_logs import rows_by_run
-from crownless.model_check.oracle import path_of
+from crownless.model_check.named_files import path_of
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 

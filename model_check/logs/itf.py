@@ -37,8 +37,10 @@ _FIELDS = ("process", "kind", "message", "peer")
 _DEEPEST = 50
 
 
-def read_itf(content: bytes, name: str, columns: Mapping[str, str], kinds: Mapping[str, str]) -> ConvertedLog:
-    """The log in this content; raises `BadInput`."""
+def read_itf(
+    content: bytes, name: str, columns: Mapping[str, str], kinds: Mapping[str, str], complete: bool = False
+) -> ConvertedLog:
+    """The log in this content; raises `BadInput`. `complete`: as of `convert`."""
     if unused := [column for column in columns if column not in _FIELDS]:
         hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
         raise BadInput(f"--column {unused[0]} does not go with --format itf", hint=hint)
@@ -58,9 +60,13 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str], kinds: Mappi
     log = ConvertedLog([])
     index: dict[str, int] = {}
     rows: list[LogEvent] = []
-    silent = 0
+    silent, before = 0, None
     for line, state in zip(places, states, strict=False):
         event = _event(state, columns, kinds, line)
+        if complete and event is not None and event == before and event[1] == "deliver":
+            problem = f"{event[0]} delivers {event[2]} in two states, one after the other"
+            raise BadInput(problem, hint=_UNCHANGED, line=line)
+        before = event
         if event is None:
             silent += 1
             continue
@@ -70,16 +76,19 @@ def read_itf(content: bytes, name: str, columns: Mapping[str, str], kinds: Mappi
     if not rows:
         hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"
         raise BadInput(f"no state of {len(states):,} says which event led to it", hint=hint)
-    once_each(rows, _UNCHANGED)
-    log.events, to_nobody = with_receivers(rows)
+    if complete and trace.get("loop") is not None:
+        raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
+    once_each(rows, _UNCHANGED, ("send",) if complete else ("send", "deliver"))
+    log.events, log.to_nobody = with_receivers(rows)
     reasons: dict[str, str] = {}
     if silent:
         say, count = ("says", "counts") if silent == 1 else ("say", "count")
         of = f"{some(silent, 'state')} of {len(states):,}"
         log.note("", f"{of} {say} no event, as the first one, and {count} for none")
-    if to_nobody:
+    if log.to_nobody:
+        messages = [event.message for event in log.to_nobody[""]]
         reasons |= all_but(["asynchronous"], TO_NOBODY)
-        log.note("", f"{few(to_nobody[''], 'message')} sent without 'peer' and not delivered, left out")
+        log.note("", f"{few(messages, 'message')} sent without 'peer' and not delivered, left out")
     if trace.get("loop") is not None:
         reasons |= all_but([], LASSO)
         log.note("", f"{LASSO}: it goes on with a state it had")

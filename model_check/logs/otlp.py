@@ -59,8 +59,8 @@ class Span(NamedTuple):
         return printable_name(self.id[1])
 
 
-def read_otlp(content: bytes, name: str) -> ConvertedLog:
-    """The log in this content; raises `BadInput`."""
+def read_otlp(content: bytes, name: str, complete: bool = False) -> ConvertedLog:
+    """The log in this content; raises `BadInput`. `complete`: as of `convert`."""
     text = as_text(content, name)
     if not text.strip():
         raise BadInput("the log is empty", hint=f"give {_WHAT}")
@@ -82,7 +82,7 @@ def read_otlp(content: bytes, name: str) -> ConvertedLog:
         seen = f": {_counted(others)}" if others else ""
         raise BadInput(f"no span is of a producer or a consumer{seen}", hint="only these say who sent what to whom")
     log = ConvertedLog([])
-    _convert(log, spans, kinds)
+    _convert(log, spans, kinds, complete)
     log.note("", "events of a process are ordered by the start times of its spans, as one clock has them")
     if others:
         log.note("", f"spans of other kinds are not used: {_counted(others)}")
@@ -93,7 +93,7 @@ def _counted(others: Counter[str]) -> str:
     return ", ".join(f"{count:,} {kind}" for kind, count in others.items())
 
 
-def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[int, str]]) -> None:
+def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[int, str]], complete: bool) -> None:
     names = _message_names(spans)
     lines: dict[str, list[Span]] = {}
     for span in spans:
@@ -118,6 +118,9 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
                     found = [("deliver", message, sender) for message, sender in _delivered(span, names, kinds)]
                     if not span.links and span.parent is None:
                         without.append(span.said)
+                if complete and ("deliver", f"{span.id[1]}?", "") in found:
+                    problem = f"--complete: the span {span.said} leads to no producer, so what it delivers is not known"
+                    raise BadInput(problem, hint="leave --complete out, or give the span a link", line=span.line)
                 for kind, message, sender in found:
                     peers = (sender,) if sender else ()
                     at_once.append(LogEvent(span.line, "", process, index, kind, message, peers))
@@ -126,8 +129,8 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
             by_parent = len(together) == 2 and together[1].parent == together[0].id
             if len(at_once) > 1 and not (by_parent and len(at_once) == 2):
                 tied.append(at_once)
-    once_each(rows, _AGAIN)
-    rows, to_nobody = with_receivers(rows)
+    once_each(rows, _AGAIN, ("send",) if complete else ("send", "deliver"))
+    rows, log.to_nobody = with_receivers(rows)
     receivers = {row.message: row.peers for row in rows if row.kind == "send"}
     log.events += rows
     reasons: dict[str, str] = {}
@@ -135,9 +138,10 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
         reasons |= all_but(["asynchronous"], SAME_TIME)
         at = few(dict.fromkeys(f"{row.process} {row.kind}s {row.message}" for group in tied for row in group), "event")
         log.note("", f"{at} whose order is unknown: the spans start at the same time, or are one")
-    if to_nobody:
+    if log.to_nobody:
+        messages = [event.message for event in log.to_nobody[""]]
         reasons |= all_but(["asynchronous"], TO_NOBODY)
-        log.note("", f"{few(to_nobody[''], 'producer span')} without a consumer span, left out")
+        log.note("", f"{few(messages, 'producer span')} without a consumer span, left out")
     if nested:
         log.note("", f"{few(nested, 'consumer span')} within another one of the same process, not taken for a delivery")
     if without:

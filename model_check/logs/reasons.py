@@ -321,6 +321,36 @@ class Cyclic(Reason):
         return self.problem
 
 
+# -- of a run of a complete log, in which they are the system's doing --------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NeverSent(Reason):
+    """A process delivers a message that nobody has sent."""
+
+    process: str
+    message: str
+
+    @property
+    def text(self) -> str:
+        return f"{self.process} delivers {self.message}, which nobody has sent"
+
+
+@dataclass(frozen=True)
+class NeverDelivered(Reason):
+    """A message is not delivered at a receiver; None if the send names none, and nobody delivers it."""
+
+    process: str
+    message: str
+    receiver: str | None
+
+    @property
+    def text(self) -> str:
+        if self.receiver is None:
+            return f"{self.message}, which {self.process} sends, is never delivered"
+        return f"{self.receiver} never delivers {self.message}, which {self.process} sends to it"
+
+
 # -- of a run that is still going on, or read block by block -----------------------------------------------------------
 
 

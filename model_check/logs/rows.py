@@ -189,7 +189,7 @@ def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
     The first one given is the first that a reader of the log notices: its row is the later of two.
     """
     rows, found = list(rows), set[int]()
-    for conflict in _found(rows):
+    for conflict in all_conflicts(rows):
         if id(conflict.row) not in found:
             found.add(id(conflict.row))
             yield conflict
@@ -211,7 +211,7 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
             yield from _all_of(same, TwoEvents(same[0].process, same[0].index))
 
 
-def _found(rows: list[Row]) -> Iterator[Conflict]:
+def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
     """As `conflicts`; a row may come again, with a further reason."""
     copies: set[int] = set()
     for conflict in at_one_place(rows):

@@ -60,18 +60,21 @@ class _Execution(NamedTuple):
     end: int
 
 
-def read_shiviz(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
-    """The log in this content; raises `BadInput`."""
+def read_shiviz(content: bytes, name: str, patterns: Patterns, complete: bool = False) -> ConvertedLog:
+    """The log in this content; raises `BadInput`. `complete`: as of `convert`."""
     with stoppable_matching():
-        return _read(content, name, patterns)
+        return _read(content, name, patterns, complete)
 
 
-def _read(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
+def _read(content: bytes, name: str, patterns: Patterns, complete: bool) -> ConvertedLog:
     text = as_text(content, name).replace("\r\n", "\n")
     if not text.strip():
         raise BadInput("the log is empty", hint="give the text of a ShiViz log")
     parser, delimiter, start = _expressions(text, patterns)
     named = _message_patterns(patterns)
+    if complete and not named:
+        hint = "name the messages: --send and --deliver"
+        raise BadInput("--complete: messages inferred from clocks do not show what is delivered", hint=hint)
     line_ends = [found.start() for found in re.finditer("\n", text)]
 
     def line_at(position: int) -> int:
@@ -89,7 +92,7 @@ def _read(content: bytes, name: str, patterns: Patterns) -> ConvertedLog:
         others += _lines(text, end, past, line_at)
         if events:
             before = len(log.events)
-            _convert(log, run, events, named)
+            _convert(log, run, events, named, complete)
             others = _without_lost_events(log, run, before, events, others)
         skipped += others
     if not log.events:
@@ -238,7 +241,9 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
     return ClockedEvent(line, host, {p: k for p, k in value.items() if k}, found["event"] or "")
 
 
-def _convert(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], named: dict[str, re.Pattern[str]]) -> None:
+def _convert(
+    log: ConvertedLog, run: str, events: Sequence[ClockedEvent], named: dict[str, re.Pattern[str]], complete: bool
+) -> None:
     """Adds the events of a run to the log, with notes on them."""
     if all(event.number != 1 for event in events):
         hint = "a host's own entry numbers its events from 1: give the log from its beginning on"
@@ -246,7 +251,7 @@ def _convert(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], named:
     lines = lines_by_host(events, _SEVERAL_RUNS)
     causes = immediate_causes(lines)
     if named:
-        _convert_named(log, run, lines, causes, named)
+        _convert_named(log, run, lines, causes, named, complete)
     else:
         _convert_inferred(log, run, lines, causes)
 
@@ -302,8 +307,11 @@ def _convert_named(
     lines: dict[str, list[ClockedEvent]],
     causes: dict[EventId, Causes],
     named: dict[str, re.Pattern[str]],
+    complete: bool,
 ) -> None:
-    rows, to_nobody = add_named_messages(log, run, lines, causes, lambda event: _message(event, named), _SEVERAL_LAYERS)
+    rows, to_nobody = add_named_messages(
+        log, run, lines, causes, lambda event: _message(event, named), _SEVERAL_LAYERS, complete=complete
+    )
     if to_nobody:
         log.uncertain[run] = Uncertain({**log.uncertain[run].reasons, **all_but(["asynchronous"], TO_NOBODY)})
         what = few(to_nobody, "message")

@@ -9,7 +9,6 @@ from typing import Literal
 from crownless.spec.printable import as_json
 from crownless.spec.reading import as_text
 
-from .context import numbering
 from .files import Format
 from .rows import Row
 
@@ -31,7 +30,11 @@ class Source:
     ) -> Source:
         """Of a file of this content; `lines`: its rows as JSON, with a blank one for a heading."""
         heading = form == "csv"
-        by = "line" if form == "jsonl" and not columns else numbering(content, form, len(lines) - heading).by
+        by: Literal["line", "row"] = "line"
+        if form != "jsonl" or columns:
+            from .context import numbering  # which loads numpy
+
+            by = numbering(content, form, len(lines) - heading).by
         return cls(as_text(content, name).split("\n") if by == "line" else (), by, heading)
 
     def shown(self, row: Row) -> str:

@@ -1,12 +1,8 @@
 """Message order in distributed systems: specified, checked within a bound, and proved for any number of processes.
 
-    import crownless as cr
-
-    cr.check("rst", 3, 4)                      # every interleaving of 4 messages among 3 processes
-    cr.check(MyProtocol, 3, 3).violations      # the same of a class derived from cr.Protocol
-    cr.classify("P1: send x to P2; send y to P2\\nP2: receive y; receive x")["fifo"]
-
-Everything here is imported when it is first used.
+import crownless as cr
+cr.check("rst", 3, 4)                      # every interleaving of 4 messages among 3 processes
+cr.classify("P1: send x to P2; send y to P2\\nP2: receive y; receive x")["fifo"]
 """
 
 from importlib import import_module
@@ -23,6 +19,9 @@ if TYPE_CHECKING:
     from .api import read_log as read_log
     from .api import realize as realize
     from .api import states as states
+    from .api_of_nodes import conform as conform
+    from .api_of_nodes import conform_at_random as conform_at_random
+    from .api_of_nodes import replay as replay
     from .impl.protocol import AppEvent as AppEvent
     from .impl.protocol import Packet as Packet
     from .impl.protocol import Parameter as Parameter
@@ -38,9 +37,10 @@ if TYPE_CHECKING:
     from .spec.errors import Undecided as Undecided
     from .spec.recorder import Recorder as Recorder
 
-#: Where each name is.
+#: Where each name is; everything is imported when it is first used.
 _HOME = {
     ".api": "check classify count draw parse program prove read_log realize states",
+    ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
     ".spec.errors": "BadInput NoSuchName Undecided",

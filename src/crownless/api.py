@@ -224,7 +224,7 @@ def check(
     from .model_check.check import run_check
     from .model_check.engines import COMPILES, MOST_WORKERS, compiling
 
-    log = _logger()
+    log = logger()
     result = run_check(
         _request(
             protocol,
@@ -241,7 +241,7 @@ def check(
             crash=crash,
             monitors=monitors,
         ),
-        _limits(max_states, max_seconds, max_memory),
+        limits_of(max_states, max_seconds, max_memory),
         arguments.optional(arguments.function, "progress", progress),
         engine=arguments.optional(arguments.text, "engine", engine),
         reductions=arguments.names("reductions", reductions),
@@ -313,7 +313,7 @@ def realize(
     request = _request(
         protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
     )
-    return realizing.realize(request, limits=_limits(None, max_seconds, None), report=_logger().warning)
+    return realizing.realize(request, limits=limits_of(None, max_seconds, None), report=logger().warning)
 
 
 @arguments.speaks_of_arguments
@@ -325,7 +325,7 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
 
     n = arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
     m = arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
-    return counting.count(n, m, self_sends=self_sends, limits=_limits(None, max_seconds, None))
+    return counting.count(n, m, self_sends=self_sends, limits=limits_of(None, max_seconds, None))
 
 
 @arguments.speaks_of_arguments
@@ -344,7 +344,7 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     return prove(request.name, proof_of(request.kind), EFFORT if steps is None else steps)
 
 
-def _logger() -> Logger:
+def logger() -> Logger:
     """The logger of what is reported while a function of this module is at work."""
     import logging
 
@@ -390,7 +390,7 @@ def _request(
     )
 
 
-def _limits(states: int | None, seconds: float | None, memory: int | None) -> Limits:
+def limits_of(states: int | None, seconds: float | None, memory: int | None) -> Limits:
     from .model_check.limits import Limits
 
     return Limits(

@@ -32,6 +32,7 @@ VERBS = {
     "check": Verb("check", "check", "Explore every interleaving of a protocol within a bound."),
     "claims": Verb("claims", "claims", "Recompute the verdict of every claim of the five texts."),
     "classify": Verb("classify", "classify", "Decide which orders computations and event logs keep."),
+    "conform": Verb("conform", "conform_", "Drive somebody else's implementation over every schedule."),
     "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
     "count": Verb("count", "count", "Count the complete computations in each order."),
     "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
@@ -39,6 +40,7 @@ VERBS = {
     "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
     "realize": Verb("realize", "realize", "Find which computations a protocol can generate."),
     "show": Verb("show", "show", "Draw a run or a computation."),
+    "vectors": Verb("vectors", "vectors", "Write test vectors for other implementations."),
 }
 
 

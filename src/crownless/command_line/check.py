@@ -40,6 +40,7 @@ from .endings import say
 from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
+from .reports import Reports, with_reports
 
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
 
@@ -69,6 +70,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @with_limits
 @click.option("--checkpoint", metavar="DIR", help="Save the search in this directory, a new or an empty one.")
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
+@with_reports
 @with_output
 def check(
     protocols: tuple[str, ...],
@@ -91,6 +93,7 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
+    reports: Reports,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -211,6 +214,7 @@ def check(
         say(f"interrupted; not checked: {', '.join(left_out)}")
     if results[-1].saved is not None:
         _say_saved(checkpoint or resume, engine)
+    reports.write([result.suite() for result in results])
     if as_json:
         print_json({"checks": _json(results, suite)})
     elif overview is None:

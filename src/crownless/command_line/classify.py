@@ -13,6 +13,7 @@ from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
+from crownless.model_check.logs.declared import Declared
 from crownless.model_check.logs.files import Format
 from crownless.model_check.logs.kinds import check_kinds
 from crownless.model_check.logs.patterns import Patterns
@@ -21,6 +22,7 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 from crownless.spec.printable import printable_name
 
+from .classify_delivery import first_violations, print_delivery_summary
 from .classify_progress import Rate
 from .classify_report import first_broken, print_classification, print_notes, print_summary
 from .endings import say
@@ -74,6 +76,14 @@ SHOWN_UP_TO = 10
 @click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
 @click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
 @click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
+@click.option(
+    "--complete",
+    is_flag=True,
+    help="Nothing is missing from the log: also decide delivers-once and delivers-all.",
+)
+@click.option(
+    "--process", "takes_part", multiple=True, metavar="NAME", help="A process that may have no events (repeatable)."
+)
 @click.option("--by-process", is_flag=True, help="Also say of each process how far its deliveries are out of order.")
 @click.option(
     "--match",
@@ -122,6 +132,8 @@ def classify(
     delimiter: str | None,
     send: str | None,
     deliver: str | None,
+    complete: bool,
+    takes_part: tuple[str, ...],
     by_process: bool,
     match: bool,
     engine: str,
@@ -149,10 +161,11 @@ def classify(
       crownless classify log.jsonl --kind recv=deliver
       crownless classify log.parquet --order causal --quiet
       crownless classify --match log.jsonl   a log that does not name its messages
+      crownless classify --complete log.jsonl   was each message delivered, and once?
 
-    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), 2 bad
-    usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark for large ones:
-    docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), or
+    --complete finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and
+    --engine spark for large ones: docs/event_logs.md.
     """
     for order in orders:
         order_named(order)
@@ -171,11 +184,17 @@ def classify(
         raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
     if processes is not None and not clocks:
         raise BadInput("--processes: of --clocks only", hint="add --clocks")
+    declared = Declared.of(complete=complete, processes=takes_part)
+    said = {"--complete": complete, "--process": takes_part}
+    if complete and reading == "pending":
+        hint = "leave one of them out: of a complete log nothing is still in flight"
+        raise BadInput("--complete does not go with --unreceived pending", hint=hint)
     named, called = _columns(columns), _kinds(kinds)
     patterns = Patterns(pattern, delimiter, send, deliver)
     form_given = {"--format": form is not None, "--column": named, **dict.fromkeys(patterns.given, True)}
     if engine == "spark":
         _refuse_beside("--engine spark", {"--by-process": by_process, **form_given, "--kind": called, "--match": match})
+        _refuse_beside("--engine spark", said, "judge the log by the plain engine: leave --engine spark out")
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
         from crownless.pipeline.logs.live import IDLE_TIMEOUT, MAX_LATENESS
@@ -214,19 +233,20 @@ def classify(
         raise BadInput("--master and --live go with --engine spark", hint="add --engine spark")
     if one_run:
         others = {"--match": match, "--out": out is not None, "--by-process": by_process}
-        _refuse_beside("--one-run", {**others, **dict.fromkeys(patterns.given, True)})
+        _refuse_beside("--one-run", {**others, **said, **dict.fromkeys(patterns.given, True)})
     if clocks:
-        _refuse_beside("--clocks", {"--match": match, **form_given})
+        _refuse_beside("--clocks", {"--match": match, **said, **form_given})
     if out is not None:
         if len(files) != 1:
             raise BadInput("--out takes one log", hint="give each log a folder of its own")
+        _refuse_beside("--out", {"--complete": complete}, "leave one of them out; --complete --json has all violations")
         from .classify_out import refuse_taken, write_records
 
         refuse_taken(out)
     chosen = tuple(name for name in ORDERS if not orders or name in orders)
     if match:
         others = {"--out": out is not None, "--by-process": by_process}
-        _refuse_beside("--match", {**dict.fromkeys(patterns.given, True), **others})
+        _refuse_beside("--match", {**dict.fromkeys(patterns.given, True), **others, **said})
     if match:
         from .classify_match import classify_match
 
@@ -249,7 +269,7 @@ def classify(
                 whose = processes.split(",") if processes else ()
                 found = clocked_runs(name, chosen, reading, whose, around, called)
             else:
-                found = contents(name, chosen, reading, form, named, around, patterns, progress, called)
+                found = contents(name, chosen, reading, form, named, around, patterns, progress, called, declared)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -280,6 +300,8 @@ def classify(
     else:
         if count > SHOWN_UP_TO:
             print_summary(parts, chosen)
+            if complete:
+                print_delivery_summary(parts)
             print_notes(parts)
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
@@ -293,6 +315,8 @@ def classify(
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         left_out = [name for name in dict.fromkeys(files) if name not in judged]
         say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
+    if complete and first_violations(parts):
+        return EXIT_VIOLATED
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
@@ -303,11 +327,11 @@ def _compiling() -> AbstractContextManager[None]:
     return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
 
 
-def _refuse_beside(option: str, others: Mapping[str, object]) -> None:
+def _refuse_beside(option: str, others: Mapping[str, object], hint: str = "leave one of them out") -> None:
     """Raises `BadInput` for the first of the other options that is given."""
     for other, given in others.items():
         if given:
-            raise BadInput(f"{other} does not go with {option}", hint="leave one of them out")
+            raise BadInput(f"{other} does not go with {option}", hint=hint)
 
 
 def _columns(given: tuple[str, ...]) -> dict[str, str]:
@@ -341,10 +365,11 @@ def _kinds(given: tuple[str, ...]) -> dict[str, str]:
 def _shown(
     parts: list[oracle.ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool
 ) -> Iterator[oracle.Classification]:
-    """What is printed in full: all, or of many the first that breaks each order."""
+    """What is printed in full: all, or of many the first that breaks each order, or violates a property."""
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return
-    firsts = (first_broken(parts, order) for order in chosen)
+    firsts = [first_broken(parts, order) for order in chosen]
+    firsts += first_violations(parts).values()
     for part, number in dict.fromkeys(first for first in firsts if first is not None):
         yield parts[part].classification(number)

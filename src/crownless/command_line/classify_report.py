@@ -15,6 +15,7 @@ from crownless.spec.diagram import draw
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
+from .classify_delivery import print_delivery
 from .classify_details import part_that_breaks, print_by_process, print_context, some_out_of_order
 from .output import (
     STYLES,
@@ -54,6 +55,8 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         _print_by_process(subject, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+    if subject.delivery is not None:
+        print_delivery(subject.delivery)
     if (line := _about_control_messages(subject)) is not None:
         print_line(line)
     for note in subject.notes:
@@ -66,7 +69,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
             if classification.reading == "lost"
             else "still to come (can an order be kept yet?)"
         )
-        print_line(f"not received: {names}; read as {how}; see --unreceived")
+        print_line(f"not received: {names}; read as {how}" + "; see --unreceived" * (subject.delivery is None))
     print_line()
 
 
@@ -146,6 +149,9 @@ def _conclusion(classification: oracle.Classification) -> str:
     parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
     parts += [f"breaks {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
+    delivery = classification.subject.delivery
+    violated = [] if delivery is None else delivery.violated
+    parts += [f"violates {', '.join(violated)}"] * bool(violated)
     return "; ".join(parts)
 
 

@@ -13,24 +13,23 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Free
 from crownless.model_check.class_facts import check_class
+from crownless.model_check.conformance.in_process import InProcess
+from crownless.model_check.conformance.network import Move, Network, WrongNode, root_of
+from crownless.model_check.conformance.queries import Queries
+from crownless.model_check.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import Action, LocalStep, State, System
 from crownless.model_check.wrong_machine import WrongMachine, machine_errors
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import decide, order_named
+from crownless.spec.orders import order_named
 from crownless.spec.printable import printable, some
-
-from .network import Move, Network, Node, NodeFailure, root_of
-from .walks import WALKS, Walks, never_delivered, without_middle
-
-#: A run goes on to its end in fewer steps than this, or it is said not to end.
-MOST_STEPS = 1_000
 
 
 def stateful(
-    subject: type[Node] | type[ProtocolMachine],
+    subject: type,
     *,
     order: str | None = None,
     channel: str | type[Channel] | None = None,
@@ -41,11 +40,11 @@ def stateful(
 ) -> type[RuleBasedStateMachine]:
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
-    `subject`: a class of nodes (see `testing.network`), or a protocol (`cr.Protocol`). `order`: what must be kept; of a
-    protocol what it promises, if none is named, of nodes causal order. `channel`: `unordered`, `fifo`, `lossy` or
-    `duplicating`; of a protocol the one that it needs, if none is named. `processes`: at least and at most so many;
-    `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing every message must be delivered
-    once nothing is in flight.
+    `subject`: a class of nodes, as for `crownless conform` (`model_check.conformance.in_process`), or a protocol
+    (`cr.Protocol`). `order`: what must be kept; of a protocol what it promises, if none is named, of nodes causal
+    order. `channel`: `unordered`, `fifo`, `lossy` or `duplicating`; of a protocol the one that it needs, if none is
+    named. `processes`: at least and at most so many; `messages`: at most so many sends. `delivers_all`: over a channel
+    that loses nothing every message must be delivered once nothing is in flight.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest that it finds at the smallest size, without the steps that it does not need. Then hypothesis
@@ -64,7 +63,7 @@ def stateful(
         held_to, needed = order or subject.promises, subject.needs_channel
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject)
+        held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject, {})
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
@@ -84,7 +83,7 @@ def stateful(
 
     def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
         sizes = ((n, m) for m in range(1, messages + 1) for n in range(least, most + 1))
-        each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"], MOST_STEPS)
+        each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"])
         found = each.shortest_failure(sizes, walks)
         if found is not None:
             failure, made = found
@@ -180,7 +179,7 @@ class _Driven(RuleBasedStateMachine):
         try:
             moves[pick % len(moves)].happen()
             self.moves = self.subject.moves()
-        except (NodeFailure, WrongMachine) as error:
+        except (WrongNode, WrongMachine) as error:
             raise AssertionError(f"{error}\n{self.subject.story()}") from root_of(error)
         self.failed = False
 
@@ -210,17 +209,21 @@ class _Driven(RuleBasedStateMachine):
 
 
 class _Nodes(Network):
-    """Nodes, driven."""
+    """Nodes, driven. `queries`: those put so far, by the number of processes."""
 
     def __init__(
-        self, subject: type[Node], *, processes: int, messages: int, channel: type[Channel], order: str
+        self,
+        subject: type,
+        queries: dict[int, Queries],
+        *,
+        processes: int,
+        messages: int,
+        channel: type[Channel],
+        order: str,
     ) -> None:
-        super().__init__(subject, processes, messages, channel)
-
-    def broken(self, order: str) -> str | None:
-        """The way in which the events so far break the order; None if it can still be kept."""
-        verdict = decide(self.computation, order, "pending")
-        return None if verdict.kept else str(verdict)
+        if processes not in queries:
+            queries[processes] = Queries(InProcess(subject, processes))
+        super().__init__(queries[processes], Free(processes, messages), channel)
 
 
 class _Protocol:

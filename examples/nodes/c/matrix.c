@@ -1,0 +1,114 @@
+/* Causal order by matrices of numbers of messages (Raynal, Schiper & Toueg).
+
+       cc -O2 -o matrix matrix.c adapter.c
+       crownless conform --order causal -- ./matrix
+
+       cc -O2 -DSTAMP_BEFORE_INCREMENT -o wrong matrix.c adapter.c
+       crownless conform --order causal -- ./wrong
+
+   Wrong is that the receiver counts the message itself in its stamp, and the sender has not counted it yet. */
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node.h"
+
+enum { MOST = 16, HELD = 256 };
+
+struct packet { int from, stamp[MOST][MOST]; char message[64]; };
+
+static int me, n;
+static int sent[MOST][MOST]; /* sent[k][j]: the messages that k has sent to j, as far as is known here */
+static int delivered[MOST];  /* delivered[k]: those of k that were delivered here */
+static struct packet waiting[HELD];
+static int held;
+
+void on_init(int process, int processes) {
+    if (processes > MOST) fprintf(stderr, "more than %d processes\n", MOST), exit(1);
+    me = process, n = processes, held = 0;
+    memset(sent, 0, sizeof sent), memset(delivered, 0, sizeof delivered);
+}
+
+void on_send(int to, const char *message) {
+    char body[4096], *end = body;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n; j++) end += sprintf(end, "%d ", sent[k][j]);
+    snprintf(end, body + sizeof body - end, "%s", message);
+    transmit(to, body);
+    sent[me][to]++;
+}
+
+static struct packet unpacked(int from, const char *body) {
+    struct packet p = {.from = from};
+    char *rest = (char *)body;
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n; j++) p.stamp[k][j] = strtol(rest, &rest, 10);
+    snprintf(p.message, sizeof p.message, "%s", rest + 1);
+    return p;
+}
+
+static bool is_ready(const struct packet *p) {
+    for (int k = 0; k < n; k++) {
+#ifdef STAMP_BEFORE_INCREMENT
+        if (p->stamp[k][me] > delivered[k] + (k == p->from)) return false;
+#else
+        if (p->stamp[k][me] > delivered[k]) return false;
+#endif
+    }
+    return true;
+}
+
+static void take(struct packet p) {
+    delivered[p.from]++;
+    p.stamp[p.from][me]++; /* which counts what came before the message, and now the message too */
+    for (int k = 0; k < n; k++)
+        for (int j = 0; j < n; j++)
+            if (p.stamp[k][j] > sent[k][j]) sent[k][j] = p.stamp[k][j];
+    deliver(p.message); /* last, since the application may send from there */
+}
+
+void on_packet(int from, const char *body) {
+    if (held == HELD) fprintf(stderr, "more than %d messages wait\n", HELD), exit(1);
+    waiting[held++] = unpacked(from, body);
+    for (int i = 0; i < held; i++)
+        if (is_ready(&waiting[i])) {
+            struct packet ready = waiting[i];
+            memmove(waiting + i, waiting + i + 1, (--held - i) * sizeof *waiting);
+            take(ready);
+            i = -1; /* from the first again: another one may be ready now */
+        }
+}
+
+/* All that the node knows, as numbers; a message that waits follows its own. */
+const char *state(void) {
+    static char text[HELD * 1024];
+    char *end = text;
+    for (int k = 0; k < n; k++) {
+        end += sprintf(end, "%d ", delivered[k]);
+        for (int j = 0; j < n; j++) end += sprintf(end, "%d ", sent[k][j]);
+    }
+    for (int i = 0; i < held; i++) {
+        end += sprintf(end, "%d ", waiting[i].from);
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++) end += sprintf(end, "%d ", waiting[i].stamp[k][j]);
+        end += sprintf(end, "%s ", waiting[i].message);
+    }
+    return text;
+}
+
+void load(const char *text) {
+    char *rest = (char *)text;
+    for (int k = 0; k < n; k++) {
+        delivered[k] = strtol(rest, &rest, 10);
+        for (int j = 0; j < n; j++) sent[k][j] = strtol(rest, &rest, 10);
+    }
+    for (held = 0; rest[strspn(rest, " ")]; held++) {
+        waiting[held].from = strtol(rest, &rest, 10);
+        for (int k = 0; k < n; k++)
+            for (int j = 0; j < n; j++) waiting[held].stamp[k][j] = strtol(rest, &rest, 10);
+        sscanf(rest, "%63s", waiting[held].message);
+        rest = strstr(rest, waiting[held].message) + strlen(waiting[held].message);
+    }
+}

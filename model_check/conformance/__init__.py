@@ -1,0 +1,1 @@
+"""Conformance: foreign implementations as protocol machines, driven over every schedule within a bound."""

@@ -1,0 +1,306 @@
+"""The result of a check of conformance: a verdict on each order, on deliveries, and on the ways in which nodes fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from crownless.model_check.check_result import CheckResult, Outcome
+from crownless.model_check.exploration import FIRST_VIOLATION
+from crownless.model_check.exports import Suite, VerdictLine
+from crownless.model_check.properties import DELIVERS_ONCE
+from crownless.model_check.realizing import Realization
+from crownless.model_check.runs import Run
+from crownless.spec.enumeration import Sends, computations
+from crownless.spec.errors import Undecided, no_such_name
+from crownless.spec.orders import ORDERS, strongest, weaker
+from crownless.spec.printable import in_brackets, printable, some
+
+from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
+from .node import FAILURES
+from .node_machine import Failed
+from .schedules import Schedule, schedule_of
+
+
+@dataclass(frozen=True, repr=False)
+class Finding:
+    """The verdict on one order or property, a shortest run that breaks it, and the search that found it."""
+
+    name: str
+    verdict: Outcome
+    meaning: str = ""
+    run: Run | None = None
+    #: Which search it is of, in words, and how far that reached.
+    search: str = ""
+    note: str = ""
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {self.verdict}")
+
+    def __str__(self) -> str:
+        return printable(f"{self.name}: {self.verdict}: {self.meaning}{self.note and '; '}{self.note}")
+
+    def json(self) -> dict[str, Any]:
+        run = None if self.run is None else self.run.json()
+        return {"name": self.name, "verdict": self.verdict, "run": run, "search": self.search, "note": self.note}
+
+
+@dataclass(frozen=True, repr=False)
+class Search:
+    """One search, and its scope in words."""
+
+    name: str
+    result: CheckResult
+    #: The complete computations that the nodes generate in it, compared with each order; None where not searched.
+    realization: Realization | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {self.result!r}")
+
+    @property
+    def complete(self) -> bool:
+        """True if it came to its end, or to the first violation if that was its end."""
+        stopped = self.result.exploration.stopped
+        return stopped == FIRST_VIOLATION or not self.result.ended_early
+
+    def finding(self, name: str) -> Finding | None:
+        """The verdict on a property, if this search decides it."""
+        if name not in self.result:
+            return self._of_computations(name)
+        line = self.result[name]
+        meaning = FAILURES.get(name, line.property.meaning)
+        found = Finding(name, line.verdict, meaning, line.run, self.name, line.note)
+        failed = [] if line.run is None else [state for state in line.run.local_states if isinstance(state, Failed)]
+        if failed and name in FAILURES:
+            return replace(found, note=failed[0].said)
+        if name == DELIVERS_ONCE.name and line.run is not None:
+            return replace(found, note=_too_often_or_too_early(line.run))
+        if failed:
+            return replace(found, verdict="unknown", run=None, note=f"a node fails first: {failed[0].kind}")
+        return found
+
+    def _of_computations(self, order: str) -> Finding | None:
+        """The verdict on an order that is decided of complete computations."""
+        if self.realization is None or order not in ORDERS:
+            return None
+        broken = self.realization.orders[order].extra is not None
+        verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
+        return Finding(order, verdict, ORDERS[order].demands, None, f"{self.name}, complete computations")
+
+
+@dataclass(repr=False)
+class Conformance:
+    """The answer. As a truth value: whether no node fails, all is delivered, and the requested orders are kept; an
+    unknown verdict has none, and raises `Undecided`.
+    """
+
+    name: str
+    request: Request
+    #: The searches over the channel of the request, that of free sends first.
+    searches: list[Search]
+    #: Over a FIFO channel, where the channel of the request is weaker.
+    over_fifo: list[Search] = field(default_factory=list)
+    #: Whether duplicates of packets do any harm, up to a few messages: one search, if it was made.
+    with_duplicates: list[Search] = field(default_factory=list)
+    #: How many different inputs nodes were given, and how many of the answers were compared with second ones.
+    queries: int = 0
+    compared: int = 0
+    seconds: float = 0.0
+    #: Why a violation is not certain: nodes that were made anew answered otherwise.
+    unconfirmed: str | None = None
+    #: Why not all searches were made to their end.
+    ended_early: str | None = None
+    #: Why the answers may not be all that the nodes say.
+    best_effort: str | None = None
+    #: True if the program does not do what `reply` says, so that only free sends were judged.
+    ignores_replies: bool = False
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}")
+
+    def __str__(self) -> str:
+        parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
+        parts += [f"{one}\n\n{one.run}" for one in self.violations if one.run is not None]
+        return "\n\n".join(parts)
+
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown":
+            raise Undecided(f"{self!r} is neither true nor false: compare its verdict")
+        return self.verdict == "holds"
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.verdict == "violated"
+
+    def __getitem__(self, name: str) -> Finding:
+        """The verdict on an order, on a property of deliveries, or on a way to fail; raises `NoSuchName`, a `KeyError`,
+        if that is none of them.
+        """
+        found = self._findings
+        if name not in found:
+            raise no_such_name(f"{self.name}: no property {name!r}", name, found)
+        return found[name]
+
+    @property
+    def _findings(self) -> dict[str, Finding]:
+        return {name: self._finding(name) for name in (*FAILURES, *DELIVERY, *JUDGED)}
+
+    def _finding(self, name: str) -> Finding:
+        """The worst of the verdicts of all searches, with a run if there is one."""
+        found = [one for search in self.searches if (one := search.finding(name)) is not None]
+        for verdict in ("violated", "unknown"):
+            such = [one for one in found if one.verdict == verdict]
+            if such:
+                return next((one for one in such if one.run is not None), such[0])
+        if self._a_node_fails and name not in FAILURES:
+            return Finding(name, "unknown", note="a node fails first")
+        if not found or self.ended_early is not None:
+            meaning = found[0].meaning if found else ORDERS[name].demands if name in ORDERS else ""
+            depth = self.searches[-1].result.exploration.depth if self.searches else 0
+            note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {self.ended_early}"
+            return Finding(name, "unknown", meaning, note=note)
+        return found[0]
+
+    @property
+    def _a_node_fails(self) -> bool:
+        return any(
+            search.result[kind].verdict == "violated"
+            for search in self.searches
+            for kind in FAILURES
+            if kind in search.result
+        )
+
+    @property
+    def failures(self) -> list[Finding]:
+        """The ways in which nodes fail, each with a shortest run."""
+        return [one for name, one in self._findings.items() if name in FAILURES and one.verdict == "violated"]
+
+    @property
+    def violations(self) -> list[Finding]:
+        """All that is violated: failures first, then deliveries, then orders."""
+        return [one for one in self._findings.values() if one.verdict == "violated"]
+
+    @property
+    def kept(self) -> list[str]:
+        """The orders that are kept."""
+        return ["asynchronous", *(name for name in JUDGED if self[name].verdict == "holds")]
+
+    @property
+    def strongest(self) -> list[str]:
+        """The strongest orders that are kept."""
+        return _strongest(self.kept, self.request.sends)
+
+    @property
+    def named(self) -> list[str]:
+        """The strongest orders kept, each by the weakest order that has as many computations within the bound, where
+        several orders may be the same.
+        """
+        if self.realization is None or self.realization.stopped:
+            return self.strongest
+        counts = {name: one.computations for name, one in self.realization.orders.items()}
+        unicasts = self.request.sends == "unicast"
+
+        def same(name: str) -> str:
+            equal = [one for one in weaker(name, unicasts=unicasts) if counts[one] == counts[name]]
+            return min([name, *equal], key=list(ORDERS).index)
+
+        return list(dict.fromkeys(map(same, self.strongest)))
+
+    @property
+    def realization(self) -> Realization | None:
+        """The complete computations that the nodes generate with free sends; None where not searched."""
+        return self.searches[0].realization
+
+    @property
+    def generates_exactly(self) -> str | None:
+        """The order that is exactly what the nodes generate within the bound."""
+        return None if self.realization is None else self.realization.equals
+
+    @property
+    def kept_over_fifo(self) -> list[str] | None:
+        """Of FIFO, causal and synchronous order those kept over a FIFO channel; None: not searched to the end."""
+        if not self.over_fifo or not all(one.complete for one in self.over_fifo):
+            return None
+        return [name for name in MONITORED if all(one.result[name].verdict == "holds" for one in self.over_fifo)]
+
+    @property
+    def verdict(self) -> Outcome:
+        """Holds, violated or unknown, of failures, deliveries, and the requested orders."""
+        wanted = self.wanted
+        if any(one.verdict == "violated" for one in wanted):
+            return "violated" if self.unconfirmed is None else "unknown"
+        if self.ended_early is not None or any(one.verdict == "unknown" for one in wanted):
+            return "unknown"
+        return "holds"
+
+    @property
+    def scope(self) -> str:
+        """In words, how far the verdict reaches."""
+        request = self.request
+        parts = [self.searches[0].result.scope]
+        if any(one.name == WITH_REPLIES for one in self.searches):
+            parts.append(f"{WITH_REPLIES}: up to {some(request.messages_with_replies, 'message')}")
+        return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
+
+    @property
+    def wanted(self) -> list[Finding]:
+        """The verdicts that decide: on failures, on deliveries, and on the requested orders."""
+        return [self[name] for name in (*FAILURES, *DELIVERY, *self.request.orders) if name != "asynchronous"]
+
+    def suite(self) -> Suite:
+        """These verdicts, for other tools."""
+        lines = [VerdictLine(one.name, one.verdict, one.meaning, one.note, one.run) for one in self.wanted]
+        return Suite(self.name, lines, self.seconds)
+
+    def schedule(self, one: Finding) -> Schedule | None:
+        """The schedule of a violation, which can be saved and repeated; None if it has no run."""
+        return None if one.run is None else schedule_of(self.name, one.name, one.run, self.request)
+
+    def json(self) -> dict[str, Any]:
+        free = self.searches[0].result.json()
+        return {
+            "implementation": self.name,
+            **{key: free[key] for key in ("processes", "messages", "channel", "sends", "self_sends")},
+            "replies": self.request.messages_with_replies,
+            "ticks": self.request.ticks,
+            "restarts": self.request.restarts,
+            "verdict": self.verdict,
+            "unconfirmed": self.unconfirmed,
+            "ended_early": self.ended_early,
+            "best_effort": self.best_effort,
+            "ignores_replies": self.ignores_replies,
+            "orders": {name: self[name].json() for name in JUDGED},
+            "strongest": self.strongest,
+            "failures": [one.json() for one in self.failures],
+            "delivery": [self[name].json() for name in DELIVERY],
+            "generates": None if self.realization is None else self.realization.json(),
+            "kept_over_fifo": self.kept_over_fifo,
+            "with_duplicates": [one.result.json() for one in self.with_duplicates],
+            "states": free["states"],
+            "transitions": free["transitions"],
+            "queries": self.queries,
+            "compared": self.compared,
+            "seconds": round(self.seconds, 3),
+            "scope": self.scope,
+        }
+
+
+def _strongest(kept: Iterable[str], sends: Sends) -> list[str]:
+    example = max(computations(3, 1, sends=sends), key=lambda c: len(c.messages[0].receivers))
+    return list(strongest(kept, example))
+
+
+def _too_often_or_too_early(run: Run) -> str:
+    """The event by which a run ends that should not have happened again, or not yet, in words."""
+    *before, last = run.actions
+    known = [(one.process, kind, message) for one in before for kind, message in one.happened]
+    for kind, message in last.happened:
+        event = (last.process, kind, message)
+        if event in known:
+            return f"{last.process} {kind}s {message} a second time"
+        if kind == "deliver" and not any(other == "send" and sent == message for _, other, sent in known):
+            return f"{last.process} delivers {message} before it is sent"
+        known.append(event)
+    return ""

@@ -1,0 +1,200 @@
+"""Conformance: a verdict on each order for a foreign implementation, driven over every schedule within a bound.
+
+There are several searches, each a check of the same machine, which share the answers of the nodes:
+
+- *free sends*: any process may send to any other at any time. FIFO, causal and synchronous order are monitored in every
+  run; the other orders are decided of every complete computation, which decides them of all runs where everything is
+  delivered in the end, since every run goes on to a complete one. Otherwise they are monitored too;
+- *replies*: applications also send from inside deliveries, up to fewer messages;
+- *FIFO channel*, and *duplicates*, up to fewer messages: what the nodes need of their channel.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Any
+
+from crownless.impl.channels import channel_named
+from crownless.impl.workloads import Free
+from crownless.model_check.check import run_check
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.early import LimitsAfter
+from crownless.model_check.exploration import Progress
+from crownless.model_check.limits import Limits
+from crownless.model_check.properties import Property
+from crownless.model_check.realizing import realize
+from crownless.model_check.request import Check
+from crownless.model_check.stopping import reason_of
+from crownless.spec.orders import ORDERS, order_named
+
+from .confirming import unconfirmed
+from .conformance_request import DELIVERY, DUPLICATES, JUDGED, MONITORED, WITH_REPLIES, Request
+from .conformance_result import Conformance, Search
+from .endless import note_endless_packets
+from .node import FAILURES, Implementation
+from .node_machine import machine_class
+from .queries import Queries
+
+#: Failures that need not happen again to be certain: the node was seen to answer otherwise, or unasked.
+CERTAIN = ("not-deterministic", "speaks-unasked")
+
+
+def conform(
+    implementation: Implementation,
+    request: Request,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    report: Callable[[str], None] | None = None,
+    on_search: Callable[[str], None] | None = None,
+) -> Conformance:
+    """Drives the nodes over every schedule; raises `BadInput` for a request that is not possible.
+
+    `on_search` gets the name of each search as it begins, `report` a line if a call lasts long.
+    """
+    for order in request.orders:
+        order_named(order)
+    channel_named(request.channel)
+    return _Conforming(implementation, request, limits, progress, report, on_search or (lambda name: None)).answer()
+
+
+@dataclass
+class _Conforming:
+    """The searches for one request."""
+
+    implementation: Implementation
+    request: Request
+    limits: Limits | None
+    progress: Progress | None
+    report: Callable[[str], None] | None
+    on_search: Callable[[str], None]
+
+    def __post_init__(self) -> None:
+        self.queries = Queries(self.implementation)
+        promises = self.request.orders[-1] if self.request.orders else "asynchronous"
+        self.kind = machine_class(self.implementation.name, promises)
+        self.began = time.monotonic()
+
+    def limits_left(self) -> Limits | None:
+        """The limits, less the seconds that have gone by."""
+        if self.limits is None or self.limits.seconds is None:
+            return self.limits
+        limits, spent = self.limits, time.monotonic() - self.began
+        return LimitsAfter(limits.states, limits.seconds, limits.memory, spent=spent)
+
+    def answer(self) -> Conformance:
+        request, began = self.request, time.monotonic()
+        answer = Conformance(self.implementation.name, request, [])
+        try:
+            if self.packets_are_endless():
+                self.search(answer.searches, "one message", messages=1, first=True)
+            else:
+                self.explore(answer.searches, "free sends")
+            if not answer.failures:
+                if few := request.messages_with_replies:
+                    broken = {one.name for one in answer.violations}
+                    searches: list[Search] = []
+                    try:
+                        self.explore(searches, WITH_REPLIES, broken, messages=few, replies=True)
+                    finally:
+                        answer.ignores_replies = self.queries.replies_are_ignored()
+                        answer.searches += [] if answer.ignores_replies else searches
+                if request.channels:
+                    self.compare_channels(answer)
+        except _Ended as ending:
+            answer.ended_early = str(ending)
+        if not any(one.name in CERTAIN for one in answer.failures):
+            answer.unconfirmed = unconfirmed(answer.violations, self.queries, request)
+        answer.best_effort = self.implementation.best_effort
+        answer.queries, answer.compared = len(self.queries), self.queries.compared
+        answer.seconds = time.monotonic() - began
+        return answer
+
+    def packets_are_endless(self) -> bool:
+        """Do packets follow each other without end after one message?"""
+        request = self.request
+        one = Free(request.processes, 1, self_sends=request.self_sends, sends=request.sends)
+        inputs = self.implementation.limits.inputs
+        try:
+            return request.messages > 0 and note_endless_packets(
+                self.queries, one.universe(), request.processes, inputs
+            )
+        except KeyboardInterrupt as ending:
+            raise _Ended(reason_of(ending)) from None
+
+    def check(
+        self,
+        *,
+        messages: int | None = None,
+        channel: str | None = None,
+        orders: tuple[str, ...] = MONITORED,
+        replies: bool = False,
+        only: tuple[Property, ...] = (),
+    ) -> Check:
+        request = self.request
+        bound = request.messages if messages is None else messages
+        free = Free(request.processes, bound, self_sends=request.self_sends, sends=request.sends)
+        machine = self.kind(
+            request.processes,
+            self.queries,
+            free.universe(),
+            replies=replies,
+            ticks=request.ticks,
+            restarts=request.restarts,
+        )
+        return Check(machine, channel=channel or request.channel, orders=orders, workload=free, properties=only)
+
+    def search(self, into: list[Search], name: str, *, first: bool = False, **different: Any) -> CheckResult:
+        """One search more. Raises `_Ended` if a limit or an interrupt ends it."""
+        self.on_search(name)
+        result = run_check(self.check(**different), self.limits_left(), self.progress, report=self.report, first=first)
+        into.append(Search(name, result))
+        if not into[-1].complete:
+            raise _Ended(result.exploration.stopped or "the search for runs to show ended early")
+        return result
+
+    def explore(self, into: list[Search], name: str, broken: Collection[str] = (), **different: Any) -> None:
+        """The search that decides all properties, and those that it takes beside it; `broken` has those that need no
+        further run. The orders that are not monitored are decided of complete computations, which decides them of all
+        runs if each can be completed.
+        """
+        result = self.search(into, name, **different)
+        if any(result[kind].verdict == "violated" for kind in FAILURES):
+            return
+        self.on_search(f"{name}, complete computations")
+        realization = realize(self.check(**different), limits=self.limits_left(), report=self.report)
+        into[-1] = replace(into[-1], realization=realization)
+        if realization.stopped:
+            raise _Ended(realization.stopped)
+        others = [order for order in JUDGED if order not in MONITORED]
+        if any(result[known].verdict != "holds" for known in DELIVERY):
+            self.search(into, f"{name}, other orders", orders=tuple(others), **different)
+            return
+        for order in others:
+            if order not in broken and realization.orders[order].extra is not None:
+                only = (Property(order, "always", ORDERS[order].demands),)
+                self.search(into, name, first=True, orders=(order,), only=only, **different)
+
+    def compare_channels(self, answer: Conformance) -> None:
+        """What the nodes need of their channel."""
+        request = self.request
+        if request.channel == "unordered":
+            self.search(answer.over_fifo, "FIFO channel", channel="fifo")
+            if (few := request.messages_with_replies) and not answer.ignores_replies:
+                self.search(answer.over_fifo, "FIFO channel", channel="fifo", messages=few, replies=True)
+        if request.channel in ("unordered", "fifo"):
+            wanted = [name for name in request.orders or answer.strongest if name != "asynchronous"]
+            at_most = min(request.messages, DUPLICATES)
+            self.search(
+                answer.with_duplicates,
+                "duplicates",
+                channel="duplicating",
+                messages=at_most,
+                orders=tuple(wanted) or ("asynchronous",),
+                first=True,
+            )
+
+
+class _Ended(Exception):
+    """A search ended early, for this reason: no other one begins."""

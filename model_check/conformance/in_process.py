@@ -1,0 +1,453 @@
+"""Nodes of a Python class: one object a process, replayed from its first input or copied in the middle.
+
+    class MyNode:
+        def __init__(self, process, processes, transmit, deliver): ...
+        def on_send(self, to, message): ...      # the application sends: call transmit(to, packet)
+        def on_packet(self, source, packet): ... # a packet has come: call deliver(message), now or later
+        def on_tick(self): ...                   # if it has timers
+        def on_restart(self): ...                # after a crash: keeps what was on disk; without it, nothing is kept
+
+Processes are numbered from 0. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
+delivers, as strings; or, if its constructor takes no `deliver`, put them on a queue of its own, `self.delivered`. The
+constructor takes those of its four arguments that it names, or the first ones. Methods may be coroutines.
+"""
+
+from __future__ import annotations
+
+import inspect
+import queue
+import sys
+import threading
+from asyncio import Queue as AsyncQueue
+from asyncio import QueueEmpty
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from copy import deepcopy
+from functools import partial
+from re import Pattern
+from typing import Any, NamedTuple
+
+from crownless.model_check.users_code import innermost_place, lines_of
+from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+from crownless.spec.memory import lacks_memory, require
+
+from .bodies import Body
+from .class_arguments import arguments_of
+from .copies import shares_with_copies
+from .node import Answer, Arrival, History, Input, Load, NodeFailure, Restart, Send, StateLost
+from .node_limits import NodeLimits
+from .port import DONE, Port, name_of, receivers_of
+from .quiet_loop import QuietLoop
+from .time_limit import Hangs, within
+
+#: So many nodes are kept as they were after an input, to go on from.
+KEPT = 4096
+#: So many copies are looked at for what they share with their original.
+LOOKED_AT = 500
+#: So many threads may go on at once.
+MOST_THREADS = 100
+#: Where so many bytes can be had, the harness has memory enough.
+ENOUGH = 64 << 20
+
+
+class _NeedsLoop(Exception):
+    """A method has returned a coroutine, and the class has none that says so."""
+
+
+class _Live(NamedTuple):
+    """A node, and the event loop that it lives on if it has one."""
+
+    node: Any
+    loop: QuietLoop | None
+
+
+class NodeState:
+    """A node as it was after an input, equal to others if the class says so."""
+
+    __slots__ = ("_hash", "_owner", "node")
+
+    def __init__(self, node: Any, owner: InProcess) -> None:
+        self.node = node
+        self._owner = owner
+        self._hash = hash(node)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other or not isinstance(other, NodeState):
+            return self is other
+        return self._hash == other._hash and self._owner.are_equal(self.node, other.node)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class InProcess:
+    """Nodes of a class. `n` processes; `limits` on each answer."""
+
+    compares_first, compares_every = 1000, 16
+    may_ignore_replies = False
+    best_effort: str | None = None
+
+    def __init__(
+        self,
+        kind: type,
+        n: int,
+        limits: NodeLimits | None = None,
+        *,
+        name: str | None = None,
+        ignored: Pattern[str] | None = None,
+    ) -> None:
+        """`name`: what it is called in reports, if not by the name of its class. `ignored`: what makes no difference in
+        packets.
+        """
+        self.name = kind.__name__ if name is None else name
+        self.n = n
+        self.limits = limits or NodeLimits()
+        self._kind = kind
+        self._arguments = arguments_of(kind)
+        for method in ("on_send", "on_packet"):
+            if not callable(getattr(kind, method, None)):
+                hint = "a node has __init__(process, processes, transmit, deliver), on_send(to, message) and "
+                raise BadInput(f"{kind.__name__} has no method {method}", hint=hint + "on_packet(source, packet)")
+        own = {name: value for base in reversed(kind.__mro__[:-1]) for name, value in vars(base).items()}
+        self._is_async = any(_is_coroutine(value) for base in kind.__mro__ for value in vars(base).values())
+        self._by_value = "__eq__" in own and own.get("__hash__") is not None
+        self._restarts = callable(getattr(kind, "on_restart", None))
+        #: Why nodes are replayed from their first input instead of copied; None: they are copied.
+        self.replays_because: str | None = "its methods are coroutines" if self._is_async else None
+        self._ports = [Port(self.limits.outputs, ignored) for _ in range(n)]
+        self._kept: OrderedDict[tuple[int, History], Any] = OrderedDict()
+        self._copied = 0
+
+    def close(self) -> None:
+        self._kept.clear()
+
+    def answer(self, process: int, history: History, given: Input) -> Answer:
+        if isinstance(given, Restart) and not self._restarts:
+            return Answer()
+        history = self._remembered(history)
+        if history and isinstance(history[0], Load):
+            return self._answer_from_state(process, history, given)
+        live = self._copy_of_kept(process, history)
+        if live is None:
+            live = self._replayed(process, history)
+            if self.replays_because is None:
+                self._keep(process, history, self._copy(live.node))
+        try:
+            answer = self._given(process, live, given)
+        except _NeedsLoop:
+            return self._answer_with_loop(process, history, given)
+        finally:
+            self._close(process, live)
+        if self.replays_because is None and not given.replies:
+            self._keep(process, (*history, given), live.node)
+        return Answer(answer.outputs, self._state_of(live.node))
+
+    def _answer_from_state(self, process: int, history: History, given: Input) -> Answer:
+        """The answer of a copy of the node that has this state."""
+        (first, *inputs) = history
+        assert isinstance(first, Load)
+        assert isinstance(first.state, NodeState)
+        live = _Live(self._copy(first.state.node), None)
+        if self.replays_because is not None:
+            raise StateLost
+        try:
+            for one in inputs:
+                self._given(process, live, one)
+            answer = self._given(process, live, given)
+        except _NeedsLoop:
+            raise StateLost from None
+        return Answer(answer.outputs, self._state_of(live.node))
+
+    def are_equal(self, one: Any, other: Any) -> bool:
+        """Does the class say so? Once it cannot say, no two nodes are equal any more."""
+        found: list[bool] = []
+        if self._by_value:
+            try:
+                within(self.limits.seconds, lambda: found.append(bool(one == other)))
+            except KeyboardInterrupt:
+                raise
+            except BaseException as error:  # of any kind: it is the node's own code
+                if _is_harness_out_of_memory(error):
+                    raise
+                self._by_value = False
+        return found == [True]
+
+    def _state_of(self, node: Any) -> NodeState | None:
+        """The state of a node whose class compares its objects by value, and that can be copied."""
+        if not self._by_value or self.replays_because is not None:
+            return None
+        found: list[NodeState] = []
+        try:
+            within(self.limits.seconds, lambda: found.append(NodeState(node, self)))
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # of any kind: it is the node's own code
+            if _is_harness_out_of_memory(error):
+                raise
+            self._by_value = False  # such as a list among what is compared
+            return None
+        return found[0]
+
+    def answer_anew(self, process: int, history: History, given: Input) -> Answer:
+        if isinstance(given, Restart) and not self._restarts:
+            return Answer()
+        live = self._replayed(process, self._remembered(history))
+        try:
+            return self._given(process, live, given)
+        finally:
+            self._close(process, live)
+
+    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
+        port = self._ports[process]
+        live = self._replayed(process, self._remembered(history))
+        port.watched, port.place = output, None
+        try:
+            self._given(process, live, given)
+        except NodeFailure:
+            pass  # only now; the place is known or not
+        finally:
+            port.watched = None
+            self._close(process, live)
+        return port.place
+
+    def _remembered(self, history: History) -> History:
+        """The inputs that a node remembers: where its class has no `on_restart`, a new object takes its place."""
+        restarts = [] if self._restarts else [k for k, given in enumerate(history) if isinstance(given, Restart)]
+        return history[restarts[-1] + 1 :] if restarts else history
+
+    def _answer_with_loop(self, process: int, history: History, given: Input) -> Answer:
+        self._is_async, self.replays_because = True, "its methods return coroutines"
+        self._kept.clear()
+        return self.answer_anew(process, history, given)
+
+    def _keep(self, process: int, history: History, node: Any) -> None:
+        if self.replays_because is None:
+            self._kept[process, history] = node
+            if len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+
+    def _copy_of_kept(self, process: int, history: History) -> _Live | None:
+        """A copy of the node that is kept as it was after this history."""
+        known = self._kept.get((process, history))
+        copied = None if known is None else self._copy(known)
+        return None if self.replays_because is not None or known is None else _Live(copied, None)
+
+    def _copy(self, node: Any) -> Any:
+        """A copy of a node, which shares its port; where there is none, nodes are replayed from now on."""
+        copies: list[Any] = []
+        shared = None
+        self._copied += 1
+        try:
+            within(self.limits.seconds, lambda: copies.append(deepcopy(node)))
+            if self._copied <= LOOKED_AT:
+                shared = shares_with_copies(node)
+            if shared is not None:
+                self.replays_because = f"it holds {shared}, of which there are no copies"
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # of any kind: it is the node's own code
+            if _is_harness_out_of_memory(error):
+                raise
+            self.replays_because = f"it cannot be copied ({shown_error(error)})"
+        if self.replays_because is not None:
+            self._kept.clear()
+            return None
+        return copies[0]
+
+    def _replayed(self, process: int, history: History) -> _Live:
+        live = self._made(process)
+        try:
+            for given in history:
+                self._given(process, live, given)
+        except BaseException:
+            self._close(process, live)
+            raise
+        return live
+
+    def _made(self, process: int) -> _Live:
+        port = self._ports[process]
+        if threading.active_count() > MOST_THREADS:
+            raise NodeFailure(
+                "floods", f"{self._kind.__name__}: its nodes leave more than {MOST_THREADS} threads running"
+            )
+        live = _Live(None, QuietLoop() if self._is_async else None)
+        values = {"process": process, "processes": self.n, "transmit": port.transmit, "deliver": port.deliver}
+        positional = [values[name] for name in self._arguments.positional]
+        named = {name: values[known] for name, known in self._arguments.named.items()}
+        made: list[Any] = []
+
+        def make() -> None:
+            made.append(self._kind(*positional, **named))
+
+        port.begin()
+        try:
+            self._call("__init__", (), partial(_run, live.loop, make))
+            if said := port.end():
+                failure = f"{self._kind.__name__}.__init__ gives {shown(said[0])}; nodes act only when they are called"
+                raise NodeFailure("speaks-unasked", failure)
+        except BaseException:
+            self._close(process, live)
+            raise
+        return live._replace(node=made[0])
+
+    def _given(self, process: int, live: _Live, given: Input) -> Answer:
+        """The answer of a node to an input."""
+        port = self._ports[process]
+
+        def send(message: Message) -> None:
+            self._take(live, port, "on_send", (receivers_of(message), name_of(message)))
+
+        port.begin(given.replies, send)
+        try:
+            if isinstance(given, Send):
+                send(given.message)
+            elif isinstance(given, Arrival):
+                assert isinstance(given.body, Body)
+                self._take(live, port, "on_packet", (given.source, given.body))
+            elif isinstance(given, Restart):
+                self._take(live, port, "on_restart", ())
+            elif hasattr(live.node, "on_tick"):
+                self._take(live, port, "on_tick", ())
+            elif live.loop is not None:
+                self._call("on_packet", (), live.loop.pass_time)
+            if not self._arguments.has("deliver"):
+                self._call("delivered", (), partial(self._drain, live, port))
+        finally:
+            outputs = port.end()
+        if port.unasked is not None:
+            said, port.unasked = port.unasked, None
+            raise NodeFailure("speaks-unasked", f"{self._kind.__name__} {said}")
+        return Answer(outputs)
+
+    def _take(self, live: _Live, port: Port, method: str, arguments: tuple[Any, ...]) -> None:
+        """Calls the method, and notes what it returns."""
+
+        async def awaited(coroutine: Awaitable[Any]) -> None:
+            self._note_returned(port, method, await coroutine)
+
+        def call() -> None:
+            returned = getattr(live.node, method)(*map(_as_given, arguments))
+            if not inspect.isawaitable(returned) or returned is DONE:
+                self._note_returned(port, method, returned)
+            elif live.loop is not None:
+                live.loop.create_task(awaited(returned))
+            else:
+                if inspect.iscoroutine(returned):
+                    returned.close()
+                raise _NeedsLoop
+
+        self._call(method, arguments, partial(_run, live.loop, call))
+
+    def _note_returned(self, port: Port, method: str, returned: Any) -> None:
+        if returned is None or returned is DONE:
+            return
+        single = isinstance(returned, str) or (isinstance(returned, tuple) and _is_packet(returned))
+        given = [returned] if single else returned
+        if not hasattr(given, "__iter__") or isinstance(given, bytes | dict):
+            said = f"{method} returns {shown(returned)}; a node returns pairs (to, packet), and messages it delivers"
+            raise NodeFailure("not-understood", said)
+        for one in given:
+            if isinstance(one, str):
+                port.deliver(one)
+            elif isinstance(one, tuple | list) and _is_packet(tuple(one)):
+                port.transmit(*one)
+            elif one is not DONE and one is not None:
+                said = f"{method} returns {shown(one)} among others; a node returns pairs (to, packet), and messages"
+                raise NodeFailure("not-understood", said)
+
+    def _drain(self, live: _Live, port: Port) -> None:
+        """Delivers what the node has put on its queue."""
+        for message in _taken_from(getattr(live.node, "delivered", None)):
+            port.deliver(message)
+
+    def _call(self, method: str, arguments: tuple[Any, ...], call: Callable[[], None]) -> None:
+        """Makes a call of a node: what comes out of it is a `NodeFailure`, with the place. What it prints goes to
+        standard error; threads that it starts do not keep the interpreter from ending."""
+        thread, printed_to = vars(threading.current_thread()), sys.stdout
+        was_daemonic = thread.get("_daemonic")
+        thread["_daemonic"] = True
+        sys.stdout = sys.stderr
+        try:
+            within(self.limits.seconds, call)
+        except (KeyboardInterrupt, _NeedsLoop):
+            raise
+        except NodeFailure as failure:
+            said = f"{self._place(method, arguments, failure)}: {failure.said}"
+            raise NodeFailure(failure.kind, said) from None
+        except Hangs as hang:
+            said = f"{self._place(method, arguments, hang)} has not returned for {self.limits.seconds:g} s"
+            raise NodeFailure("hangs", said) from None
+        except BaseException as error:  # of any kind: it is the node's own code
+            if _is_harness_out_of_memory(error):
+                raise
+            said = f"{self._place(method, arguments, error)}: {shown_error(error)}"
+            raise NodeFailure("node-fails", said) from error
+        finally:
+            thread["_daemonic"] = was_daemonic
+            sys.stdout = printed_to
+
+    def _place(self, method: str, arguments: tuple[Any, ...], error: BaseException) -> str:
+        called = f"{self._kind.__name__}.{method}"
+        code = code_of(getattr(self._kind, method, None))
+        known = innermost_place(lines_of(error.__traceback__)) or (code and place(code, code.co_firstlineno))
+        if isinstance(error, NodeFailure) and error.said.startswith(called):  # a reply from inside a delivery
+            return "in a delivery"
+        given = f"({', '.join(map(shown, arguments))})" if arguments else ""
+        return f"{called}{given}" if known is None else f"{called}{given} ({known})"
+
+    def _close(self, process: int, live: _Live) -> None:
+        if live.loop is not None:
+            with self._ports[process].muted(), suppress(Hangs):
+                within(self.limits.seconds, live.loop.close)
+
+
+def _is_coroutine(value: Any) -> bool:
+    return inspect.iscoroutinefunction(getattr(value, "__func__", value))
+
+
+def _as_given(argument: Any) -> Any:
+    """An argument as the node gets it: of what can change, a copy of its own."""
+    return argument.copy() if isinstance(argument, Body) else argument
+
+
+def _run(loop: QuietLoop | None, call: Callable[[], None]) -> None:
+    """Makes a call of a node: on its event loop if it has one, and then until nothing is left to do."""
+    if loop is None or loop.is_running():  # which runs at a reply from inside a delivery
+        call()
+        return
+
+    async def called() -> None:
+        call()
+
+    loop.run_until_idle(called())
+
+
+def _is_harness_out_of_memory(error: BaseException) -> bool:
+    """Is there no memory left? A node may have asked for more than anybody has."""
+    if not lacks_memory(error):
+        return False
+    try:
+        require(ENOUGH)
+    except MemoryError:
+        return True
+    return False
+
+
+def _is_packet(pair: tuple[Any, ...]) -> bool:
+    return len(pair) == 2 and hasattr(type(pair[0]), "__index__")
+
+
+def _taken_from(waiting: Any) -> Iterator[Any]:
+    """Everything on a queue of deliveries, oldest first."""
+    if isinstance(waiting, list | deque):
+        while waiting:
+            yield waiting.pop(0) if isinstance(waiting, list) else waiting.popleft()
+    elif isinstance(waiting, queue.Queue | queue.SimpleQueue | AsyncQueue):
+        while True:
+            try:
+                yield waiting.get_nowait()
+            except (queue.Empty, QueueEmpty):
+                return

@@ -1,0 +1,197 @@
+"""The form of Maelstrom, Jepsen's workbench: messages in envelopes between nodes and clients.
+
+    in:   {"src": "c0", "dest": "n1", "body": {"type": "init", "msg_id": 1, "node_id": "n1", "node_ids": ["n1", "n2"]}}
+          {"src": "c1", "dest": "n1", "body": {"type": "send", "msg_id": 3, "to": "n2", "message": "1-2.1"}}
+          {"src": "c1", "dest": "n1", "body": {"type": "broadcast", "msg_id": 3, "message": 1}}
+          {"src": "n2", "dest": "n1", "body": …}                      a packet: the body as the other node wrote it
+    out:  {"src": "n1", "dest": "n2", "body": …}                      transmits a packet
+          {"src": "n1", "dest": "c1", "body": {"type": "deliver", "message": "1-2.1"}}
+          {"src": "n1", "dest": "c1", "body": {"type": "send_ok", "in_reply_to": 3}}
+
+No answer has an end of its own. So each input is followed by a request that changes nothing, whose reply is the end:
+`echo`, and where every message is broadcast `read`, whose list of messages says what is delivered, too.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from re import Pattern
+from typing import Any
+
+from crownless.model_check.wrong_machine import shown
+from crownless.spec.enumeration import Sends as KindOfSends
+from crownless.spec.errors import BadInput
+
+from .conformance_request import Request
+from .line_forms import End, Form, FormName, as_text, no_constant, not_understood
+from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits, name_for_nodes
+
+#: What Maelstrom itself offers to nodes, and this does not.
+SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
+#: The clients that start a node, send, and ask for the end of its answer.
+STARTS, SENDS, PROBES = "c0", "c1", "c2"
+#: The code of the error by which a node says that it does not know a request.
+NOT_SUPPORTED = 10
+#: Requests that a node need not know.
+_OPTIONAL = ("echo", "read", "topology")
+_NODE, _CLIENT = re.compile(r"n([1-9][0-9]{0,8})"), re.compile(r"c[0-9]+")
+
+
+class MaelstromForm(Form):
+    """Envelopes, to and from one running node: requests have numbers, and replies name them."""
+
+    name: FormName = "maelstrom"
+    resets = False
+    end = "each answer ends in the reply to the request that follows the input"
+    begins_anew = "init_ok"
+
+    def __init__(
+        self, ignored: Pattern[str] | None = None, sends: KindOfSends = "unicast", numbers: dict[str, int] | None = None
+    ) -> None:
+        """`numbers`: those of the messages that were broadcast so far, by any node."""
+        super().__init__(ignored)
+        self._broadcasts = sends == "broadcast"
+        self._sends = sends
+        self._numbers: dict[str, int] = {} if numbers is None else numbers
+        self._node = ""
+        self._requests = 0
+        #: The types of the requests that have had no reply, by their numbers.
+        self._open: dict[int, str] = {}
+        #: Those whose replies end answers.
+        self._last: set[int] = set()
+        #: How often each message was in the last list that was read.
+        self._read_before: Counter[str] = Counter()
+
+    def of_one_node(self) -> Form:
+        return MaelstromForm(self._ignored, self._sends, self._numbers)
+
+    def shown(self, given: bytes) -> bytes:
+        return given.splitlines()[0]
+
+    def init(self, process: int, n: int) -> bytes:
+        self._node = _name(process)
+        nodes = [_name(p) for p in range(n)]
+        lines = [self._request(STARTS, {"type": "init"}, node_id=self._node, node_ids=nodes)]
+        if self._broadcasts:
+            topology = {node: [other for other in nodes if other != node] for node in nodes}
+            lines.append(self._request(STARTS, {"type": "topology"}, topology=topology))
+        return self._with_end(lines)
+
+    def given(self, given: Input) -> bytes:
+        if given.replies:
+            raise _no("reply from inside a delivery")
+        if not isinstance(given, Send | Arrival):
+            raise _no(given.name)
+        if isinstance(given, Arrival):
+            source, dest = json.dumps(_name(given.source)), json.dumps(self._node)
+            return self._with_end([f'{{"src": {source}, "dest": {dest}, "body": {given.body}}}'])
+        message = name_for_nodes(given.message)
+        if self._broadcasts:
+            number = self._numbers.setdefault(message, len(self._numbers) + 1)
+            return self._with_end([self._request(SENDS, {"type": "broadcast"}, message=number)])
+        to = [_name(q) for q in given.message.receivers]
+        return self._with_end(
+            [self._request(SENDS, {"type": "send"}, to=to if len(to) > 1 else to[0], message=message)]
+        )
+
+    def _with_end(self, lines: list[str]) -> bytes:
+        if self._broadcasts:
+            lines.append(self._request(PROBES, {"type": "read"}))
+        else:
+            lines.append(self._request(PROBES, {"type": "echo"}, echo="the end of the answer"))
+        self._last.add(self._requests)
+        return "".join(f"{line}\n" for line in lines).encode()
+
+    def _request(self, client: str, body: dict[str, Any], **more: Any) -> str:
+        self._requests += 1
+        self._open[self._requests] = body["type"]
+        return json.dumps({"src": client, "dest": self._node, "body": {**body, "msg_id": self._requests, **more}})
+
+    def _outputs(self, line: str) -> Sequence[Output | End]:
+        try:
+            said = json.loads(line, parse_constant=no_constant)
+        except (ValueError, RecursionError) as error:
+            raise not_understood(line, f"no JSON: {error}") from None
+        if not (isinstance(said, dict) and isinstance(said.get("dest"), str) and isinstance(said.get("body"), dict)):
+            raise not_understood(line, 'a message is {"src": "n1", "dest": "n2", "body": {…}}')
+        dest, body = said["dest"], said["body"]
+        if said.get("src") != self._node:
+            raise not_understood(line, f"its src is not {self._node}, the node that says it")
+        if dest in SERVICES:
+            raise not_understood(line, f"Maelstrom's services, such as {dest}, are not offered here")
+        if node := _NODE.fullmatch(dest):
+            return [Transmits(int(node[1]) - 1, self._body(as_text(line, body)))]
+        if not _CLIENT.fullmatch(dest):
+            raise not_understood(line, "dest is a node, such as n2, or a client, such as c1")
+        if "in_reply_to" in body:
+            return self._reply(line, body)
+        if body.get("type") == "deliver" and type(body.get("message")) in (str, int):
+            return [Delivers(self._message(line, body["message"]))]
+        raise not_understood(line, 'a client gets {"type": "deliver", "message": …}, or a reply')
+
+    def _reply(self, line: str, body: dict[str, Any]) -> Sequence[Output | End]:
+        number = body["in_reply_to"]
+        request = self._open.pop(number, None) if type(number) is int else None
+        if request is None:
+            raise not_understood(line, "it replies to no request, or a second time")
+        outputs: list[Output | End] = []
+        if body.get("type") == "error":
+            if request not in _OPTIONAL or body.get("code") != NOT_SUPPORTED:
+                said = f"error {shown(body.get('code'))}: {shown(body.get('text', ''))}"
+                raise NodeFailure("node-fails", f"replies to `{request}` with {said}")
+        elif body.get("type") != f"{request}_ok":
+            raise not_understood(line, f"the reply to `{request}` is of type {request}_ok, or error")
+        elif request == "read":
+            outputs += self._new(line, body.get("messages"))
+        if number in self._last:
+            self._last.remove(number)
+            if "init" in self._open.values():
+                raise not_understood(line, "before init_ok, the reply to `init`")
+            outputs.append(End())
+        return outputs
+
+    def _new(self, line: str, messages: Any) -> list[Delivers]:
+        """The deliveries of what is new in the list, in its order."""
+        if not isinstance(messages, list):
+            raise not_understood(line, 'the reply to `read` is {"type": "read_ok", "messages": […], …}')
+        names = [self._message(line, message) for message in messages]
+        if gone := self._read_before - Counter(names):
+            raise not_understood(line, f"there is no longer {shown(next(iter(gone)), str)} among what it delivered")
+        left, new = Counter(self._read_before), []
+        for name in names:
+            if left[name]:
+                left[name] -= 1
+            else:
+                new.append(Delivers(name))
+        self._read_before = Counter(names)
+        return new
+
+    def _message(self, line: str, message: Any) -> str:
+        """The name of a message, of which the node may know the number."""
+        if type(message) is int:
+            return next((name for name, number in self._numbers.items() if number == message), as_text(line, message))
+        return message if isinstance(message, str) else as_text(line, message)
+
+
+def possible(request: Request) -> Request:
+    """The request without replies, for which Maelstrom has no word; raises `BadInput` if more is demanded."""
+    for option, number in (
+        ("--replies", request.replies),
+        ("--ticks", request.ticks),
+        ("--restarts", request.restarts),
+    ):
+        if number:
+            raise BadInput(f"{option} with --form maelstrom: Maelstrom has no message for that", hint="leave it out")
+    return replace(request, replies=0)
+
+
+def _no(what: str) -> BadInput:
+    return BadInput(f"--form maelstrom: there is no {what} in Maelstrom", hint="choose another form")
+
+
+def _name(process: int) -> str:
+    return f"n{process + 1}"

@@ -1,0 +1,248 @@
+"""The nodes of a foreign implementation as a protocol machine, so that the one explorer drives them.
+
+The local state of a process is the history of its node: all inputs that it has had. A node that fails stays in a state
+that says how; no order is judged beyond it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
+from crownless.model_check.wrong_machine import shown
+from crownless.spec.computation import Message
+from crownless.spec.printable import some
+
+from .node import (
+    FAILURES,
+    Answer,
+    Arrival,
+    Delivers,
+    History,
+    Input,
+    Load,
+    NodeFailure,
+    Queues,
+    Restart,
+    Send,
+    Sends,
+    Tick,
+    Transmits,
+    name_for_nodes,
+)
+
+#: The kind of the packets that a node transmits as it is given a message to send, and of all others.
+OF_A_MESSAGE, OTHER = "message", "packet"
+#: The step in which an application sends a message that it has kept for a reply, without a delivery.
+UNPROMPTED = "unprompted reply"
+TICK, RESTART = "tick", "restart"
+
+
+class Works(NamedTuple):
+    """The local state of a node that works: all inputs that it has had."""
+
+    history: History = ()
+    #: The message that the application will send from inside the next delivery.
+    reply: Message | None = None
+    ticks: int = 0
+    restarts: int = 0
+
+    def __repr__(self) -> str:
+        return f"<works, after {some(len(self.history), 'input')}>"
+
+
+class Failed(NamedTuple):
+    """The local state of a node that has failed: how, and its inputs up to the one at which it failed."""
+
+    kind: str
+    said: str
+    history: History
+
+
+class Query(Protocol):
+    """What is known of nodes (`queries.Queries`)."""
+
+    def __call__(self, process: int, history: History, given: Input) -> Answer:
+        """The answer to one more input at a process; raises `NodeFailure`."""
+
+    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
+        """The line of the user's own code by which the node gives that output; None if that is not known."""
+
+    def all_inputs(self, process: int, history: History) -> History:
+        """The history with all inputs by which its state, if it begins with one, came about last."""
+
+
+class NodeMachine(ProtocolMachine):
+    """The nodes of one implementation, whose answers come from `query`."""
+
+    promises: ClassVar[str] = "asynchronous"
+    admits_self_sends: ClassVar[bool] = True
+    admits_multicast: ClassVar[bool] = True
+    #: Queries are put twice where they must be; their answers are the same ever after.
+    is_known_to_be_pure: ClassVar[bool] = True
+
+    def __init__(
+        self,
+        n: int,
+        query: Query,
+        messages: Iterable[Message],
+        *,
+        replies: bool = False,
+        ticks: int = 0,
+        restarts: int = 0,
+    ) -> None:
+        """`messages`: all that applications can send. `replies`: they may also send from inside a delivery. `ticks`:
+        how often time passes at each process; `restarts`: how often each may crash and start again."""
+        super().__init__(n)
+        self.query = query
+        self.messages = {name_for_nodes(message): message for message in messages}
+        self.replies = replies
+        self.ticks = ticks
+        self.restarts = restarts
+
+    def initial(self, i: int) -> Works:
+        return Works()
+
+    def send(self, i: int, state: Works | Failed, message: Message) -> Sequence[Step]:
+        if isinstance(state, Failed):
+            return ()
+        steps = [self.send_now(i, state, message)]
+        return [*steps, self.keep(state, message)] if self.may_keep(state) else steps
+
+    def send_now(self, i: int, state: Works, message: Message) -> Step:
+        """The application sends."""
+        return self._step(i, state, Send(message))
+
+    def may_keep(self, state: Works | Failed) -> bool:
+        """May the application keep a message, to send it from inside the next delivery?"""
+        return self.replies and isinstance(state, Works) and state.reply is None
+
+    def keep(self, state: Works, message: Message) -> Step:
+        """It does."""
+        return Step(state._replace(reply=message))
+
+    def on_packet(self, i: int, state: Works | Failed, packet: Packet) -> Sequence[Step]:
+        if isinstance(state, Failed):
+            return [Step(state)]
+        return [self._step(i, state, Arrival(packet.source, packet.stamp))]
+
+    def internal(self, i: int, state: Works | Failed) -> Sequence[tuple[str, Step]]:
+        return [(name, self.own_step(i, state, name)) for name in self.own_steps(state)]
+
+    def own_steps(self, state: Works | Failed) -> list[str]:
+        """The names of the steps that may happen at a process by itself."""
+        if isinstance(state, Failed):
+            return []
+        possible = {
+            UNPROMPTED: state.reply is not None,
+            TICK: state.ticks < self.ticks,
+            RESTART: state.restarts < self.restarts,
+        }
+        return [name for name, now in possible.items() if now]
+
+    def own_step(self, i: int, state: Works | Failed, name: str) -> Step:
+        """One of them."""
+        assert isinstance(state, Works)
+        if name == TICK:
+            return self._step(i, state._replace(ticks=state.ticks + 1), Tick())
+        if name == RESTART:
+            return self._step(i, state._replace(restarts=state.restarts + 1), Restart())
+        assert state.reply is not None
+        return self._step(i, state._replace(reply=None), Send(state.reply))
+
+    def _step(self, i: int, state: Works, given: Input) -> Step:
+        """The step that the node's answer makes."""
+        replying = given if state.reply is None else given._replace(replies=(state.reply,))
+        try:
+            answer = self.query(i, state.history, replying)
+            step = self._outcome(i, state.history, replying, answer)
+        except NodeFailure as failure:
+            happened = [sent(given.message)] if isinstance(given, Send) else []
+            return Step(Failed(failure.kind, failure.said, (*state.history, replying)), (), happened)
+        replied = any(event == ("send", state.reply) for event in step.events)
+        if answer.state is not None and replying is not given and not replied:
+            answer = self.query(i, state.history, given)  # of a node that knows of no reply
+        history = (*state.history, replying if replied else given) if answer.state is None else (Load(answer.state),)
+        return step._replace(state=state._replace(history=history, reply=None if replied else state.reply))
+
+    def _outcome(self, i: int, history: History, given: Input, answer: Answer) -> Step:
+        """The packets and events of an answer. Raises `NodeFailure` if there cannot be such an event."""
+        events: list[AppEvent] = []
+        packets: list[Packet] = []
+        queued = {output.message for output in answer.outputs if isinstance(output, Queues)}
+        replies = list(given.replies)
+        about: Message | None = None
+
+        def submitted(message: Message) -> None:
+            nonlocal about
+            about = message
+            if name_for_nodes(message) not in queued:
+                events.append(sent(message))
+
+        if isinstance(given, Send):
+            submitted(given.message)
+        for number, output in enumerate(answer.outputs):
+            try:
+                if isinstance(output, Transmits):
+                    packets.append(self._packet(i, about, output))
+                elif isinstance(output, Sends):
+                    events.append(sent(self._own(i, output.message)))
+                elif isinstance(output, Delivers):
+                    events.append(delivered(self._addressed(i, output.message)))
+                    if replies:
+                        submitted(replies.pop(0))
+            except NodeFailure as failure:
+                where = self.query.place_of(i, history, given, number)
+                raise failure if where is None else NodeFailure(failure.kind, f"{where}: {failure.said}") from None
+        return Step(None, packets, events)
+
+    def place_of_delivery(self, i: int, state: Works, message: Message) -> str | None:
+        """The line of the user's own code by which the last input led to this delivery; None if that is not known."""
+        *before, given = self.query.all_inputs(i, state.history)
+        outputs = self.query(i, tuple(before), given).outputs
+        name = name_for_nodes(message)
+        numbers = [k for k, one in enumerate(outputs) if isinstance(one, Delivers) and one.message == name]
+        return self.query.place_of(i, tuple(before), given, numbers[-1]) if numbers else None
+
+    def _packet(self, i: int, about: Message | None, output: Transmits) -> Packet:
+        if not 0 <= output.to < self.n:
+            raise NodeFailure("invents", f"transmits to process {shown(output.to)}, and there are 0 to {self.n - 1}")
+        carries = about if about is not None and output.to in about.receivers else None
+        return Packet(i, output.to, OTHER if carries is None else OF_A_MESSAGE, carries, output.body)
+
+    def _own(self, i: int, name: str) -> Message:
+        message = self._known("sends", name)
+        if message.sender != i:
+            raise NodeFailure("invents", f"says that it sends {name}, which is P{message.sender + 1}'s")
+        return message
+
+    def _addressed(self, i: int, name: str) -> Message:
+        message = self._known("delivers", name)
+        if i not in message.receivers:
+            to = " and ".join(f"P{q + 1}" for q in message.receivers)
+            own = (
+                "; if applications deliver their own messages too, say so: --self-sends" if i == message.sender else ""
+            )
+            raise NodeFailure("invents", f"delivers {name}, which is for {to}{own}")
+        return message
+
+    def _known(self, deed: str, name: str) -> Message:
+        message = self.messages.get(name)
+        if message is None:
+            raise NodeFailure("invents", f"{deed} {shown(name)}, which no application sends")
+        return message
+
+
+def _does_not_fail(kind: str, machine: Any, i: int, state: Works | Failed) -> bool:
+    return not isinstance(state, Failed) or state.kind != kind
+
+
+NodeMachine.invariants = {kind: partial(_does_not_fail, kind) for kind in FAILURES}
+
+
+def machine_class(name: str, promises: str) -> type[NodeMachine]:
+    """The class of an implementation's machine, by whose name it is reported."""
+    facts: dict[str, Any] = {"promises": promises, "__module__": __name__, "__doc__": NodeMachine.__doc__}
+    return type(name, (NodeMachine,), facts)

@@ -1,0 +1,213 @@
+"""Queries to nodes, each put once, and many of them twice: a node must be a function of its inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+
+from crownless.model_check.wrong_machine import shown
+
+from .node import Answer, Delivers, History, Implementation, Input, Load, NodeFailure, Output, StateLost, Transmits
+
+Key = tuple[int, History, Input]
+
+#: After so many hangs at inputs of a kind others of that kind are not put: each takes all the time there is.
+MOST_HANGS = 2
+#: So many first times that a state is reached by other inputs, and then one in so many, its answers are compared.
+FIRST_STATES, STATES_EVERY = 500, 8
+DOES_NOT_SAY_ALL = "its state does not say all: taken on from there, and then from its first input, "
+
+
+class Queries:
+    """The query of a `NodeMachine`. The first answers are compared with those of nodes that are made anew, later ones
+    in a sample."""
+
+    def __init__(
+        self, implementation: Implementation, *, with_states: bool = True, most_inputs: int | None = None
+    ) -> None:
+        """`with_states`: nodes that offer their states are taken on from there, not from their first inputs.
+        `most_inputs`: after so many a node is said to get them without end.
+        """
+        self.implementation = implementation
+        self._with_states = with_states
+        self._most_inputs = implementation.limits.inputs if most_inputs is None else most_inputs
+        #: All inputs by which a state came about last: nodes that had others are to go on as these do.
+        self._led_to: dict[tuple[int, Hashable], History] = {}
+        self._known: dict[Key, Answer | NodeFailure] = {}
+        #: The hangs at inputs of each kind.
+        self._hangs: dict[type[Input], list[NodeFailure]] = {}
+        #: The inputs that were answered by nodes that had taken on a state.
+        self._answered_from: dict[tuple[int, Hashable], list[Input]] = {}
+        self._reached_again = 0
+        self._confirmed: set[Key] = set()
+        #: How many answers were compared.
+        self.compared = 0
+        #: How often an application replied from inside a delivery, and how often that led to any output.
+        self._replies = self._answered_replies = 0
+
+    def __len__(self) -> int:
+        """The number of different queries."""
+        return len(self._known)
+
+    def __call__(self, process: int, history: History, given: Input) -> Answer:
+        key = (process, history, given)
+        known = self._known.get(key)
+        if known is None:
+            known = self._known[key] = self._asked(key)
+        if isinstance(known, NodeFailure):
+            raise known
+        return known
+
+    def all_inputs(self, process: int, history: History) -> History:
+        """The history with all inputs by which its state, if it begins with one, came about last."""
+        if history and isinstance(history[0], Load):
+            led_to = self._led_to.get((process, history[0].state))
+            if led_to is None:
+                raise NodeFailure("not-deterministic", "its state is equal to itself at one time, and not at another")
+            return (*led_to, *history[1:])
+        return history
+
+    @property
+    def uses_states(self) -> bool:
+        """True if a node has offered its state."""
+        return bool(self._led_to)
+
+    def replies_are_ignored(self) -> bool:
+        """True if a program never did anything where an application was to reply: it seems not to know of replies."""
+        return self.implementation.may_ignore_replies and self._replies > 0 and not self._answered_replies
+
+    def _note_reply(self, given: Input, answer: Answer | NodeFailure) -> None:
+        if not given.replies or isinstance(answer, NodeFailure):
+            return
+        delivered = next((k for k, one in enumerate(answer.outputs) if isinstance(one, Delivers)), None)
+        if delivered is not None:
+            self._replies += 1
+            self._answered_replies += len(answer.outputs) > delivered + 1
+
+    def fails(self, process: int, history: History, given: Input, failure: NodeFailure) -> None:
+        """From now on this is the answer to that query: what comes of it is a failure."""
+        self._known[process, history, given] = failure
+
+    def _asked(self, key: Key) -> Answer | NodeFailure:
+        process, history, given = key
+        most = self._most_inputs
+        from_the_first = self.all_inputs(process, history)
+        if len(from_the_first) >= most:
+            return NodeFailure("floods", f"P{process + 1} has had {most:,} inputs, and there are still more for it")
+        hangs = self._hangs.setdefault(type(given), [])
+        if len(hangs) >= MOST_HANGS:
+            return hangs[0]
+        try:
+            answer = _outcome(self.implementation.answer, key)
+        except StateLost:
+            answer = _outcome(self.implementation.answer, (process, from_the_first, given))
+        if len(history) == 1 and isinstance(history[0], Load):
+            self._answered_from.setdefault((process, history[0].state), []).append(given)
+        self._note_reply(given, answer)
+        if isinstance(answer, Answer) and answer.state is not None:
+            if not self._with_states:
+                answer = Answer(answer.outputs)
+            elif _all_replied(given, answer):
+                failure = self._reached(process, answer.state, (*from_the_first, given))
+                if failure is not None:
+                    return failure
+        if isinstance(answer, NodeFailure) and answer.kind == "hangs":
+            hangs.append(answer)
+            return answer
+        number = len(self._known)
+        if number < self.implementation.compares_first or number % self.implementation.compares_every == 0:
+            self.compared += 1
+            again = _outcome(self.implementation.answer_anew, (process, from_the_first, given))
+            return _of_both(answer, again, from_a_state=from_the_first is not history)
+        return answer
+
+    def _reached(self, process: int, state: Hashable, inputs: History) -> NodeFailure | None:
+        """Notes the inputs that lead to a state. A node that has had these must answer as those did that had others and
+        the same state: that is looked at the first times, and then now and then.
+        """
+        at = (process, state)
+        known, self._led_to[at] = self._led_to.get(at), inputs
+        if known is None or known == inputs:
+            return None
+        self._reached_again += 1
+        if self._reached_again > FIRST_STATES and self._reached_again % STATES_EVERY:
+            return None
+        for given in self._answered_from.get(at, ()):
+            one = self._known.get((process, (Load(state),), given))
+            other = _outcome(self.implementation.answer, (process, inputs, given))
+            if one is not None and not _are_the_same(one, other):
+                return NodeFailure("not-deterministic", f"{DOES_NOT_SAY_ALL}{differs(one, other)}")
+        return None
+
+    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
+        """The line of the user's own code by which the node gives that output; None if that is not known."""
+        return self.implementation.place_of(process, self.all_inputs(process, history), given, output)
+
+    def confirmed(self, process: int, history: History) -> NodeFailure | None:
+        """What differs where nodes that are made anew are given this history again; None: nothing."""
+        for k, given in enumerate(history):
+            key = (process, history[:k], given)
+            known = self._known.get(key)
+            if known is None or _is_certain(known) or key in self._confirmed:
+                continue
+            self._confirmed.add(key)
+            again = _outcome(self.implementation.answer_anew, key)
+            if not _are_the_same(known, again):
+                return NodeFailure("not-deterministic", differs(known, again))
+        return None
+
+
+def _all_replied(given: Input, answer: Answer) -> bool:
+    """True if no reply is left for a later delivery, of which the node's state knows nothing."""
+    return len(given.replies) <= sum(isinstance(output, Delivers) for output in answer.outputs)
+
+
+def _outcome(query: Callable[[int, History, Input], Answer], key: Key) -> Answer | NodeFailure:
+    try:
+        return query(*key)
+    except NodeFailure as failure:
+        return failure
+
+
+def _of_both(one: Answer | NodeFailure, other: Answer | NodeFailure, *, from_a_state: bool) -> Answer | NodeFailure:
+    """What two nodes that had the same inputs show of the implementation; or one that had a state, and one that had the
+    inputs that led to it.
+    """
+    if _are_the_same(one, other):
+        return one
+    for either in (one, other):
+        if isinstance(either, NodeFailure) and _is_certain(either):
+            return either
+    state = DOES_NOT_SAY_ALL if from_a_state else ""
+    return NodeFailure("not-deterministic", state + differs(one, other))
+
+
+def _is_certain(answer: Answer | NodeFailure) -> bool:
+    """True of failures that need not happen again: a node that speaks unasked does so when it likes, and nothing is
+    asked again where packets follow each other without end."""
+    return isinstance(answer, NodeFailure) and answer.kind in ("speaks-unasked", "not-deterministic", "floods")
+
+
+def _are_the_same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
+    if isinstance(one, NodeFailure) or isinstance(other, NodeFailure):
+        return isinstance(one, NodeFailure) and isinstance(other, NodeFailure) and one.kind == other.kind
+    return one.outputs == other.outputs
+
+
+def differs(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
+    """The difference between two answers to the same inputs, in words."""
+    if isinstance(first, NodeFailure) or isinstance(then, NodeFailure):
+        said = [f"{one.kind}: {one.said}" if isinstance(one, NodeFailure) else "an answer" for one in (first, then)]
+        return f"after the same inputs it gave first {said[0]}, and then {said[1]}"
+    for k, (one, other) in enumerate(zip(first.outputs, then.outputs, strict=False), 1):
+        if one != other:
+            return f"after the same inputs its output {k} was first {_said(one)} and then {_said(other)}"
+    more, fewer = sorted((first.outputs, then.outputs), key=len, reverse=True)
+    counts = f"{len(first.outputs)} outputs and then {len(then.outputs)}"
+    return f"after the same inputs it gave first {counts}; in one alone is {_said(more[len(fewer)])}"
+
+
+def _said(output: Output) -> str:
+    """An output in words."""
+    if isinstance(output, Transmits):
+        return f"a packet to P{output.to + 1}: {shown(output.body)}"
+    return f"{output.name} {shown(output.message, str)}"

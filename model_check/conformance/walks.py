@@ -1,0 +1,246 @@
+"""Random walks: runs of which each step is chosen at random among those that are possible.
+
+A walk picks its moves with a bias of its own: some let the applications send much before anything is received, some
+receive last what was sent first. Thousands of walks take seconds, and most faults show in a short one. From one that
+fails those steps are left out without which it still does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from random import Random
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+from crownless.model_check.wrong_machine import WrongMachine
+
+from .network import Move, WrongNode
+
+#: Walks of each size, unless said otherwise; as many more look for a shorter one once a walk has failed.
+WALKS = 1_000
+#: A run goes on to its end in fewer steps than this, or it is said not to end.
+MOST_STEPS = 1_000
+#: Of a walk of more moves only many together are left out, and a story of more lines is shown without its middle.
+LONGEST_SHRUNK, LONGEST_SHOWN = 60, 40
+#: So many steps are taken to find out which ones a walk needs.
+STEPS_TO_SHRINK = 50_000
+#: The kind of failure of a run that does not end.
+FOR_EVER = "for ever"
+
+
+class Walkable(Protocol):
+    """What a walk drives."""
+
+    @property
+    def owed(self) -> set[tuple[str, str]]: ...
+
+    @property
+    def progress(self) -> int: ...
+
+    def moves(self) -> list[Move]: ...
+
+    def broken(self, order: str) -> str | None: ...
+
+    def story(self) -> str: ...
+
+
+Driven = TypeVar("Driven", bound=Walkable)
+
+
+class Taken(NamedTuple):
+    """A move of a walk: which one of the moves that were like it then."""
+
+    move: Move
+    place: int
+
+
+class Failure(NamedTuple):
+    """The fault that a walk shows: what is wrong, how it went, and its moves; `kind` is the same for like faults."""
+
+    kind: str
+    problem: str
+    story: str
+    taken: tuple[Taken, ...]
+    #: The exception that the driven class raised.
+    error: Exception | None = None
+
+
+class Walk(NamedTuple, Generic[Driven]):
+    """A walk that was made: what it drove, to its end or to a fault; None if that could not even be made."""
+
+    driven: Driven | None
+    taken: tuple[Taken, ...]
+    failure: Failure | None = None
+
+
+class Walks(NamedTuple, Generic[Driven]):
+    """How the driven class is made (`new(processes, messages)`), and what is demanded of each walk. `order`: what must
+    be kept, if anything. `must_deliver`: all that is sent must be delivered at the end. `most`: steps after which a run
+    is said not to end.
+    """
+
+    new: Callable[[int, int], Driven]
+    order: str | None
+    must_deliver: bool
+    most: int = MOST_STEPS
+
+    def shortest_failure(self, sizes: Iterator[tuple[int, int]], walks: int = WALKS) -> tuple[Failure, int] | None:
+        """A short walk that fails, of the smallest size of which one does, and how many were made; None if none
+        fails.
+        """
+        made = 0
+        for processes, messages in sizes:
+            found: Failure | None = None
+            limit, walk = walks, 0
+            while walk < limit:
+                failure = self.walk(processes, messages, Random(f"{processes} {messages} {walk}")).failure
+                walk += 1
+                if failure is not None:
+                    if found is None:
+                        limit = walk + walks
+                    if found is None or len(failure.taken) < len(found.taken):
+                        found = failure
+            made += walk
+            if found is not None:
+                return self.shrunk(found, processes, messages), made
+        return None
+
+    def walk(self, processes: int, messages: int, random: Random) -> Walk[Driven]:
+        """One walk."""
+        eagerness, newest_first = random.choice((0.3, 0.6, 0.9)), random.choice((0.3, 0.5, 0.8))
+        faulty = random.random() / 4
+
+        def pick(moves: Sequence[Move]) -> Move | None:
+            by_kind = {kind: [move for move in moves if move.kind == kind] for kind in ("send", "step", "fault")}
+            if not by_kind["send"] and not by_kind["step"]:
+                return None
+            if by_kind["fault"] and random.random() < faulty:
+                return random.choice(by_kind["fault"])
+            if by_kind["send"] and (not by_kind["step"] or random.random() < eagerness):
+                return random.choice(by_kind["send"])
+            steps = by_kind["step"]
+            return steps[-1] if random.random() < newest_first else random.choice(steps)
+
+        return self._driven(processes, messages, pick)
+
+    def again(self, processes: int, messages: int, taken: Iterable[Taken]) -> Walk[Driven]:
+        """A walk of these moves, without those that are not possible."""
+        rest = iter(taken)
+
+        def pick(moves: Sequence[Move]) -> Move | None:
+            for each in rest:
+                alike = [move for move in moves if move.like == each.move.like]
+                if alike:
+                    return alike[min(each.place, len(alike) - 1)]
+            return None
+
+        return self._driven(processes, messages, pick)
+
+    def _driven(self, processes: int, messages: int, pick: Callable[[Sequence[Move]], Move | None]) -> Walk[Driven]:
+        """A walk of the moves that are picked, until None is."""
+        taken: list[Taken] = []
+        driven: Driven | None = None
+
+        def failure(kind: str, problem: str, error: Exception | None = None) -> Walk[Driven]:
+            story = "" if driven is None else driven.story()
+            return Walk(driven, tuple(taken), Failure(kind, problem, story, tuple(taken), error))
+
+        try:
+            driven = self.new(processes, messages)
+            moves, progress = driven.moves(), driven.progress
+            while (move := pick(moves)) is not None:
+                alike = [each for each in moves if each.like == move.like]
+                taken.append(Taken(move, alike.index(move)))
+                move.happen()
+                broken = driven.broken(self.order) if self.order and driven.progress != progress else None
+                if broken is not None:
+                    return failure("order", broken)
+                if len(taken) > self.most:
+                    return failure(FOR_EVER, "it goes on for ever")
+                moves, progress = driven.moves(), driven.progress
+        except (WrongNode, WrongMachine) as error:
+            breaks = error.breaks if isinstance(error, WrongNode) else type(error).__name__
+            return failure(type(error.__cause__).__name__ if error.__cause__ else breaks, str(error), error)
+        if self.order is not None and (broken := driven.broken(self.order)) is not None:
+            return failure("order", broken)
+        if self.must_deliver and driven.owed and not any(move.kind == "step" for move in moves):
+            return failure("never delivered", never_delivered(driven.owed))
+        return Walk(driven, tuple(taken))
+
+    def shrunk(self, found: Failure, processes: int, messages: int) -> Failure:
+        """The failure without moves that it does not need: many that follow each other, then one, or any two; and with
+        plainer moves where they do. That of a walk which does not end is as it was.
+        """
+        return found if found.kind == FOR_EVER else _Shrinking(self, processes, messages).shrunk(found)
+
+
+class _Shrinking:
+    """Leaves moves out of walks of one size, as long as it may."""
+
+    def __init__(self, walks: Walks[Any], processes: int, messages: int) -> None:
+        self._walks = walks
+        self._size = (processes, messages)
+        self._left = STEPS_TO_SHRINK
+
+    def shrunk(self, found: Failure) -> Failure:
+        """See `Walks.shrunk`."""
+        together = len(found.taken) // 2
+        while together > 1:
+            begins = range(0, len(found.taken), together)
+            shorter = self._without(found, (range(k, k + together) for k in begins))
+            found, together = (found, together // 2) if shorter is None else (shorter, together)
+        if len(found.taken) > LONGEST_SHRUNK:
+            return found._replace(story=without_middle(found.story))
+        for together in (1, 2, 1):
+            found = self._plainer(found)
+            while True:
+                left_out = combinations(range(len(found.taken)), together)
+                shorter = self._without(found, left_out)
+                if shorter is None:
+                    break
+                found = shorter
+        return found
+
+    def _plainer(self, found: Failure) -> Failure:
+        """The same failure with plainer moves, in their place or later, where it is one with them."""
+        k = 0
+        while k < len(found.taken):
+            taken = found.taken[k]
+            for later in range(k, len(found.taken) if taken.move.plainer else 0):
+                plainer = Taken(taken.move._replace(like=taken.move.plainer, plainer=None), 0)
+                moves = [*found.taken[:k], *found.taken[k + 1 : later + 1], plainer, *found.taken[later + 1 :]]
+                other = self._again(found, moves)
+                if other is not None and len(other.taken) <= len(found.taken):
+                    found = other
+                    break
+            k += 1
+        return found
+
+    def _without(self, found: Failure, left_out: Iterable[Sequence[int]]) -> Failure | None:
+        """The same failure by fewer moves, without the first of these sets of moves of which that is true."""
+        for numbers in left_out:
+            shorter = self._again(found, [each for k, each in enumerate(found.taken) if k not in numbers])
+            if shorter is not None and len(shorter.taken) < len(found.taken):
+                return shorter
+            if self._left < 0:
+                break
+        return None
+
+    def _again(self, found: Failure, moves: Sequence[Taken]) -> Failure | None:
+        """The same failure by these moves, if they show it."""
+        self._left -= len(moves)
+        other = None if self._left < 0 else self._walks.again(*self._size, moves).failure
+        return other if other is not None and other.kind == found.kind else None
+
+
+def never_delivered(owed: set[tuple[str, str]]) -> str:
+    """The messages that nobody delivers, and where they should be."""
+    return f"never delivered: {', '.join(f'{message} at {receiver}' for message, receiver in sorted(owed))}"
+
+
+def without_middle(story: str) -> str:
+    """A long story, with its beginning and its end."""
+    lines, half = story.splitlines(), LONGEST_SHOWN // 2
+    if len(lines) <= LONGEST_SHOWN:
+        return story
+    return "\n".join([*lines[:half], f"… {len(lines) - 2 * half:,} more lines …", *lines[-half:]])

@@ -1,0 +1,34 @@
+"""The file that a name means: one of the user's, a bundled one, or standard input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crownless.spec import library
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name
+
+
+def path_of(name: str) -> Path | None:
+    """The file to read, of that name or bundled; None is standard input."""
+    if name == "-":
+        return None
+    path = Path(name)
+    if path.suffix == ".py":
+        hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
+        raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
+    if library.is_file_name(name):
+        return path
+    if name in (*library.names(), *library.counterexamples()):
+        return library.path(name)
+    if name.removesuffix(".jsonl") in library.names(".jsonl"):
+        return library.path(name.removesuffix(".jsonl"), ".jsonl")
+    if name in library.counterexamples(".json"):
+        hint = f"crownless show {name}"
+        raise BadInput(f"{name} is a run of a protocol, not a computation alone", hint=hint)
+    if "/" not in name and "." not in name:
+        known = ", ".join(library.names())
+        raise BadInput(
+            f"no file and no bundled computation is called '{printable_name(name)}'", hint=f"bundled: {known}"
+        )
+    return path

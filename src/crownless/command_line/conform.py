@@ -1,0 +1,326 @@
+"""`crownless conform`: which order somebody else's implementation keeps, over every schedule within a bound."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from re import Pattern
+
+import click
+from click.core import ParameterSource
+
+from crownless.impl import own_protocols
+from crownless.model_check.conformance.bodies import to_ignore
+from crownless.model_check.conformance.conformance_request import Request
+from crownless.model_check.conformance.conformance_result import Conformance
+from crownless.model_check.conformance.conforming import conform
+from crownless.model_check.conformance.in_process import InProcess
+from crownless.model_check.conformance.line_forms import FORMS, known_form
+from crownless.model_check.conformance.maelstrom_form import possible
+from crownless.model_check.conformance.node import Implementation
+from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
+from crownless.model_check.conformance.random_runs import NOT_BROKEN, RandomConformance, conform_at_random
+from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
+from crownless.model_check.conformance.schedules import as_test as as_test_of
+from crownless.model_check.conformance.sockets.socket_nodes import SocketNodes
+from crownless.model_check.conformance.sockets.speaking import Speaking
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.limits import Limits
+from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.spec.enumeration import known_sends
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import as_json as json_of
+from crownless.spec.printable import some
+from crownless.spec.reading import read_bytes
+
+from .check import EXITS, how_far
+from .conform_report import print_conformance, print_replay, shown
+from .conform_sockets import Sockets, with_sockets
+from .endings import say
+from .options import with_limits, with_output
+from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
+from .reports import Reports, with_reports
+
+#: The options that say what is searched.
+OF_SEARCHES = {
+    "processes": "-n/--processes",
+    "messages": "-m/--messages",
+    "orders": "--order",
+    "channel": "--channel",
+    "sends": "--sends",
+    "self_sends": "--self-sends",
+    "replies": "--replies",
+    "ticks": "--ticks",
+    "restarts": "--restarts",
+    "random": "--random",
+    "seed": "--seed",
+    "save_in": "--save",
+    "junit": "--junit",
+    "sarif": "--sarif",
+    "itf": "--itf",
+}
+#: Where the command after `--` is kept.
+COMMAND = "crownless.command"
+
+
+class WithCommand(click.Command):
+    """A verb after whose `--` there may be the command of a program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            ctx.meta[COMMAND] = args[args.index("--") + 1 :]
+            args = args[: args.index("--")]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        return ["[OPTIONS]", "[FILE.py:CLASS | -- COMMAND...]"]
+
+
+@click.command(cls=WithCommand)
+@click.argument("node", required=False)
+@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
+@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
+@click.option("--order", "orders", multiple=True, help="It is said to keep this order (repeatable).")
+@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: unordered; fifo with --sockets tcp]")
+@click.option("--sends", default="unicast", show_default=True, help="unicast, multicast or broadcast.")
+@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@click.option(
+    "--replies",
+    type=click.IntRange(min=0),
+    metavar="M",
+    help="Also send from inside deliveries, up to M messages; 0: never.  [default: 3, or as many as -m]",
+)
+@click.option(
+    "--ticks", type=click.IntRange(min=0), default=0, help="How often time passes at each process.  [default: 0]"
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    default=0,
+    help="How often each process may crash, and start again with what it kept.  [default: 0]",
+)
+@click.option(
+    "--random",
+    type=click.IntRange(min=1),
+    metavar="RUNS",
+    help="So many random runs, for more processes and messages than every schedule can be tried of.",
+)
+@click.option("--seed", type=click.IntRange(min=0), help="By which --random chooses.  [default: 0]")
+@click.option("--form", help="Lines of COMMAND: plain, json or maelstrom.  [default: plain]")
+@click.option("--prefix", help="COMMAND's own lines begin with this; all others are ignored.")
+@click.option("--ignore", metavar="REGEX", help="What makes no difference in packets, such as time stamps.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="Seconds for an answer."
+)
+@with_sockets
+@click.option("--save", "save_in", metavar="FILE", help="Write the schedule of the first violation to FILE.")
+@click.option("--replay", "replayed", metavar="FILE", help="Only the schedule in FILE: is it still broken?")
+@click.option("--as-test", is_flag=True, help="Print the first violation, or that of --replay, as a test for pytest.")
+@with_reports
+@with_limits
+@with_output
+@click.pass_context
+def conform_(
+    context: click.Context,
+    node: str | None,
+    processes: int,
+    messages: int,
+    orders: tuple[str, ...],
+    channel: str | None,
+    sends: str,
+    self_sends: bool,
+    replies: int | None,
+    ticks: int,
+    restarts: int,
+    random: int | None,
+    seed: int | None,
+    form: str | None,
+    prefix: str | None,
+    ignore: str | None,
+    timeout: float,
+    sockets: Sockets,
+    save_in: str | None,
+    replayed: str | None,
+    as_test: bool,
+    reports: Reports,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Which order does somebody else's implementation keep, over every schedule within a bound?
+
+    \b
+    Examples: a class with on_send and on_packet, and a program that speaks lines:
+      crownless conform node.py:MyNode --order causal
+      crownless conform -n 3 -m 3 -- ./their-node
+      crownless conform --sockets udp --deliver 'got (?<message>.+)' -- \\
+          ./their-peer --id {id} --listen {listen} --peers {peers}
+      crownless conform -n 5 -m 20 --random 1000 -- ./their-node
+
+    Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
+    2 bad usage; 3 unknown.
+    What a program says and hears: docs/conformance.md.
+    """
+    command: list[str] | None = context.meta.get(COMMAND)
+    own = {"--replies": replies, "--ticks": ticks, "--restarts": restarts, "--form": form, "--prefix": prefix}
+    spoken = sockets.speaking({**own, "--as-test": as_test}, of_command=node is None and command is not None)
+    if spoken is not None:
+        replies = 0
+    request = Request(
+        processes=_within("-n/--processes", processes, MOST_PROCESSES, least=2 - self_sends),
+        messages=_within("-m/--messages", messages, MOST_MESSAGES),
+        channel=channel or ("fifo" if spoken is not None and spoken.kind == "tcp" else "unordered"),
+        orders=orders,
+        sends=known_sends(sends),
+        self_sends=self_sends,
+        replies=replies,
+        ticks=ticks,
+        restarts=restarts,
+    )
+    if form == "maelstrom":
+        request = possible(request)
+    if seed is not None and random is None:
+        raise BadInput("--seed without --random: every schedule is tried", hint="add --random 1000")
+    of_command = {"--form": form, "--prefix": prefix}
+    node_limits, ignored = NodeLimits(seconds=timeout), to_ignore(ignore)
+    if replayed is not None:
+        _only_of_searches(context)
+        schedule = read_schedule(read_bytes(Path(replayed), replayed), replayed)
+        ways = (schedule.sends, node_limits, ignored, spoken)
+        nodes = _implementation(node, command, of_command, schedule.processes, *ways)
+        with nodes as implementation, redirect_stdout(sys.stderr):
+            found = replay(implementation, schedule)
+        if as_test:
+            print_drawing(as_test_of(schedule, _for_python(node, command), found.run, _ways(of_command, ignore)))
+        elif as_json:
+            print_json(found.json())
+        else:
+            print_replay(implementation.name, found, drawings=not quiet)
+        return EXIT_HOLDS if found else EXIT_VIOLATED
+    answer: Conformance | RandomConformance
+    nodes = _implementation(node, command, of_command, processes, sends, node_limits, ignored, spoken)
+    with nodes as implementation:
+        if random is None:
+            answer = _conform(implementation, request, limits, quiet or as_json)
+        else:
+            answer = _at_random(implementation, request, random, seed or 0, limits, quiet or as_json)
+    reports.write([answer.suite()])
+    first = next(iter(shown(answer)), None)
+    schedule_found = None if first is None else answer.schedule(first)
+    if save_in is not None:
+        _save(save_in, schedule_found)
+    if as_test:
+        if first is None or first.run is None or schedule_found is None:
+            raise BadInput("--as-test: nothing is violated", hint="name an order that it does not keep: --order")
+        print_drawing(as_test_of(schedule_found, _for_python(node, command), first.run, _ways(of_command, ignore)))
+    elif as_json:
+        print_json(answer.json())
+    else:
+        print_conformance(answer, drawings=not quiet)
+    return EXIT_HOLDS if answer.verdict == NOT_BROKEN else EXITS[answer.verdict]
+
+
+def _only_of_searches(context: click.Context) -> None:
+    """Refuses the options that a schedule has already."""
+    for name, option in OF_SEARCHES.items():
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT:
+            raise BadInput(f"{option} and --replay: the schedule has its own", hint=f"leave out {option}")
+
+
+def _save(name: str, schedule: Schedule | None) -> None:
+    if schedule is None:
+        say(f"{name} is not written: nothing is violated")
+        return
+    try:
+        Path(name).write_text(json_of(schedule.json(), indent=2) + "\n", "utf-8")
+    except OSError as error:
+        raise BadInput(f"--save {name}: {error.strerror}", hint="name a file that can be written") from None
+    say(f"{name}: the schedule that breaks {schedule.breaks}; again: crownless conform --replay {name} …")
+
+
+def _for_python(node: str | None, command: list[str] | None) -> str:
+    """The implementation as `cr.replay` takes it."""
+    return repr(node if command is None else command)
+
+
+def _ways(of_command: dict[str, str | None], ignore: str | None) -> str:
+    """The options that `cr.replay` needs, too."""
+    given = {option.removeprefix("--"): value for option, value in {**of_command, "--ignore": ignore}.items() if value}
+    return "".join(f", {name}={value!r}" for name, value in given.items())
+
+
+def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
+    with status(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
+        now = ""
+
+        def on_search(name: str) -> None:
+            nonlocal now
+            now = f"{implementation.name}: {name}"
+            if line is not None:
+                line.update(now)
+
+        def progress(found: Exploration, level: int) -> None:
+            if line is not None:
+                line.update(f"{now}: {how_far(found, level)}")
+
+        return conform(implementation, request, limits, progress, say, on_search)
+
+
+def _at_random(
+    implementation: Implementation, request: Request, runs: int, seed: int, limits: Limits, quiet: bool
+) -> RandomConformance:
+    with status(quiet) as line, redirect_stdout(sys.stderr):
+
+        def progress(made: int, runs: int) -> None:
+            if line is not None:
+                line.update(f"{implementation.name}: {made:,} of {some(runs, 'random run')}")
+
+        return conform_at_random(implementation, request, runs, seed, limits, progress)
+
+
+@contextmanager
+def _implementation(
+    node: str | None,
+    command: list[str] | None,
+    of_command: dict[str, str | None],
+    n: int,
+    sends: str,
+    limits: NodeLimits,
+    ignored: Pattern[str] | None,
+    spoken: Speaking | None,
+) -> Iterator[Implementation]:
+    if (node is None) == (command is None):
+        said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
+        hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
+        raise BadInput(said, hint=hint)
+    if node is not None:
+        for option, value in of_command.items():
+            if value is not None:
+                raise BadInput(f"{option}: only of a command after --", hint="leave it out")
+        if not own_protocols.is_own(node):
+            hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
+            raise BadInput(f"'{node}' is no class of a file", hint=hint)
+        yield InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
+        return
+    assert command is not None
+    if not command:
+        raise BadInput("there is no command after --", hint="such as -- ./their-node")
+    if spoken is not None:
+        with closing(SocketNodes(command, spoken, n, limits, ignored=ignored)) as nodes:
+            nodes.check_start()
+            yield nodes
+        return
+    chosen, prefix = known_form(of_command["--form"] or FORMS[0]), of_command["--prefix"] or ""
+    way = known_sends(sends)
+    with closing(OutOfProcess(command, n, limits, form=chosen, prefix=prefix, ignored=ignored, sends=way)) as running:
+        running.check_start()
+        yield running
+
+
+def _within(option: str, value: int, most: int, least: int = 1) -> int:
+    if not least <= value <= most:
+        raise BadInput(f"{option} {value}: not {least} to {most}", hint="3 is a good start")
+    return value

@@ -1,0 +1,533 @@
+"""`--complete` and `--process`: what a system did to messages, of a log that is said to lack nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+import pytest
+from command_line_runner import Answer, Capture, Crownless
+
+from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs.complete import LEFT_OUT, PROPERTIES
+
+EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
+COLUMNS = ("run", "process", "index", "kind", "message", "peer")
+Row = dict[str, Any]
+#: The reason, the message, the process, and the lines.
+Violation = tuple[str, str, str | None, tuple[int, ...]]
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+def log_of(*events: tuple[str, str, str, Sequence[str] | str | None], run: str | None = None) -> list[Row]:
+    """The rows of these events, by process, kind, message and peers."""
+    index: dict[str, int] = {}
+    rows = []
+    for process, kind, message, peer in events:
+        row = {"process": process, "index": index.get(process, 0), "kind": kind, "message": message, "peer": peer}
+        rows.append(row if run is None else {"run": run, **row})
+        index[process] = index.get(process, 0) + 1
+    return rows
+
+
+def written(folder: Path, suffix: str, rows: Sequence[Row]) -> str:
+    path = folder / f"log{suffix}"
+    if suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+        return str(path)
+    if suffix == ".csv":
+        rows = [
+            {**row, "peer": ";".join(row["peer"]) if isinstance(row["peer"], list) else row["peer"]} for row in rows
+        ]
+    else:
+        rows = [{**row, "peer": [row["peer"]] if isinstance(row["peer"], str) else row["peer"]} for row in rows]
+    table = pa.Table.from_pydict({name: [row.get(name) for row in rows] for name in COLUMNS if name in rows[0]})
+    if suffix == ".csv":
+        pc.write_csv(table, path)
+    elif suffix == ".parquet":
+        pq.write_table(table, path)
+    else:
+        with pa.ipc.new_file(str(path), table.schema) as file:
+            file.write_table(table)
+    return str(path)
+
+
+def violations(facts: Any, name: str, by: str = "lines") -> list[Violation]:
+    assert list(facts["properties"]) == list(PROPERTIES) == ["delivers-once", "delivers-all"]
+    found = facts["properties"][name]
+    assert found["verdict"] == ("violated" if found["violations"] else "holds")
+    return [(one["reason"], one["message"], one["process"], tuple(one[by])) for one in found["violations"]]
+
+
+def verdicts(facts: Any) -> dict[str, str]:
+    return {order: found["verdict"] for order, found in facts["orders"].items()}
+
+
+GOOD = log_of(
+    ("web", "send", "a", ["billing", "stock"]), ("billing", "deliver", "a", "web"), ("stock", "deliver", "a", None)
+)
+#: `a` is delivered twice, `ghost` never sent, `c` sent to another one; `b` is not delivered at stock.
+BAD = log_of(
+    ("web", "send", "a", "billing"),
+    ("web", "send", "b", ["billing", "stock"]),
+    ("billing", "deliver", "a", "web"),
+    ("billing", "deliver", "b", "web"),
+    ("billing", "deliver", "a", "web"),
+    ("billing", "deliver", "ghost", None),
+    ("web", "send", "c", "billing"),
+    ("billing", "deliver", "c", None),
+    ("stock", "deliver", "c", None),
+)
+ONCE: list[Violation] = [
+    ("DeliveredTwice", "a", "billing", (3, 5)),
+    ("NeverSent", "ghost", "billing", (6,)),
+    ("NotAReceiver", "c", "stock", (7, 9)),
+]
+ALL: list[Violation] = [("NeverDelivered", "b", "stock", (2,))]
+
+
+# -- complete logs -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("small_up_to", [0, 5_000])
+def test_what_the_system_did_to_messages_is_reported_in_every_format(
+    crownless: Crownless, tmp_path: Path, suffix: str, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+    answer = crownless("classify", "--complete", written(tmp_path, suffix, BAD), "--order", "fifo", "--json")
+    assert answer.code == 1
+    facts = answer.json
+    assert verdicts(facts) == {"fifo": "kept"}
+    assert facts["holes"] == []
+    assert LEFT_OUT in facts["notes"]
+    in_file = {".csv": 1}.get(suffix, 0)  # its line of column names
+    by = "lines" if suffix in (".jsonl", ".csv") else "rows"
+    moved = [(*one[:3], tuple(line + in_file for line in one[3])) for one in ONCE + ALL]
+    assert violations(facts, "delivers-once", by) + violations(facts, "delivers-all", by) == moved
+
+
+def test_they_are_printed_with_the_lines_and_named_in_the_conclusion(crownless: Crownless, tmp_path: Path) -> None:
+    answer = crownless("classify", "--complete", written(tmp_path, ".jsonl", BAD), "--order", "fifo", "--quiet")
+    assert answer.code == 1
+    assert "keeps fifo (strongest: fifo); violates delivers-once, delivers-all\n" in answer.out
+    assert (
+        "delivers-once: violated\n"
+        "  billing delivers a twice: lines 3 and 5\n"
+        "  billing delivers ghost, which nobody has sent: line 6\n"
+        "  stock delivers c, which is sent to billing: lines 7 and 9\n"
+        "delivers-all: violated\n"
+        "  stock never delivers b, which web sends to it: line 2\n"
+    ) in answer.out
+    assert "see --unreceived" not in answer.out
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
+def test_without_the_option_all_is_as_it_was(crownless: Crownless, tmp_path: Path, suffix: str) -> None:
+    refused = crownless("classify", written(tmp_path, suffix, BAD))
+    assert refused.code == 2
+    assert "billing delivers a twice" in refused.err
+    lost = log_of(("web", "send", "b", "stock"), ("web", "deliver", "ghost", None))
+    hole = crownless("classify", written(tmp_path, suffix, lost), "--json")
+    assert hole.code == 3
+    assert hole.json["holes"]
+    assert "properties" not in hole.json
+
+
+def test_a_log_in_which_all_is_delivered_once_has_the_usual_verdicts(crownless: Crownless, tmp_path: Path) -> None:
+    log = written(tmp_path, ".jsonl", GOOD)
+    usual, complete = crownless("classify", log, "--json"), crownless("classify", "--complete", log, "--json")
+    assert (usual.code, complete.code) == (0, 0)
+    held = {name: {"verdict": "holds", "violations": []} for name in PROPERTIES}
+    assert complete.json == {**usual.json, "properties": held}
+    assert "delivers-once: holds\ndelivers-all: holds\n" in crownless("classify", "--complete", log).out
+
+
+def faulty(chance: Random) -> tuple[list[Row], list[Row], set[Violation], set[Violation]]:
+    """A log with faults, the same with internal events for wrong deliveries, and what violates each property."""
+    names = [f"P{p}" for p in range(1, chance.randint(2, 4) + 1)]
+    rows: list[Row] = []
+    judged: list[Row] = []
+    on_the_way: list[tuple[str, str, int]] = []
+    once, missing = set[Violation](), set[Violation]()
+    done: dict[tuple[str, str], list[int]] = {}
+    sent: dict[str, tuple[list[str], int]] = {}
+
+    def add(process: str, kind: str, message: str, peer: list[str] | None, counts: bool = True) -> int:
+        row = {"process": process, "kind": kind, "message": message, "peer": peer}
+        row["index"] = sum(one["process"] == process for one in rows)
+        rows.append(row)
+        judged.append(row if counts else {**row, "kind": "internal", "message": None, "peer": None})
+        return len(rows)
+
+    for _ in range(chance.randint(5, 30)):
+        what = chance.random()
+        if what < 0.45:
+            receivers = chance.sample(names, chance.choice([1, 1, 2]))
+            message = f"m{len(sent)}"
+            line = add(chance.choice(names), "send", message, receivers)
+            sent[message] = receivers, line
+            on_the_way += [(message, q, line) for q in receivers]
+        elif what < 0.8 and on_the_way:
+            message, receiver, _ = on_the_way.pop(chance.randrange(len(on_the_way)))
+            done[message, receiver] = [add(receiver, "deliver", message, None)]
+        elif what < 0.9 and done:
+            message, receiver = chance.choice(sorted(done))
+            done[message, receiver].append(add(receiver, "deliver", message, None, counts=False))
+        else:
+            message, process = f"ghost{len(rows)}", chance.choice(names)
+            elsewhere = [(m, p) for m in sent for p in names if p not in sent[m][0]]
+            if elsewhere and what > 0.95:
+                message, process = chance.choice(elsewhere)
+                if (message, process) in {(m, p) for kind, m, p, _ in once if kind == "NotAReceiver"}:
+                    continue
+                line = add(process, "deliver", message, None, counts=False)
+                once.add(("NotAReceiver", message, process, (sent[message][1], line)))
+            else:
+                once.add(("NeverSent", message, process, (add(process, "deliver", message, None, counts=False),)))
+    once |= {("DeliveredTwice", m, q, tuple(lines)) for (m, q), lines in done.items() if len(lines) > 1}
+    missing |= {("NeverDelivered", message, receiver, (line,)) for message, receiver, line in on_the_way}
+    return rows, judged, once, missing
+
+
+@pytest.mark.parametrize("small_up_to", [0, 5_000])
+def test_planted_faults_are_found_and_nothing_else(
+    crownless: Crownless, tmp_path: Path, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+    kinds = set[str]()
+    for seed in range(60):
+        rows, judged, once, missing = faulty(Random(seed))
+        facts = crownless("classify", "--complete", written(tmp_path, ".jsonl", rows), "--json").json
+        assert set(violations(facts, "delivers-once")) == once
+        assert set(violations(facts, "delivers-all")) == missing
+        kinds |= {reason for reason, *_ in once | missing}
+        assert verdicts(facts) == verdicts(crownless("classify", written(tmp_path, ".jsonl", judged), "--json").json)
+    assert kinds == {"DeliveredTwice", "NeverSent", "NotAReceiver", "NeverDelivered"}
+
+
+def test_events_may_stand_in_any_order_and_the_first_delivery_counts(crownless: Crownless, tmp_path: Path) -> None:
+    rows = log_of(
+        ("P1", "send", "x", "P2"),
+        ("P1", "send", "y", "P2"),
+        ("P2", "deliver", "x", None),
+        ("P2", "deliver", "y", None),
+        ("P2", "deliver", "x", None),
+    )
+    facts = crownless("classify", "--complete", written(tmp_path, ".jsonl", rows[::-1]), "--json").json
+    assert verdicts(facts)["fifo"] == "kept"
+    assert violations(facts, "delivers-once") == [("DeliveredTwice", "x", "P2", (1, 3))]
+
+
+def test_of_many_runs_a_table_counts_those_that_violate_a_property(crownless: Crownless, tmp_path: Path) -> None:
+    sends, delivers = ("P1", "send", "x", "P2"), ("P2", "deliver", "x", None)
+    runs = [[sends, delivers, delivers] if run == 3 else [sends] if run > 9 else [sends, delivers] for run in range(12)]
+    log = written(tmp_path, ".jsonl", [row for k, run in enumerate(runs) for row in log_of(*run, run=f"r{k}")])
+    answer = crownless("classify", "--complete", log, "--order", "fifo")
+    assert answer.code == 1
+    table = [line.split() for line in answer.out.splitlines() if line.startswith("delivers-")]
+    assert [(*line[:1], *line[-2:]) for line in table[:2]] == [
+        ("delivers-once", "11", "1"),
+        ("delivers-all", "10", "2"),
+    ]
+    assert "P2 delivers x twice" in answer.out
+    assert "P2 never delivers x" in answer.out
+    each = crownless("classify", "--complete", log, "--json").json["classifications"]
+    assert [one["run"] for one in each if violations(one, "delivers-all")] == ["r10", "r11"]
+
+
+def test_a_large_run_is_reported_by_its_lines_too(crownless: Crownless, tmp_path: Path) -> None:
+    events: list[tuple[str, str, str, str | None]] = []
+    for k in range(3_000):
+        events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
+    del events[5_001]
+    events.insert(4_000, ("P2", "deliver", "m7", None))
+    log = written(tmp_path, ".jsonl", log_of(*events))
+    answer = crownless("classify", "--complete", "--process", "P3", log, "--order", "fifo", "--json")
+    facts = answer.json
+    assert answer.code == 1
+    assert violations(facts, "delivers-once") == [("DeliveredTwice", "m7", "P2", (16, 4_001))]
+    assert violations(facts, "delivers-all") == [("NeverDelivered", "m2500", "P2", (5_002,))]
+    assert facts["processes"] == 3
+    assert [one["process"] for one in facts["by_process"]] == ["P1", "P2", "P3"]
+    assert facts["by_process"][2]["events"] == 0
+
+
+@pytest.mark.parametrize("blank", ["", "\n"])
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+def test_the_events_around_a_violation_of_an_order_have_the_same_numbers(
+    crownless: Crownless, tmp_path: Path, suffix: str, blank: str
+) -> None:
+    events: list[tuple[str, str, str, str | None]] = []
+    for k in range(3_000):
+        events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
+    events[4_001:4_003] = reversed(events[4_001:4_003])
+    events[4_002], events[4_003] = events[4_003], events[4_002]
+    log = written(tmp_path, suffix, log_of(*events))
+    if suffix == ".jsonl":
+        text = Path(log).read_text("utf-8")
+        Path(log).write_text(text[: (end := text.index("\n") + 1)] + blank + text[end:], "utf-8")
+    usual = crownless("classify", log, "--order", "fifo", "--json").json
+    facts = crownless("classify", "--complete", log, "--order", "fifo", "--json").json
+    assert usual["context"] is not None
+    assert facts["context"] == usual["context"]
+
+
+# -- logs of other tools -----------------------------------------------------------------------------------------------
+
+
+SHIVIZ = ("--send", r"send (?<message>\S+) to (?<to>\S+)", "--deliver", r"receive (?<message>\S+) from")
+
+
+def shiviz(*last: str) -> str:
+    """Of the example, with these further events."""
+    return (EXAMPLES / "events.shiviz").read_text("utf-8").rstrip("\n") + "\n" + "".join(f"{line}\n" for line in last)
+
+
+def otlp(change: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> str:
+    """The example with other spans: each is replaced by those that `change` makes of it."""
+    lines = []
+    for line in (EXAMPLES / "events.otlp").read_text("utf-8").splitlines():
+        value = json.loads(line)
+        for resource in value["resourceSpans"]:
+            for scope in resource["scopeSpans"]:
+                scope["spans"] = [one for span in scope["spans"] for one in change(span)]
+        lines.append(json.dumps(value))
+    return "\n".join(lines) + "\n"
+
+
+def itf(*events: tuple[str, str, str, str | None], loop: int | None = None) -> str:
+    """A trace of these events."""
+    fields = ("process", "kind", "message", "peer")
+    states = [{"event": dict(zip(fields, one, strict=True))} for one in (("", "none", "", ""), *events)]
+    return json.dumps({"#meta": {}, "vars": ["event"], "states": states, **({} if loop is None else {"loop": loop})})
+
+
+def run(crownless: Crownless, folder: Path, name: str, text: str, *options: str) -> Answer:
+    (folder / name).write_text(text, "utf-8")
+    return crownless("classify", "--complete", str(folder / name), "--json", *options)
+
+
+@pytest.mark.parametrize("small_up_to", [0, 5_000])
+def test_shiviz_logs_with_named_messages(
+    crownless: Crownless, tmp_path: Path, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+    assert violations(run(crownless, tmp_path, "a.shiviz", shiviz(), *SHIVIZ).json, "delivers-all") == []
+    again = ('billing {"billing": 3, "stock": 2, "web": 2}', "INFO receive order-1 from web")
+    ghost = ('billing {"billing": 4, "stock": 2, "web": 2}', "INFO receive ghost from web")
+    lost = ('web {"web": 3}', "INFO send last to billing", 'web {"web": 4}', "INFO send lost to stock,audit")
+    facts = run(crownless, tmp_path, "a.shiviz", shiviz(*again, *ghost, *lost), *SHIVIZ).json
+    assert violations(facts, "delivers-once") == [
+        ("DeliveredTwice", "order-1", "billing", (13, 15)),
+        ("NeverSent", "ghost", "billing", (17,)),
+    ]
+    assert violations(facts, "delivers-all") == [
+        ("NeverDelivered", "last", "billing", (19,)),
+        ("NeverDelivered", "lost", "stock", (21,)),
+        ("NeverDelivered", "lost", "audit", (21,)),
+    ]
+
+
+def test_a_shiviz_message_to_nobody_is_never_delivered(crownless: Crownless, tmp_path: Path) -> None:
+    options = ("--send", r"send (?<message>\S+)", "--deliver", r"receive (?<message>\S+)")
+    lost = shiviz('web {"web": 3}', "INFO send last to billing")
+    answer = run(crownless, tmp_path, "a.shiviz", lost, *options)
+    assert answer.code == 1
+    assert violations(answer.json, "delivers-all") == [("NeverDelivered", "last", None, (15,))]
+    assert "last, which web sends, is never delivered: line 15" in answer.out
+
+
+def test_opentelemetry_spans(crownless: Crownless, tmp_path: Path) -> None:
+    whole = run(crownless, tmp_path, "a.otlp", otlp(lambda span: [span]))
+    assert violations(whole.json, "delivers-once") + violations(whole.json, "delivers-all") == []
+
+    def twice(span: dict[str, Any]) -> list[dict[str, Any]]:
+        later = str(int(span["startTimeUnixNano"]) + 10**12)
+        again = {**span, "spanId": "00000000000000aa", "startTimeUnixNano": later}
+        return [span, again] if span["spanId"] == "00f067aa0ba902b9" else [span]
+
+    facts = run(crownless, tmp_path, "a.otlp", otlp(twice)).json
+    assert violations(facts, "delivers-once") == [("DeliveredTwice", "order-1-stock", "stock", (2,))]
+
+    def unseen(span: dict[str, Any]) -> list[dict[str, Any]]:
+        return [] if span["spanId"] == "00f067aa0ba902b9" else [span]
+
+    answer = run(crownless, tmp_path, "a.otlp", otlp(unseen))
+    assert answer.code == 1
+    assert violations(answer.json, "delivers-all") == [("NeverDelivered", "order-1-stock", None, (1,))]
+
+    def unsent(span: dict[str, Any]) -> list[dict[str, Any]]:
+        return [] if span["spanId"] == "00f067aa0ba902b8" else [span]
+
+    facts = run(crownless, tmp_path, "a.otlp", otlp(unsent)).json
+    assert violations(facts, "delivers-once") == [("NeverSent", "00f067aa0ba902b8?", "stock", (2,))]
+
+
+def test_itf_traces(crownless: Crownless, tmp_path: Path) -> None:
+    events = [
+        ("web", "send", "a", "billing"),
+        ("billing", "deliver", "a", "web"),
+        ("web", "send", "c", "stock"),
+        ("billing", "deliver", "a", "web"),
+        ("billing", "deliver", "b", None),
+    ]
+    facts = run(crownless, tmp_path, "a.itf", itf(*events)).json
+    assert [one[:3] for one in violations(facts, "delivers-once")] == [
+        ("DeliveredTwice", "a", "billing"),
+        ("NeverSent", "b", "billing"),
+    ]
+    assert [one[:3] for one in violations(facts, "delivers-all")] == [("NeverDelivered", "c", "stock")]
+
+
+# -- processes without events ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".arrow"])
+@pytest.mark.parametrize("complete", [[], ["--complete"]])
+def test_declared_processes_count(crownless: Crownless, tmp_path: Path, suffix: str, complete: list[str]) -> None:
+    log = written(tmp_path, suffix, GOOD)
+    usual = crownless("classify", *complete, log, "--json").json
+    facts = crownless(
+        "classify", *complete, log, "--process", "web", "--process", "audit", "--process", "audit", "--json"
+    ).json
+    assert (usual["processes"], facts["processes"]) == (3, 4)
+    assert [one["process"] for one in facts["by_process"]] == ["audit", "billing", "stock", "web"]
+    assert verdicts(facts) == verdicts(usual)
+
+
+@pytest.mark.parametrize("file", ["events.shiviz", "events.otlp", "events.itf.json"])
+def test_declared_processes_count_in_logs_of_other_tools(crownless: Crownless, file: str) -> None:
+    options = SHIVIZ if file == "events.shiviz" else ()
+    facts = crownless("classify", str(EXAMPLES / file), "--process", "audit", "--json", *options).json
+    assert facts["processes"] == 4
+
+
+def test_a_large_run_without_the_option_complete_has_them_too(crownless: Crownless, tmp_path: Path) -> None:
+    events: list[tuple[str, str, str, str | None]] = []
+    for k in range(3_000):
+        events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
+    log = written(tmp_path, ".jsonl", log_of(*events))
+    facts = crownless("classify", "--process", "P3", "--process", "P1", log, "--order", "fifo", "--json").json
+    assert facts["processes"] == 3
+
+
+# -- what cannot be said -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ("--complete --unreceived pending", "--complete does not go with --unreceived pending; leave one of them out"),
+        ("--complete --match", "--complete does not go with --match; leave one of them out"),
+        ("--process P1 --match", "--process does not go with --match; leave one of them out"),
+        ("--complete --one-run", "--complete does not go with --one-run; leave one of them out"),
+        ("--process P1 --one-run", "--process does not go with --one-run; leave one of them out"),
+        ("--complete --clocks", "--complete does not go with --clocks; leave one of them out"),
+        ("--process P1 --clocks", "--process does not go with --clocks; leave one of them out"),
+        ("--complete --out new", "--complete does not go with --out; leave one of them out; --complete --json has all"),
+        ("--complete --engine spark", "--complete does not go with --engine spark; judge the log by the plain engine"),
+        ("--process P1 --engine spark", "--process does not go with --engine spark; judge the log by the plain engine"),
+        ("--complete --engine spark --live", "--complete does not go with --engine spark; judge the log by the plain"),
+    ],
+)
+def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, options: str, line: str) -> None:
+    answer = crownless("classify", written(tmp_path, ".jsonl", GOOD), *options.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crownless: {line}")
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", ["", "a\x1b[2J", "two\nlines"])
+def test_a_process_has_a_name_that_shows(crownless: Crownless, tmp_path: Path, name: str) -> None:
+    answer = crownless("classify", written(tmp_path, ".jsonl", GOOD), "--process", name)
+    assert (answer.code, answer.out) == (2, "")
+    assert "is no name of a process; give a text that shows" in answer.err
+    assert answer.err.count("\n") == 1
+    assert "\x1b" not in answer.err
+
+
+@pytest.mark.parametrize("option", [["--complete"], ["--process", "P4"]])
+def test_neither_is_said_of_a_computation(crownless: Crownless, option: list[str]) -> None:
+    answer = crownless("classify", "mf-fig8", *option)
+    assert answer.code == 2
+    assert answer.err == (
+        f"crownless: mf-fig8: {option[0]} does not go with a computation; leave it out: it is said of event logs\n"
+    )
+
+
+REFUSED = {
+    "a gap": ([*GOOD, {**GOOD[1], "index": 2, "message": "b"}], "the log is not complete: billing: event 1 is missing"),
+    "a copy": ([*GOOD, GOOD[1]], "one a copy of the other: lines 2 and 4"),
+    "two sends": ([*GOOD, {**GOOD[0], "index": 1}], "a is sent twice: lines 1 and 4"),
+    "two senders": ([*GOOD, {**GOOD[1], "index": 1, "peer": "stock"}], "a is said to be sent by stock and by web"),
+    "a cycle": (
+        log_of(
+            ("P1", "deliver", "x", None),
+            ("P1", "send", "y", "P2"),
+            ("P2", "deliver", "y", None),
+            ("P2", "send", "x", "P1"),
+        ),
+        "the computation is cyclic",
+    ),
+    "no event": ([*GOOD, {"process": "web", "index": 1, "kind": "process"}], "unknown kind 'process'"),
+}
+
+
+@pytest.mark.parametrize("small_up_to", [0, 5_000])
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_contradicts_itself_is_refused_all_the_same(
+    crownless: Crownless, tmp_path: Path, case: str, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+    rows, line = REFUSED[case]
+    log = written(tmp_path, ".jsonl", rows)
+    answer = crownless("classify", "--complete", log)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crownless: {log}")
+    assert line in answer.err
+    assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options", "line"),
+    [
+        ("a.shiviz", shiviz(), (), "messages inferred from clocks do not show what is delivered; name the messages"),
+        (
+            "a.shiviz",
+            shiviz('billing {"billing": 3, "stock": 3, "web": 2}', "INFO idle"),
+            SHIVIZ,
+            "the log is not complete: the clock of billing knows event 3 of stock",
+        ),
+        (
+            "a.otlp",
+            otlp(lambda span: [{**span, "parentSpanId": "", "links": []}]),
+            (),
+            "leads to no producer, so what it delivers is not known",
+        ),
+        ("a.itf", itf(("web", "send", "a", "billing"), loop=0), (), "the trace never ends"),
+        (
+            "a.itf",
+            itf(("web", "send", "a", "billing"), *[("billing", "deliver", "a", "web")] * 2),
+            (),
+            "billing delivers a in two states, one after the other; a step that is no event of a process must have",
+        ),
+    ],
+)
+def test_logs_of_other_tools_that_leave_deliveries_open(
+    crownless: Crownless, tmp_path: Path, name: str, text: str, options: Sequence[str], line: str
+) -> None:
+    answer = run(crownless, tmp_path, name, text, *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert line in answer.err
+    assert answer.err.count("\n") == 1

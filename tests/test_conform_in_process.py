@@ -1,0 +1,387 @@
+"""Classes of nodes in process: of every shape that is understood, and such as hang, raise, share or go on."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import re
+import socket
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import pytest
+from hostile_classes import HOSTILE, Relay, Returns, node
+
+from crownless.model_check.conformance import in_process
+from crownless.model_check.conformance.conformance_request import Request
+from crownless.model_check.conformance.conformance_result import Conformance
+from crownless.model_check.conformance.conforming import conform
+from crownless.model_check.conformance.in_process import InProcess
+from crownless.model_check.conformance.node_limits import NodeLimits
+
+
+def conformance(kind: type, request: Request | None = None, **limits: float) -> Conformance:
+    most = NodeLimits(**{"seconds": 0.5, **limits})  # type: ignore[arg-type]
+    return conform(InProcess(kind, 2, most), request or Request(2, 2))
+
+
+# -- shapes that are understood ----------------------------------------------------------------------------------------
+
+
+class ReturnsLists(Returns):
+    def on_send(self, to: int, message: str) -> Any:
+        return [(to, message)]
+
+    def on_packet(self, source: int, packet: Any) -> Any:
+        return [packet]
+
+
+class Yields(Returns):
+    def on_send(self, to: int, message: str) -> Iterator[Any]:
+        yield to, message
+
+    def on_packet(self, source: int, packet: Any) -> Iterator[Any]:
+        yield packet
+
+
+class ReturnsWhatIsDone(Relay):
+    def on_send(self, to: int, message: str) -> Any:
+        return self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: Any) -> Any:
+        return [self.deliver(packet)]
+
+
+class WithDeque:
+    def __init__(self, process: int, processes: int, transmit: Any) -> None:
+        self.transmit = transmit
+        self.delivered: Any = deque()
+        self.put = self.delivered.append
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.put(packet)
+
+
+class WithList(WithDeque):
+    def __init__(self, process: int, processes: int, transmit: Any) -> None:
+        self.transmit = transmit
+        self.delivered = []
+        self.put = self.delivered.append
+
+
+class WithQueue(WithDeque):
+    def __init__(self, process: int, processes: int, transmit: Any) -> None:
+        self.transmit = transmit
+        self.delivered = queue.Queue()
+        self.put = self.delivered.put
+
+
+class OfKeywords(Relay):
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+
+
+class OfKeywordsOnly(Relay):
+    def __init__(self, node_id: int, *, n: int, transmit: Any, on_deliver: Any) -> None:
+        super().__init__(node_id, n, transmit, on_deliver)
+
+
+class OfAnyArguments(Relay):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+
+
+class OfOtherNames(Relay):
+    def __init__(self, a: int, b: int, c: Any, d: Any, log: Any = None) -> None:
+        super().__init__(a, b, c, d)
+
+
+@dataclass
+class OfData:
+    process: int
+    processes: int
+    transmit: Any
+    deliver: Any
+    had: list[Any] = field(default_factory=list)
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.had.append(packet)
+        self.deliver(packet)
+
+
+@dataclass(slots=True, frozen=True, kw_only=True)
+class OfFrozenData:
+    transmit: Any
+    deliver: Any
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet)
+
+
+class OfCoroutines(Relay):
+    async def on_send(self, to: int, message: str) -> None:
+        await self.transmit(to, message)
+
+    async def on_packet(self, source: int, packet: Any) -> None:
+        await asyncio.gather(self.deliver(packet), asyncio.sleep(0))
+
+
+class OfCoroutinesThatReturn(Returns):
+    async def on_send(self, to: int, message: str) -> Any:
+        return to, message
+
+    async def on_packet(self, source: int, packet: Any) -> Any:
+        await asyncio.sleep(0)
+        return packet
+
+
+class ReturnsCoroutines(Relay):
+    def on_packet(self, source: int, packet: Any) -> Any:
+        return _delivered(self.deliver, packet)
+
+
+async def _delivered(deliver: Any, packet: Any) -> None:
+    await deliver(packet)
+
+
+class WithWorker:
+    """A task in the background takes packets from one queue and puts messages on another."""
+
+    def __init__(self, process: int, processes: int, transmit: Any) -> None:
+        self.transmit = transmit
+        self.arrived: asyncio.Queue[str] = asyncio.Queue()
+        self.delivered: asyncio.Queue[str] = asyncio.Queue()
+        self.worker = asyncio.create_task(self.work())
+
+    async def work(self) -> None:
+        while True:
+            await self.delivered.put(await self.arrived.get())
+
+    def on_send(self, to: int, message: str) -> None:
+        asyncio.create_task(self.transmit(to, message))  # noqa: RUF006
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.arrived.put_nowait(packet)
+
+
+class OfClosures(Relay):
+    """Keeps what it has in variables of a function, which copies of it would share."""
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        super().__init__(process, processes, transmit, deliver)
+        numbers = count(1)
+
+        def number(message: str) -> tuple[str, int]:
+            return message, next(numbers)
+
+        self.number = number
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, self.number(message))
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet[0])
+
+
+class WithLock(Relay):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.lock = threading.Lock()
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        with self.lock:
+            self.deliver(packet)
+
+
+class WithGenerator(Relay):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.numbers = (number for number in range(99))
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, (message, next(self.numbers)))
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet[0])
+
+
+class WithSocket(Relay):
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.ours, self.theirs = socket.socketpair()
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.ours.send(packet.encode())
+        self.deliver(self.theirs.recv(99).decode())
+
+    def __del__(self) -> None:
+        for one in vars(self).values():
+            if isinstance(one, socket.socket):
+                one.close()
+
+
+class WithThreadThatEnds(Relay):
+    def on_packet(self, source: int, packet: Any) -> None:
+        found: list[str] = []
+        thread = threading.Thread(target=found.append, args=(packet,))
+        thread.start()
+        thread.join()
+        self.deliver(found[0])
+
+
+class AsksForMuchAndGoesOn(Relay):
+    def on_packet(self, source: int, packet: Any) -> None:
+        try:
+            bytearray(1 << 60)
+        except MemoryError:
+            self.deliver(packet)
+
+
+RELAYS = [
+    Returns,
+    ReturnsLists,
+    Yields,
+    ReturnsWhatIsDone,
+    WithDeque,
+    WithList,
+    WithQueue,
+    OfKeywords,
+    OfKeywordsOnly,
+    OfAnyArguments,
+    OfOtherNames,
+    OfData,
+    OfFrozenData,
+    OfCoroutines,
+    OfCoroutinesThatReturn,
+    ReturnsCoroutines,
+    WithWorker,
+    OfClosures,
+    WithLock,
+    WithGenerator,
+    WithSocket,
+    WithThreadThatEnds,
+    AsksForMuchAndGoesOn,
+]
+
+
+@pytest.mark.parametrize("kind", RELAYS)
+def test_a_relay_of_any_shape_breaks_all_orders_and_fails_in_nothing(kind: type) -> None:
+    answer = conformance(kind)
+    assert [(one.name, one.note) for one in answer.failures] == []
+    assert answer["fifo"].verdict == "violated"
+    assert answer["delivers-all"].verdict == answer["delivers-once"].verdict == "holds"
+    assert answer.unconfirmed is None
+
+
+@pytest.mark.parametrize("kind", [OfClosures, WithLock, WithGenerator, WithSocket, OfCoroutines, ReturnsCoroutines])
+def test_what_cannot_be_copied_is_replayed(kind: type) -> None:
+    nodes = InProcess(kind, 2)
+    assert conform(nodes, Request(2, 1)).failures == []
+    assert nodes.replays_because is not None
+
+
+class OnTimer(OfCoroutines):
+    """Delivers a second after the packet has come."""
+
+    async def on_packet(self, source: int, packet: Any) -> None:
+        await asyncio.sleep(1)
+        self.deliver(packet)
+
+
+class OnTick(Relay):
+    """Delivers where time passes."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.held: list[str] = []
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.held.append(packet)
+
+    def on_tick(self) -> None:
+        while self.held:
+            self.deliver(self.held.pop(0))
+
+
+@pytest.mark.parametrize("kind", [OnTimer, OnTick])
+def test_time_passes_at_ticks_alone(kind: type) -> None:
+    without, with_ticks = conformance(kind, Request(2, 1)), conformance(kind, Request(2, 1, ticks=1))
+    assert without["delivers-all"].verdict == "violated"
+    assert without["delivers-all"].run is not None
+    assert len(without["delivers-all"].run) == 2
+    assert with_ticks.failures == without.failures == []
+    run = next(one.run for one in with_ticks.violations if one.run is not None)
+    assert "tick" in str(run)  # it was too early
+
+
+# -- hostile ones ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_class_ends_in_the_failure_that_it_is(name: str) -> None:
+    kind, failure, said, actions = HOSTILE[name]
+    answer = conformance(kind(), inputs=60)
+    assert answer.verdict == "violated"
+    assert answer.unconfirmed is None
+    first = answer.violations[0]
+    assert re.fullmatch(failure, first.name), first
+    assert re.search(said, first.note), first.note
+    assert len(first.note) < 400
+    assert first.run is not None
+    assert actions is None or len(first.run) == actions
+
+
+def test_what_nodes_print_is_no_output_of_the_harness(capsys: pytest.CaptureFixture[str]) -> None:
+    def prints(self: Relay, source: int, packet: Any) -> None:
+        print("has come:", packet)
+        self.deliver(packet)
+
+    assert conformance(node("on_packet", prints)).failures == []
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "has come: 1-2.1" in printed.err
+
+
+def test_threads_that_go_on_are_counted_and_do_not_keep_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_process, "MOST_THREADS", threading.active_count() + 20)
+    ended = threading.Event()
+
+    def starts(self: Relay, *given: Any) -> None:
+        Relay.__init__(self, *given)
+        self.thread = threading.Thread(target=ended.wait)  # type: ignore[attr-defined]
+        self.thread.start()  # type: ignore[attr-defined]
+
+    before = set(threading.enumerate())
+    try:
+        answer = conformance(node("__init__", starts))
+        started = set(threading.enumerate()) - before
+        assert [one.name for one in answer.failures] == ["floods"]
+        assert "threads running" in answer.failures[0].note
+        assert all(thread.daemon for thread in started)
+    finally:
+        ended.set()
+
+
+def test_the_clock_of_others_goes_on() -> None:
+    import signal
+
+    before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
+    try:
+        conformance(Relay, Request(2, 1))
+        assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
+        assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    finally:
+        signal.signal(signal.SIGALRM, before)
