@@ -16,18 +16,23 @@ import os
 import select
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import _GeneratorContextManager, contextmanager
 from inspect import unwrap
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from crownless.spec.memory import lacks_memory, release_reserve
 
 from .lasting_calls import Calls, LastingCalls
 from .limits import NO_MEMORY, Limits, allocation_failed
 from .threads import Beside, Repeatedly
+
+if TYPE_CHECKING:
+    from sys import UnraisableHookArgs
 
 #: Why a search ended that a signal ended.
 INTERRUPTED = "interrupted"
@@ -158,6 +163,7 @@ class _Watch:
         numbers = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         before = [(number, signal.signal(number, self._handle)) for number in (*numbers, _NUDGE)]
         others = signal.set_wakeup_fd(writes.fileno(), warn_on_full_buffer=False)
+        hook, sys.unraisablehook = sys.unraisablehook, self._raise_again(sys.unraisablehook)
         thread: Beside | None = None
         try:
             thread = Beside(self._watch)
@@ -165,6 +171,7 @@ class _Watch:
         finally:
             with self._nudging:
                 self.leaving = True
+            sys.unraisablehook = hook
             signal.set_wakeup_fd(others)
             writes.close()
             if thread is None or thread.wait(WAITS):
@@ -202,6 +209,17 @@ class _Watch:
         if self.part is not None and (self.part.reason is None or isinstance(ending, StoppedInCall)):
             self.part.reason = reason_of(ending)
         raise ending
+
+    def _raise_again(self, report: Callable[[UnraisableHookArgs], object]) -> Callable[[UnraisableHookArgs], None]:
+        """What is raised where Python loses exceptions, as in the callback of a weak reference, is raised once more."""
+
+        def hook(lost: UnraisableHookArgs) -> None:
+            if isinstance(lost.exc_value, KeyboardInterrupt):
+                self.pending = lost.exc_value
+            else:
+                report(lost)
+
+        return hook
 
     def _is_left_to_the_search(self) -> bool:
         """True if a search looks for itself; if it has not for long, it is in a call that does not come to its end."""

@@ -235,6 +235,20 @@ def in_callbacks() -> None:
     assert lost == []
 
 
+def test_what_is_raised_where_python_loses_it_is_raised_again() -> None:
+    """In the callback of a weak reference, say, as `WeakValueDictionary` has them: its name says nothing."""
+    lost: list[object] = []
+    with patch.object(sys, "unraisablehook", lost.append), stoppable(Limits(seconds=0.1)) as part:
+        for _ in range(100):
+            lock = Lock()
+            kept = weakref.ref(lock, lambda _: works(0.05))
+            del lock
+        raise AssertionError("it was not stopped")
+    assert kept() is None
+    assert part.reason == "0.1 seconds are over"
+    assert lost == []
+
+
 class Lock:
     """Can be referred to weakly."""
 
