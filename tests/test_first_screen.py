@@ -441,9 +441,9 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
     facts = json.loads(ended.stdout)[key]
     assert ended.returncode == 3
     assert "0 seconds are over" in ended.stderr
-    # It may also have begun, and say that all is unknown.
+    # It may also have begun, and even have shown something before the clock was looked at: then the rest is unknown.
     assert (facts == []) == ("nothing is known yet" in ended.stderr)
-    assert all("unknown" in fact.values() for fact in facts)
+    assert not facts or "unknown" in facts[-1].values()
 
 
 @pytest.mark.parametrize("verb", command_line.VERBS)
