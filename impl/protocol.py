@@ -183,6 +183,8 @@ class ProtocolMachine:
     admits_multicast: ClassVar[bool] = False
     #: True if its purity is known otherwise: then no call is made twice to look for what is impure.
     is_known_to_be_pure: ClassVar[bool] = False
+    #: False if its local states are no variables that anybody would look at.
+    shows_variables: ClassVar[bool] = True
     #: True if the text says how survivors go on after a crash, by rolling back. Then events may be undone.
     rolls_back: ClassVar[bool] = False
     #: True if it treats all processes alike, never ranking them, as its invariants and witnesses do. Then `renamed` and

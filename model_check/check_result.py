@@ -11,6 +11,8 @@ from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free, Workload
 from crownless.spec.dataframes import data_frame
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.notebook import mimebundle
 from crownless.spec.errors import NoSuchName, Undecided, no_such_name
 from crownless.spec.printable import in_brackets, printable, some
 
@@ -53,6 +55,11 @@ class PropertyResult:
         said = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
         line = printable(said)
         return line if self.run is None else f"{line}\n\n{self.run}"
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks: with the run that shows a violation."""
+        name = self.property.name
+        return mimebundle(str(self), None if self.run is None else self.run.diagram(str(name), name))
 
     def _verdict(self) -> str:
         return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
@@ -107,6 +114,15 @@ class CheckResult:
         breaks = printable(f"{self.protocol} breaks ")
         drawn = [f"{breaks}{', '.join(map(printable, names))}:\n\n{run}" for run, names in self.shown_runs()]
         return "\n\n".join([printable(f"{self.protocol}: {self.verdict}; {self.scope}"), *drawn])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks: with the first run that shows a violation."""
+        return mimebundle(str(self), next(self.diagrams(), None))
+
+    def diagrams(self) -> Iterator[Diagram]:
+        """A diagram for each run that shows a violation."""
+        for run, names in self.shown_runs():
+            yield run.diagram(f"{self.protocol} breaks {', '.join(names)}", names[0])
 
     def shown_runs(self) -> list[tuple[Run, list[str]]]:
         """Each run that shows a violation, once, with the names of the properties that it breaks."""

@@ -6,11 +6,10 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from crownless.spec import notation
 from crownless.spec.computation import Computation
@@ -18,6 +17,8 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
 from crownless.spec.delivery_disorder import ProcessSummary, summaries
+from crownless.spec.diagrams.emphasis import diagram_of
+from crownless.spec.diagrams.notebook import mimebundle
 from crownless.spec.errors import BadInput, no_such_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
@@ -77,6 +78,10 @@ class NamedComputation:
 
     def __str__(self) -> str:
         return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks."""
+        return mimebundle(str(self), diagram_of(self.computation, self.run or ""))
 
     @property
     def processes(self) -> int:
@@ -171,6 +176,14 @@ class Classification(Mapping[str, Verdict]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks: with the computation, and what breaks the weakest order that it breaks."""
+        subject = self.subject
+        if not isinstance(subject, NamedComputation):
+            return mimebundle(str(self), None)
+        broken = next((verdict.order for verdict in self.verdicts if verdict.shows_violation), "none")
+        return mimebundle(str(self), diagram_of(subject.computation, subject.run or "", broken, self.reading))
+
     def with_delivery(self, delivery: Delivery) -> Classification:
         """The same of a run of a complete log, which delivers its messages so."""
         notes = (*self.subject.notes, *delivery.notes)
@@ -236,49 +249,6 @@ class Classification(Mapping[str, Verdict]):
             "context": None if around is None else around.json(),
             **({} if delivery is None else {"properties": delivery.json()}),
         }
-
-
-class ClassifiedRuns(Protocol):
-    """The verdicts on several runs or computations; `classification` has those on one in full."""
-
-    def __len__(self) -> int: ...
-
-    def classification(self, number: int, /) -> Classification: ...
-
-    def outcome(self, number: int, order: str, /) -> Outcome:
-        """The verdict on one of them in a word."""
-
-    def counts(self, order: str, /) -> Mapping[str, int]:
-        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
-
-    def first_broken(self, order: str, /) -> int | None:
-        """The first that breaks the order."""
-
-    def delivery(self, number: int, /) -> Delivery | None:
-        """How one of them delivers its messages, if it is of a complete log."""
-
-
-class Classifications(list[Classification]):
-    """Verdicts on several runs or computations, all of them in full."""
-
-    def classification(self, number: int, /) -> Classification:
-        return self[number]
-
-    def outcome(self, number: int, order: str, /) -> Outcome:
-        """The verdict on one of them in a word."""
-        return self[number][order].outcome
-
-    def counts(self, order: str, /) -> Mapping[str, int]:
-        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
-        return Counter(one[order].outcome for one in self)
-
-    def first_broken(self, order: str, /) -> int | None:
-        """The first that breaks the order."""
-        return next((number for number, one in enumerate(self) if one[order].outcome == "broken"), None)
-
-    def delivery(self, number: int, /) -> Delivery | None:
-        """How one of them delivers its messages, if it is of a complete log."""
-        return self[number].subject.delivery
 
 
 def classify(

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Workload
-from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.notebook import mimebundle
+from crownless.spec.diagrams.text import in_text
 from crownless.spec.printable import in_brackets, printable_name
 
+from .run_diagrams import diagram_of_run
 from .system import LocalStep, State
 
 if TYPE_CHECKING:
@@ -57,6 +60,8 @@ class ShownAction:
     transmits: tuple[ShownPacket, ...]
     happened: tuple[tuple[str, str], ...]
     by_channel: bool
+    #: The local state of the process after it, where that is known.
+    state: Any = field(default=None, compare=False)
 
     def __repr__(self) -> str:
         return in_brackets(self.say())
@@ -112,14 +117,19 @@ class Run:
     actions: tuple[ShownAction, ...]
     #: What each message is called here; empty for a run read from JSON.
     names: Mapping[Message, str] = field(default_factory=dict, compare=False)
-    #: The protocol's own state at each process, at the end; empty where it is not known.
+    #: The protocol's own state at each process, at the end and at the beginning; empty where it is not known.
     local_states: Sequence[Any] = field(default=(), compare=False)
+    initial_states: Sequence[Any] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.draw()}\n{self.say()}"
 
     def __repr__(self) -> str:
         return in_brackets("; ".join(action.say() for action in self.actions))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks."""
+        return mimebundle(str(self), self.diagram())
 
     def __len__(self) -> int:
         """The number of actions."""
@@ -140,7 +150,7 @@ class Run:
         """The packets of the run as `Computation.to_networkx` has messages; what happens at a process otherwise is an
         `internal` node.
         """
-        return _Picture(self).computation().to_networkx()
+        return self.diagram().computation.to_networkx()
 
     def say(self) -> str:
         """One line an action."""
@@ -154,15 +164,11 @@ class Run:
 
     def draw(self, *, unicode: bool = True) -> str:
         """A space-time diagram of the packets, with the application's events beside."""
-        picture = _Picture(self)
-        return draw(
-            picture.computation(),
-            picture.order(),
-            unicode=unicode,
-            marks=picture.marks(),
-            unreceived="is in flight to",
-            lost=picture.lost,
-        )
+        return in_text(self.diagram(), unicode=unicode)
+
+    def diagram(self, title: str = "", breaks: str | None = None) -> Diagram:
+        """The space-time diagram of the packets, to be drawn in any form, with emphasis on what breaks a property."""
+        return diagram_of_run(self, title, breaks)
 
 
 class Transitions(Protocol):
@@ -176,6 +182,12 @@ class Transitions(Protocol):
 
     def local_states(self, state: State) -> Sequence[Any]:
         """The local state of each process."""
+
+    def states_at_start(self) -> Sequence[Any]:
+        """The initial local state of each process; empty where local states are not known."""
+
+    def state_after(self, step: LocalStep) -> Any:
+        """The local state of the process after its step; None if it is not known, or was not its own step."""
 
 
 def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool, end: State | None = None) -> Run:
@@ -212,9 +224,11 @@ def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool,
                 transmits=tuple(shown(packet, links.transmitted(packet)) for packet in system.transmitted(step)),
                 happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
                 by_channel=action.by_channel,
+                state=system.state_after(step),
             )
         )
-    return Run(processes, tuple(actions), names, () if end is None else system.local_states(end))
+    at_end = () if end is None else system.local_states(end)
+    return Run(processes, tuple(actions), names, at_end, system.states_at_start())
 
 
 class Links:
@@ -245,63 +259,3 @@ class Links:
         """The packet of that number, if it was transmitted."""
         there = self._on.get((source, destination), ())
         return there[number - 1] if 1 <= number <= len(there) else None
-
-
-class _Picture:
-    """The packets of a run as the messages of a computation that `diagram` can draw."""
-
-    def __init__(self, run: Run) -> None:
-        self.processes = run.processes
-        self.number = {process: p for p, process in enumerate(run.processes)}
-        self.messages: list[Message] = []
-        self.lines: list[list[Event]] = [[] for _ in run.processes]
-        self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
-        self.remarks: dict[tuple[int, int], str] = {}
-        self.under_way: list[tuple[ShownPacket, int]] = []
-        self.lost: set[int] = set()
-        for action in run.actions:
-            self._add(action)
-
-    def _add(self, action: ShownAction) -> None:
-        p = self.number[action.process]
-        first = len(self.lines[p])
-        arrived = self._arrive(action)
-        if arrived is not None:
-            self._event(p, Event("receive", arrived))
-        for packet in action.transmits:
-            self.under_way.append((packet, len(self.messages)))
-            self._event(p, Event("send", len(self.messages)))
-            self.messages.append(Message(packet.label, p, (self.number[packet.destination],)))
-        if len(self.lines[p]) == first:
-            self._event(p, Event("internal", None))
-        plain = arrived is None and action.action == "send" and len(action.transmits) > 0
-        remark = action.remark() if plain else action.deed() + action.remark()
-        self.remarks[p, first] = remark.strip()
-
-    def _arrive(self, action: ShownAction) -> int | None:
-        """The drawn packet that this action takes from the channel, if it does."""
-        if action.packet is None or (action.by_channel and action.action != "lose"):
-            return None
-        for place, (packet, number) in enumerate(self.under_way):
-            if packet == action.packet:
-                del self.under_way[place]
-                if action.by_channel:
-                    self.lost.add(number)
-                    return None
-                return number
-        return None  # from the hold-back queue, or a copy: it was drawn when it first arrived
-
-    def _event(self, p: int, event: Event) -> None:
-        self.drawn.append((p, len(self.lines[p])))
-        self.lines[p].append(event)
-
-    def computation(self) -> Computation:
-        return Computation(self.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
-
-    def order(self) -> list[int]:
-        first = self.computation().first_event
-        return [first[p] + index for p, index in self.drawn]
-
-    def marks(self) -> dict[int, str]:
-        first = self.computation().first_event
-        return {first[p] + index: remark for (p, index), remark in self.remarks.items() if remark}

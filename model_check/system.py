@@ -262,6 +262,14 @@ class System:
         """The local state of that number, as it stands in global states."""
         return self._locals.values[number]
 
+    def states_at_start(self) -> list[Any]:
+        """The initial local state of each process, if its variables are to be shown."""
+        return self.local_states(self.initial()) if self.machine.shows_variables else []
+
+    def state_after(self, step: LocalStep) -> Any:
+        """The local state of the process after its step; None after what is no step of it."""
+        return None if step.local < 0 or step.action.by_channel else self._locals.values[step.local]
+
     def in_flight(self, state: State) -> list[Packet]:
         """The packets in flight or in a hold-back queue, one entry for each way in which it can arrive."""
         return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]

@@ -376,7 +376,7 @@ def _crown_to_come(c: Computation, points: Points) -> Cycle:
         if e not in (arrives, send):
             links.append(Link(say(send), say(e), "happened before"))
         links.append(Link(say(e), say(f), "happened before"))
-    return Cycle(tuple(links))
+    return Cycle(tuple(links), events=frozenset(c.send_event[m] for m in cycle))
 
 
 def _short_cycle(points: Points, *, exhaustive: bool) -> list[int]:

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from .dataframes import data_frame
 from .errors import BadInput
@@ -98,7 +98,7 @@ class Computation:
         return cls.of_lines(len(events), messages, events)
 
     def __str__(self) -> str:
-        from .diagram import draw  # which draws computations
+        from .diagrams.text import draw  # which draws computations
 
         return draw(self)
 
@@ -106,6 +106,13 @@ class Computation:
         from .notation import text_of
 
         return in_brackets(" | ".join(text_of(self).split("\n")))
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks."""
+        from .diagrams.emphasis import diagram_of
+        from .diagrams.notebook import mimebundle
+
+        return mimebundle(str(self), diagram_of(self))
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each

@@ -100,7 +100,8 @@ class Constraints:
                 self._explain(e, f, derived)
                 links.append(Link(self.say(e), self.say(f), self.forced[e, f].because))
                 start = f
-        return Cycle(tuple(links), tuple(derived))
+        on_it = frozenset(e for e in cycle if e < self.c.event_count)
+        return Cycle(tuple(links), tuple(derived), on_it)
 
     def _explain(self, e: int, f: int, derived: list[Link]) -> None:
         """Lists the constraints that this forced one rests on, the deepest first."""

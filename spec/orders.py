@@ -88,6 +88,14 @@ class Verdict:
         details = map(printable, self.witness.details(self.computation))
         return "\n  ".join([f"{self.order}: {self._in_a_line}", *details])
 
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        """In notebooks: with the computation, if the verdict knows it."""
+        from .diagrams.emphasis import diagram_of
+        from .diagrams.notebook import mimebundle
+
+        c = self.computation
+        return mimebundle(str(self), None if c is None else diagram_of(c, highlight=self.order))
+
     @property
     def shows_violation(self) -> bool:
         """True if there is a violation to be shown."""

@@ -6,7 +6,7 @@ are numbers into the computation that the witness belongs to.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from .computation import Computation
@@ -96,11 +96,13 @@ class Link:
 class Cycle:
     """Events each of which would have to come before the next, in a cycle: no linearization exists.
 
-    `derived` holds constraints that the cycle rests on and that do not follow at once from the computation.
+    `derived` holds constraints that the cycle rests on and that do not follow at once from the computation. `events`
+    are those of the computation that are on it.
     """
 
     links: tuple[Link, ...]
     derived: tuple[Link, ...] = ()
+    events: frozenset[int] = field(default=frozenset(), compare=False)
 
     def __repr__(self) -> str:
         return in_brackets(f"cycle of {len(self.links)} events: {', '.join(link.before for link in self.links)}")

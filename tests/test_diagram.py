@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from textwrap import dedent
 from typing import TypeAlias
 
@@ -11,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.spec.computation import Computation, Event, Kind, Message
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.text import in_text
 
 Run: TypeAlias = tuple[Computation, list[int]]
 KINDS: dict[str, Kind] = {"send": "send", "receive": "receive"}
@@ -34,6 +36,13 @@ def run_of(processes: str, steps: str) -> Run:
         lines[p].append(Event("internal", None) if verb == "act" else Event(KINDS[verb], number_of[rest[0]]))
     c = Computation(tuple(names), tuple(messages), tuple(map(tuple, lines)))
     return c, [c.first_event[p] + index for p, index in places]
+
+
+def draw(
+    c: Computation, order: Sequence[int] | None = None, *, unicode: bool = True, marks: Mapping[int, str] | None = None
+) -> str:
+    """In text, with remarks on events."""
+    return in_text(Diagram(c, order, remarks=marks or {}), unicode=unicode)
 
 
 def golden(text: str) -> str:

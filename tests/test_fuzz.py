@@ -28,7 +28,7 @@ from crownless.command_line import output
 from crownless.model_check import runs
 from crownless.model_check.logs import classified, clocked, file_blocks, files, itf, large_run, otlp, shiviz
 from crownless.model_check.native import saved_directories
-from crownless.spec import diagram
+from crownless.spec.diagrams import diagram
 
 INPUTS, BATCH = 2_000, 250
 

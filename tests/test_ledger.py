@@ -27,7 +27,7 @@ from crownless.proofs.ledger.splits import Split, answers_only, split_by_names
 from crownless.proofs.proving import ProofReport
 from crownless.proofs.theorem import without_each
 from crownless.spec import bibliography, library
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from command_line_runner import Capture, Crownless
 
+from crownless.model_check.classified_runs import Classifications
 from crownless.model_check.event_logs import read_log
 from crownless.model_check.logs import contents as opening
 from crownless.model_check.logs import uncertain
@@ -21,7 +22,6 @@ from crownless.model_check.logs.patterns import Patterns, compiled
 from crownless.model_check.logs.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
 from crownless.model_check.oracle import (
     Classification,
-    Classifications,
     NamedComputation,
     classify,
     converted_runs,

@@ -22,7 +22,7 @@ from crownless.impl.unordered import Unordered
 from crownless.model_check.check import run_check
 from crownless.model_check.request import Check
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import (
     LONGEST_LINE,
     LONGEST_NAME,

@@ -142,6 +142,14 @@ class Network:
         """The state of each node at the end."""
         return self._states
 
+    def states_at_start(self) -> Sequence[Any]:
+        """None are known that anybody would look at."""
+        return ()
+
+    def state_after(self, _: LocalStep) -> Any:
+        """Likewise."""
+        return None
+
     def _link(self, packet: int) -> tuple[int, int]:
         return self._packets[packet].source, self._packets[packet].destination
 

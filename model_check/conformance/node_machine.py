@@ -82,6 +82,8 @@ class NodeMachine(ProtocolMachine):
     admits_multicast: ClassVar[bool] = True
     #: Queries are put twice where they must be; their answers are the same ever after.
     is_known_to_be_pure: ClassVar[bool] = True
+    #: They are the inputs that each node has had.
+    shows_variables: ClassVar[bool] = False
 
     def __init__(
         self,

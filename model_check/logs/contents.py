@@ -10,10 +10,10 @@ from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
+from crownless.model_check.classified_runs import Classifications
 from crownless.model_check.event_logs import logged_runs, rows_by_run
 from crownless.model_check.oracle import (
     Classification,
-    Classifications,
     NamedComputation,
     computation_in,
     content_of,

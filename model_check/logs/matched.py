@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from crownless.model_check import oracle
+from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.model_check.event_logs import rows_by_run
 from crownless.model_check.oracle import FROM_ONE
 from crownless.spec.computation import Computation
@@ -137,7 +138,7 @@ class MatchedLog:
     matchings: list[Matching]
     source: Source = NO_LINES
     #: The matchings in order, classified, and the number there of each run that has one.
-    in_order: oracle.ClassifiedRuns = field(default_factory=oracle.Classifications)
+    in_order: ClassifiedRuns = field(default_factory=Classifications)
     place: dict[int, int] = field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -270,7 +271,7 @@ def matched_lines(
         named = (json.dumps(row, ensure_ascii=False) for number in usable for row in matchings[number].named_rows())
         found = runs_of("\n".join(named).encode(), "jsonl", name, orders, reading, None, around_monitor)
         log.in_order = (
-            oracle.Classifications(oracle.classify(one, orders, reading) for one in found)
+            Classifications(oracle.classify(one, orders, reading) for one in found)
             if isinstance(found, Iterator)
             else found
         )

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from .model_check.reachable import Reached
     from .model_check.realizing import Realization
     from .model_check.request import Check
-    from .model_check.runs import Run
     from .proofs.proving import ProofReport
     from .spec.computation import Computation
     from .spec.enumeration import Sends
@@ -134,24 +133,10 @@ def classify(
     names = arguments.names("orders", orders)
     for order in names:
         order_named(order)
-    return oracle.classify(_named("computation", computation), names or tuple(ORDERS), unreceived)
+    return oracle.classify(named("computation", computation), names or tuple(ORDERS), unreceived)
 
 
-@arguments.speaks_of_arguments
-def draw(thing: ComputationLike | Run | CheckResult, *, unicode: bool = True) -> str:
-    """A space-time diagram, time flowing down, of a computation or a run; of a check's result, of every violation."""
-    from .model_check.check_result import CheckResult
-    from .model_check.runs import Run
-    from .spec.diagram import draw as draw_computation
-
-    if isinstance(thing, Run):
-        return thing.draw(unicode=unicode)
-    if isinstance(thing, CheckResult):
-        return "\n".join(f"{', '.join(names)}:\n{run.draw(unicode=unicode)}" for run, names in thing.shown_runs())
-    return draw_computation(_named("thing", thing).computation, unicode=unicode)
-
-
-def _named(name: str, given: ComputationLike) -> NamedComputation:
+def named(name: str, given: ComputationLike) -> NamedComputation:
     from .model_check.oracle import NamedComputation
     from .spec.computation import Computation
     from .spec.recorder import Recorder

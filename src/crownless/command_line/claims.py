@@ -11,7 +11,7 @@ from crownless.model_check.runs import Run
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.ledger.claims import VERDICTS, Shown
 from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import some
 
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say

@@ -10,6 +10,7 @@ from typing import get_args
 import click
 
 from crownless.model_check import oracle
+from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.model_check.limits import Limits
 from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
@@ -251,7 +252,7 @@ def classify(
         from .classify_match import classify_match
 
         return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling, called)
-    parts: list[oracle.ClassifiedRuns] = []
+    parts: list[ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
@@ -273,7 +274,7 @@ def classify(
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
-                parts.append(several := oracle.Classifications())
+                parts.append(several := Classifications())
                 for subject in found:
                     at_work = (subject, [])
                     for verdict in oracle.verdicts(subject, chosen, reading):
@@ -287,9 +288,9 @@ def classify(
             write_records(out, parts[0], chosen)
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
-        parts.append(oracle.Classifications([last]))
+        parts.append(Classifications([last]))
     if part.reason is not None:
-        small = (one for one in parts if isinstance(one, oracle.Classifications))
+        small = (one for one in parts if isinstance(one, Classifications))
         shown = shown or [classification for several in small for classification in several]
     count = sum(map(len, parts))
     if part.reason is not None and not count:
@@ -362,9 +363,7 @@ def _kinds(given: tuple[str, ...]) -> dict[str, str]:
     return kinds
 
 
-def _shown(
-    parts: list[oracle.ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool
-) -> Iterator[oracle.Classification]:
+def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:
     """What is printed in full: all, or of many the first that breaks each order, or violates a property."""
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))

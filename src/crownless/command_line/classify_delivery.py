@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from crownless.model_check.oracle import ClassifiedRuns
+from crownless.model_check.classified_runs import ClassifiedRuns
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
 from .output import print_line

@@ -12,7 +12,7 @@ from crownless.model_check.logs.files import Format
 from crownless.model_check.logs.matched import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
 from crownless.model_check.logs.rows import Row
 from crownless.model_check.stopping import stoppable
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import printable, printable_line, printable_name, some
 

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from crownless.model_check.classified_runs import ClassifiedRuns
 from crownless.model_check.logs.classified import ClassifiedLog
-from crownless.model_check.oracle import Classification, ClassifiedRuns
+from crownless.model_check.oracle import Classification
 from crownless.pipeline.logs.records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, verdicts_by_monitor
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import as_json

@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.model_check import oracle
+from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
@@ -169,9 +170,9 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def print_notes(parts: list[oracle.ClassifiedRuns]) -> None:
+def print_notes(parts: list[ClassifiedRuns]) -> None:
     """Of many runs the notes on how they were read, each once."""
-    runs = [one.subject for part in parts if isinstance(part, oracle.Classifications) for one in part]
+    runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
     for note in notes[:NOTES_UP_TO]:
         print_line(f"note: {note}")
@@ -183,13 +184,13 @@ def _where(subject: oracle.Subject) -> str:
     return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
 
 
-def first_broken(parts: list[oracle.ClassifiedRuns], order: str) -> tuple[int, int] | None:
+def first_broken(parts: list[ClassifiedRuns], order: str) -> tuple[int, int] | None:
     """The first that breaks the order: in which part, and its number there."""
     firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
-def print_summary(parts: list[oracle.ClassifiedRuns], chosen: tuple[str, ...]) -> None:
+def print_summary(parts: list[ClassifiedRuns], chosen: tuple[str, ...]) -> None:
     """The number that keep each order, and the first that breaks it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))

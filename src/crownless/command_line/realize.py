@@ -13,7 +13,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.realizing import Realization, because, lines_in_notation
 from crownless.model_check.request import Check
 from crownless.spec.computation import Computation
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.text import draw
 from crownless.spec.enumeration import SENDS, Sends
 from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some

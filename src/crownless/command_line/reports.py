@@ -1,19 +1,20 @@
-"""The options `--junit`, `--sarif` and `--itf` of verbs that find violations: reports for other tools, as files."""
+"""The options of verbs that find violations by which they write reports, traces and diagrams of them to files."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
-from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from crownless.model_check.exports import Suite, itf, junit, sarif
-from crownless.spec.errors import BadInput
+from crownless.model_check.runs import Run
+from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.printable import as_json
 
 from .endings import say
+from .pictures import write_diagrams, write_file
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 
@@ -24,40 +25,52 @@ class Reports(NamedTuple):
     junit: str | None = None
     sarif: str | None = None
     itf: str | None = None
+    svg: str | None = None
+    html: str | None = None
 
     def write(self, suites: Sequence[Suite]) -> None:
         """Writes them; without a violation there is no trace to write, which is said."""
         if self.junit is not None:
-            _write("--junit", self.junit, junit(suites))
+            write_file("--junit", self.junit, junit(suites))
         if self.sarif is not None:
-            _write("--sarif", self.sarif, as_json(sarif(suites), indent=2) + "\n")
+            write_file("--sarif", self.sarif, as_json(sarif(suites), indent=2) + "\n")
+        shown = [
+            (suite.subject, line.name, line.run) for suite in suites for line in suite.lines if line.run is not None
+        ]
+        if not shown:
+            for name in filter(None, (self.itf, self.svg, self.html)):
+                say(f"{name} is not written: there is no violating run")
+            return
         if self.itf is not None:
-            shown = [
-                (suite.subject, line, line.run) for suite in suites for line in suite.lines if line.run is not None
-            ]
-            if not shown:
-                say(f"{self.itf} is not written: there is no violating run")
-                return
-            subject, line, run = shown[0]
-            trace = itf(run, f"{subject} breaks {line.name}")
-            _write("--itf", self.itf, as_json(trace, indent=1) + "\n")
+            subject, broken, run = shown[0]
+            trace = itf(run, f"{subject} breaks {broken}")
+            write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
+        if self.svg is not None or self.html is not None:
+            titles = dict.fromkeys(subject for subject, _, _ in shown)
+            write_diagrams(self.svg, self.html, list(_diagrams(shown)), f"Violations: {', '.join(titles)}")
+
+
+def _diagrams(shown: Sequence[tuple[str, str, Run]]) -> Iterator[Diagram]:
+    """A diagram for each run, with all that it breaks in its title."""
+    by_run: dict[tuple[object, ...], list[tuple[str, str, Run]]] = {}
+    for one in shown:
+        by_run.setdefault((one[0], one[2].actions), []).append(one)
+    for alike in by_run.values():
+        subject, broken, run = alike[0]
+        yield run.diagram(f"{subject} breaks {', '.join(name for _, name, _ in alike)}", broken)
 
 
 def with_reports(verb: Verb) -> Verb:
-    """Gives a verb `--junit`, `--sarif` and `--itf`; it is called with them as `reports`."""
+    """Gives a verb these options; it is called with them as `reports`."""
 
     @click.option("--junit", metavar="FILE", help="Also write the verdicts to FILE as JUnit has them.")
     @click.option("--sarif", metavar="FILE", help="Also write the violations to FILE as SARIF has them.")
     @click.option("--itf", metavar="FILE", help="Also write the first violating run to FILE as a trace in ITF.")
+    @click.option("--svg", metavar="FILE", help="Also draw the first violating run as SVG, into FILE.")
+    @click.option("--html", metavar="FILE", help="Also draw every violating run on one HTML page, FILE.")
     @wraps(verb)
-    def reporting(*arguments: Any, junit: str | None, sarif: str | None, itf: str | None, **options: Any) -> Any:
-        return verb(*arguments, reports=Reports(junit, sarif, itf), **options)
+    def reporting(*arguments: Any, **options: Any) -> Any:
+        reports = Reports(**{name: options.pop(name) for name in Reports._fields})
+        return verb(*arguments, reports=reports, **options)
 
     return reporting  # type: ignore[return-value]  # its options are added, which no type states
-
-
-def _write(option: str, name: str, text: str) -> None:
-    try:
-        Path(name).write_text(text, "utf-8")
-    except OSError as error:
-        raise BadInput(f"{option} {name}: {error.strerror}", hint="name a file that can be written") from None

@@ -11,14 +11,17 @@ import click
 from crownless.model_check import oracle
 from crownless.spec import library
 from crownless.spec.computation import Computation
-from crownless.spec.diagram import draw
+from crownless.spec.diagrams.emphasis import diagram_of
+from crownless.spec.diagrams.text import draw
 from crownless.spec.errors import BadInput
+from crownless.spec.orders import order_named
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_text
 from crownless.spec.witnesses import event_json
 
 from .options import with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
+from .pictures import write_diagrams
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck
@@ -32,23 +35,41 @@ BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
 @click.command()
 @click.argument("run", metavar="RUN")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
+@click.option("--svg", metavar="FILE", help="Draw it as SVG, into FILE, instead of in text.")
+@click.option("--html", metavar="FILE", help="Draw all of it on one HTML page, FILE, instead of in text.")
+@click.option(
+    "--highlight",
+    metavar="ORDER",
+    help="In SVG and HTML, what breaks ORDER stands out; 'none': nothing. Without it FIFO and causal order.",
+)
 @with_ascii
-def show(run: str, as_json: bool) -> None:
+def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: str | None) -> None:
     """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name.
 
     \b
     Examples:
       crownless show mf-fig8
+      crownless show mf-fig8 --svg fig8.svg --highlight synchronous
       crownless check unordered --json > runs.json; crownless show runs.json
     """
     unicode = speaks_unicode()
+    to_files = svg is not None or html is not None
+    if highlight is not None:
+        if not to_files:
+            raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
+        if highlight != "none":
+            order_named(highlight)
     checks = _checks(run)
     if checks is None:
         subjects = list(oracle.subjects(run))
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
-        else:
+        if to_files:
+            titled = [(subject.computation, _title(run, subject)) for subject in subjects]
+            diagrams = [diagram_of(computation, title, highlight) for computation, title in titled]
+            write_diagrams(svg, html, diagrams, printable_name(run))
+        elif not as_json:
             _draw_computations(subjects, _bundled_title(run), unicode)
             _see(run)
         return
@@ -60,6 +81,13 @@ def show(run: str, as_json: bool) -> None:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
     if as_json:
         print_json({"runs": [{"processes": list(one.processes), "run": one.json()} for _, _, one in broken]})
+    if to_files:
+        drawn = [
+            one.diagram(check.title or f"{check.protocol} breaks {name}", highlight or name)
+            for check, name, one in broken
+        ]
+        write_diagrams(svg, html, drawn, printable_name(run))
+    if to_files or as_json:
         return
     for check, name, one in broken:
         broken_there = f"{printable_name(check.protocol)} breaks {printable_name(name)}"
@@ -79,6 +107,11 @@ def _bundled_title(name: str) -> str | None:
 
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
+
+
+def _title(name: str, subject: oracle.NamedComputation) -> str:
+    """The title of a diagram."""
+    return subject.run or _bundled_title(name) or Path(name).name
 
 
 def _see(name: str) -> None:

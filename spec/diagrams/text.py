@@ -1,6 +1,4 @@
-"""Space-time diagrams of computations, in text.
-
-Time flows down: one column a process, one row an event.
+"""Space-time diagrams in text.
 
     Alice       Bob         Carol
       ●─m1───────╂─────╮      ┃
@@ -22,14 +20,14 @@ take on a terminal.
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from rich.cells import cell_len
 
 from crownless.spec.computation import Computation
-from crownless.spec.printable import printable_line, printable_name
+
+from .diagram import Arrow, Diagram
 
 
 class _Glyphs(NamedTuple):
@@ -60,52 +58,32 @@ class _Lane(NamedTuple):
     `depth` counts lanes from the receiver outwards. The lane is open in the rows after `top` and before `bottom`.
     """
 
-    message: int
-    receiver: int
-    side: int
-    depth: int
+    arrow: Arrow
     top: int
     bottom: int
-    lost: bool
+    side: int
+    depth: int = 0
 
 
-def draw(
-    c: Computation,
-    order: Sequence[int] | None = None,
-    *,
-    unicode: bool = True,
-    marks: Mapping[int, str] | None = None,
-    unreceived: str = "is never received by",
-    lost: Container[int] = (),
-) -> str:
-    """The diagram, without a final newline; with `unicode` off it is plain ASCII.
+def draw(c: Computation, *, unicode: bool = True, unreceived: str = "is never received by") -> str:
+    """The diagram of a computation in text."""
+    return in_text(Diagram(c, unreceived=unreceived), unicode=unicode)
 
-    `order` is the linearization that fixes the rows (all event numbers; `c.linearization` if absent). `marks` has
-    short remarks on events, printed at the right of their rows, where it also says, in the words of `unreceived`,
-    which messages are not received; those in `lost` are said to be lost.
-    """
-    order = c.linearization if order is None else tuple(order)
-    row_of = {event: row for row, event in enumerate(order)}
-    assert sorted(order) == list(range(c.event_count)), "the order has every event once"
-    assert all(row_of[e] < row_of[f] for e, after in enumerate(c.immediate_successors()) for f in after), (
-        "the order keeps happened-before"
-    )
-    processes = [_spelled(printable_name(name), unicode) for name in c.processes]
-    labels = [_spelled(printable_name(message.name), unicode) for message in c.messages]
-    remarks = {event: [_spelled(printable_line(remark), unicode)] for event, remark in (marks or {}).items()}
-    for m, missing in groupby(c.unreceived, key=lambda pair: pair[0]):
-        how = "is lost on the way to" if m in lost else unreceived
-        said = f"{labels[m]} {how} {', '.join(processes[q] for _, q in missing)}"
-        remarks.setdefault(c.send_event[m], []).append(said)
 
-    lanes = _lanes(c, row_of)
+def in_text(diagram: Diagram, *, unicode: bool = True) -> str:
+    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows."""
+    c = diagram.computation
+    processes = [_spelled(name, unicode) for name in diagram.process_names]
+    labels = [_spelled(name, unicode) for name in diagram.message_names]
+    remarks = {event: _spelled(remark, unicode) for event, remark in diagram.shown_remarks.items()}
+    lanes = _lanes(diagram)
     process_x, lane_x = _columns(c, processes, labels, lanes)
     canvas = _Canvas(UNICODE if unicode else ASCII, labels, process_x, lane_x)
     heading = ""
     for name, x in zip(processes, process_x, strict=True):
         heading += " " * (x - cell_len(name) // 2 - cell_len(heading)) + name
     rows = [heading]
-    for e in order:
+    for e in diagram.linearization:
         event, p = c.events[e], c.process_of[e]
         if event.message is None:
             row = canvas.internal(p)
@@ -113,7 +91,7 @@ def draw(
             row = canvas.send(p, event.message, [lanes[event.message, q] for q in c.messages[event.message].receivers])
         else:
             row = canvas.receive(p, event.message, lanes[event.message, p])
-        rows.append(row + ("   " + "; ".join(remarks[e]) if e in remarks else ""))
+        rows.append(row + ("   " + remarks[e] if e in remarks else ""))
     rows.append(canvas.blank())
     return "\n".join(row.rstrip() for row in rows)
 
@@ -170,7 +148,7 @@ class _Canvas:
         for x in self.process_x:
             cells[x] = self.glyphs.process
         for lane in self.open:
-            cells[self.lane_x[lane]] = self.glyphs.lost_lane if lane.lost else self.glyphs.lane
+            cells[self.lane_x[lane]] = self.glyphs.lane if lane.arrow.received else self.glyphs.lost_lane
         return cells
 
     def _across(self, cells: list[str], left: int, right: int) -> None:
@@ -186,27 +164,27 @@ class _Canvas:
             cells[first : first + size] = [self.labels[m], *[""] * (size - 1)]
 
 
-def _lanes(c: Computation, row_of: Mapping[int, int]) -> dict[tuple[int, int], _Lane]:
+def _lanes(diagram: Diagram) -> dict[tuple[int, int], _Lane]:
     """A lane for each message and receiver. Of two that are open at once, the first to end is nearer the receiver."""
+    rank, foot = diagram.rank_of, len(diagram.linearization)
     lanes = []
-    for m, message in enumerate(c.messages):
-        for q in message.receivers:
-            received = c.receive_events[m].get(q)
-            bottom = c.event_count if received is None else row_of[received]
+    for arrow in diagram.arrows:
+        if not arrow.copy:
             # A message from a process to itself makes a loop at its right.
-            side = -1 if message.sender < q else 1
-            lanes.append(_Lane(m, q, side, 0, row_of[c.send_event[m]], bottom, received is None))
+            side = -1 if arrow.sender < arrow.receiver else 1
+            bottom = foot if arrow.receive is None else rank[arrow.receive]
+            lanes.append(_Lane(arrow, rank[arrow.send], bottom, side))
     placed: dict[tuple[int, int], list[_Lane]] = {}
     # Those never received all end at the foot: there the first sent is nearest, so that they do not cross.
     for lane in sorted(lanes, key=lambda lane: (lane.bottom, lane.top)):
-        beside = placed.setdefault((lane.receiver, lane.side), [])
+        beside = placed.setdefault((lane.arrow.receiver, lane.side), [])
         depth = 0
         for nearer in reversed(beside):
             if nearer.bottom < lane.top:
                 break
             depth = max(depth, nearer.depth + 1)
         beside.append(lane._replace(depth=depth))
-    return {(lane.message, lane.receiver): lane for beside in placed.values() for lane in beside}
+    return {(lane.arrow.message, lane.arrow.receiver): lane for beside in placed.values() for lane in beside}
 
 
 def _columns(

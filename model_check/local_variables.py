@@ -1,0 +1,85 @@
+"""The local variables of a process as they are shown: matrices, rows and values, and what an action changed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from crownless.impl.protocol import Packet
+from crownless.spec.computation import Message
+from crownless.spec.diagrams.diagram import Variable
+from crownless.spec.printable import printable_name
+
+from .wrong_machine import shown
+
+#: Rows and columns of a matrix that are shown, and the entries of a set.
+SHOWN = 40
+#: What stands for no entries at all.
+NOTHING = "∅"
+
+Called = Callable[[Message], str]
+
+
+def variables_of(state: Any, called: Called) -> tuple[Variable, ...]:
+    """The variables of a local state, those of a part of it under the part's name. `called`: the names of messages."""
+    return tuple(Variable(name, _rows(value, called)) for name, value in _fields(state, ""))
+
+
+def with_changes(after: tuple[Variable, ...], before: tuple[Variable, ...]) -> tuple[Variable, ...]:
+    """The variables, with the places marked where they differ from what they were before."""
+    old = {variable.name: variable.rows for variable in before}
+    return tuple(variable._replace(changed=_changed(old.get(variable.name, ()), variable.rows)) for variable in after)
+
+
+def _changed(before: tuple[tuple[str, ...], ...], after: tuple[tuple[str, ...], ...]) -> frozenset[tuple[int, int]]:
+    was = {(r, k): cell for r, row in enumerate(before) for k, cell in enumerate(row)}
+    return frozenset((r, k) for r, row in enumerate(after) for k, cell in enumerate(row) if was.get((r, k)) != cell)
+
+
+def _fields(state: Any, name: str) -> Iterator[tuple[str, Any]]:
+    if isinstance(state, tuple) and hasattr(state, "_fields") and not isinstance(state, (Message, Packet)):
+        parts = list(zip(state._fields, state, strict=False))
+    elif dataclasses.is_dataclass(state) and not isinstance(state, type):
+        parts = [(part.name, getattr(state, part.name, None)) for part in dataclasses.fields(state)]
+    else:
+        yield name or "state", state
+        return
+    for part, value in parts:
+        yield from _fields(value, f"{name}.{part}" if name else part)
+
+
+def _rows(value: Any, called: Called) -> tuple[tuple[str, ...], ...]:
+    if _is_row(value) and value and all(_is_row(row) and len(row) == len(value[0]) for row in value):
+        rows = tuple(tuple(_text(cell, called) for cell in row[:SHOWN]) for row in value[:SHOWN])
+        return rows if any(rows) else ((NOTHING,),)
+    if _is_row(value):
+        return (tuple(_text(cell, called) for cell in value[:SHOWN]) or (NOTHING,),)
+    return ((_text(value, called),),)
+
+
+def _is_row(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and not hasattr(value, "_fields")
+
+
+def _text(value: Any, called: Called) -> str:
+    """A value in a cell."""
+    if isinstance(value, Message):
+        return called(value)
+    if isinstance(value, Packet):
+        return value.kind if value.message is None else f"{value.kind} {called(value.message)}"
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return printable_name(value)
+    if isinstance(value, (frozenset, set)):
+        return f"{{{', '.join(sorted(_text(one, called) for one in value)[:SHOWN])}}}" if value else NOTHING
+    if isinstance(value, Mapping):
+        items = sorted(f"{_text(key, called)}: {_text(one, called)}" for key, one in value.items())
+        return f"{{{', '.join(items[:SHOWN])}}}" if items else NOTHING
+    if isinstance(value, (tuple, list)):
+        fields = getattr(value, "_fields", ())
+        inside = [_text(one, called) for one in value[:SHOWN]]
+        named = [f"{name}={text}" for name, text in zip(fields, inside, strict=False)]
+        return f"({', '.join(named or inside)})" if inside else NOTHING
+    return printable_name(shown(value))

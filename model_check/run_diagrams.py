@@ -1,0 +1,221 @@
+"""The space-time diagram of a run: its packets, and what the protocol and the application do with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
+from crownless.spec.diagrams.emphasis import emphasis_of
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, decide
+
+from .local_variables import variables_of, with_changes
+
+if TYPE_CHECKING:
+    from .runs import Run, ShownAction, ShownPacket
+
+#: Faults of the channel: nothing happens at a process.
+FAULTS = ("lose", "duplicate")
+#: The kind of a packet that is the application's message.
+MESSAGE = "message"
+
+
+def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
+    """The diagram of a run, with emphasis on what breaks the property of that name."""
+    picture = _Picture(run)
+    return picture.diagram(title, None if breaks is None else _emphasis(run, breaks, picture))
+
+
+def computation_of_run(run: Run) -> Computation | None:
+    """What the application sees of a run; None if that is no computation, as where a message is delivered twice."""
+    number = {process: p for p, process in enumerate(run.processes)}
+    receivers = {action.message: action.to for action in run.actions if action.to and action.message is not None}
+    messages: dict[str, int] = {}
+    sent: list[Message] = []
+    for process, kind, name in _events(run):
+        if kind == "send" and name not in messages:
+            messages[name] = len(sent)
+            to = sorted({number[q] for q in receivers.get(name, ())})
+            sent.append(Message(name, number[process], tuple(to)))
+    lines: list[list[Event]] = [[] for _ in run.processes]
+    for process, kind, name in _events(run):
+        if kind in ("send", "deliver"):
+            lines[number[process]].append(Event("send" if kind == "send" else "receive", messages.get(name, -1)))
+    try:
+        return Computation(run.processes, tuple(sent), tuple(map(tuple, lines)))
+    except BadInput:
+        return None
+
+
+def _events(run: Run) -> list[tuple[str, str, str]]:
+    """The application's events: process, kind, message."""
+    return [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
+
+
+def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
+    """The packets of the messages that break a property."""
+    if breaks in ORDERS:
+        c = computation_of_run(run)
+        verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
+        found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
+        if c is None or found is None:
+            return None
+        return Emphasis(found.says, picture.packets_of({c.messages[m].name for m in found.messages}))
+    delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
+    twice = [pair for pair, times in delivered.items() if times > 1]
+    if breaks == "delivers-once" and twice:
+        process, message = twice[0]
+        return Emphasis(f"{process} delivers {message} twice", picture.packets_of({message}))
+    if breaks == "delivers-all":
+        owed = {action.message: action.to for action in run.actions if action.to and action.message is not None}
+        missing = [(m, q) for m, receivers in owed.items() for q in receivers if not delivered[q, m]]
+        if missing:
+            says = ", ".join(f"{m} at {q}" for m, q in missing)
+            return Emphasis(f"never delivered: {says}", picture.packets_of({m for m, _ in missing}))
+    return None
+
+
+class _Picture:
+    """The packets of a run as the messages of a computation."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.number = {process: p for p, process in enumerate(run.processes)}
+        self.messages: list[Message] = []
+        self.packets: list[ShownPacket] = []  # one of each of these messages
+        self.lines: list[list[Event]] = [[] for _ in run.processes]
+        self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
+        self.remarks: dict[tuple[int, int], str] = {}
+        self.first_of: list[tuple[int, int]] = []  # of each action
+        self.under_way: list[tuple[ShownPacket, int]] = []
+        self.copied: list[tuple[ShownPacket, int]] = []
+        self.copies: list[tuple[int, tuple[int, int]]] = []
+        self.arrivals: list[tuple[str, tuple[int, int]]] = []
+        self.lost: set[tuple[int, int]] = set()
+        for action in run.actions:
+            self._add(action)
+        c = Computation(run.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
+        self.computation = c
+
+    def packets_of(self, names: set[str]) -> frozenset[int]:
+        """The drawn packets that carry these messages."""
+        return frozenset(m for m, one in enumerate(self.packets) if one.kind == MESSAGE and one.message in names)
+
+    def diagram(self, title: str, emphasis: Emphasis | None) -> Diagram:
+        event, run = self._event_at, self.run
+        actions = list(zip(run.actions, map(event, self.first_of), strict=True))
+        undone = {message for _, kind, message in _events(run) if kind == "unsend"}
+        return Diagram(
+            self.computation,
+            [event(place) for place in self.drawn],
+            title=title,
+            remarks={event(place): remark for place, remark in self.remarks.items() if remark},
+            unreceived="is in flight to",
+            lost=frozenset(self.lost),
+            control=frozenset(m for m, one in enumerate(self.packets) if one.kind != MESSAGE),
+            silent=frozenset(e for action, e in actions if action.by_channel and action.action in FAULTS),
+            copies=tuple((m, event(place)) for m, place in self.copies),
+            crashes=frozenset(e for action, e in actions if action.by_channel and action.action == "crash"),
+            undone=self.packets_of(undone),
+            waits=tuple(self._waits()),
+            emphasis=emphasis,
+            variables=self._variables(),
+        )
+
+    def _add(self, action: ShownAction) -> None:
+        p = self.number[action.process]
+        place = (p, len(self.lines[p]))
+        self.first_of.append(place)
+        arrived = self._arrive(action, place)
+        if arrived is not None:
+            self._event(p, Event("receive", arrived))
+        for _, alike in groupby(action.transmits, key=lambda packet: (packet.kind, packet.message)):
+            left = list(alike)
+            while left:  # one send to several receivers, unless one of them gets two
+                once = {packet.destination: packet for packet in reversed(left)}
+                left = [packet for packet in left if once[packet.destination] is not packet]
+                self._send(p, list(once.values()))
+        if len(self.lines[p]) == place[1]:
+            self._event(p, Event("internal", None))
+        plain = arrived is None and action.action == "send" and len(action.transmits) > 0
+        remark = action.remark() if plain else action.deed() + action.remark()
+        self.remarks[place] = remark.strip()
+
+    def _send(self, p: int, packets: list[ShownPacket]) -> None:
+        m = len(self.messages)
+        receivers = sorted(self.number[packet.destination] for packet in packets)
+        self._event(p, Event("send", m))
+        self.messages.append(Message(packets[0].label, p, tuple(receivers)))
+        self.packets.append(packets[0])
+        self.under_way += [(packet, m) for packet in packets]
+
+    def _arrive(self, action: ShownAction, place: tuple[int, int]) -> int | None:
+        """The drawn packet that this action takes from the channel, if it does."""
+        packet = action.packet
+        if packet is None:
+            return None
+        if action.by_channel and action.action == "duplicate":
+            self.copied += [one for one in self.under_way if one[0] == packet][:1]
+            return None
+        taken = next((one for one in self.under_way if one[0] == packet), None)
+        if taken is not None:
+            self.under_way.remove(taken)
+            if action.by_channel and action.action == "lose":
+                self.lost.add((taken[1], place[0]))
+                return None
+            self._arrived(packet, place)
+            return taken[1]
+        copy = next((one for one in self.copied if one[0] == packet), None)
+        if copy is not None:
+            self.copied.remove(copy)
+            if action.action != "lose":
+                self.copies.append((copy[1], place))
+        return None  # a copy, or from the hold-back queue: it was drawn when it arrived
+
+    def _arrived(self, packet: ShownPacket, place: tuple[int, int]) -> None:
+        if packet.kind == MESSAGE and packet.message is not None:
+            self.arrivals.append((packet.message, place))
+
+    def _waits(self) -> list[Wait]:
+        """What arrives and is not delivered in the same action."""
+        deliveries: dict[tuple[int, str], int] = {}
+        for place, action in zip(self.first_of, self.run.actions, strict=True):
+            for kind, message in action.happened:
+                if kind == "deliver":
+                    deliveries.setdefault((place[0], message), self._event_at(place))
+        waits = []
+        for message, place in self.arrivals:
+            arrival, delivery = self._event_at(place), deliveries.get((place[0], message))
+            if delivery is None or delivery > arrival:
+                waits.append(Wait(message, arrival, delivery))
+        return waits
+
+    def _variables(self) -> Mapping[int, tuple[Variable, ...]]:
+        """The local variables after each action, where they are known."""
+        if not self.run.initial_states:
+            return {}
+        names = self.run.names
+
+        def called(message: Message) -> str:
+            return names.get(message, message.name)
+
+        now = {p: variables_of(state, called) for p, state in enumerate(self.run.initial_states)}
+        shown = {}
+        for place, action in zip(self.first_of, self.run.actions, strict=True):
+            if action.state is None:
+                continue
+            after = variables_of(action.state, called)
+            shown[self._event_at(place)] = with_changes(after, now[place[0]])
+            now[place[0]] = after
+        return shown
+
+    def _event(self, p: int, event: Event) -> None:
+        self.drawn.append((p, len(self.lines[p])))
+        self.lines[p].append(event)
+
+    def _event_at(self, place: tuple[int, int]) -> int:
+        return self.computation.first_event[place[0]] + place[1]

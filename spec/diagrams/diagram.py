@@ -1,0 +1,184 @@
+"""A space-time diagram in no form yet: what is drawn of a computation, and which rows its events have.
+
+There is a column a process, and time flows down: every arrow leads from a row to a later one. How steep it is says how
+many rows lie between, not how long it took.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import groupby
+from typing import NamedTuple
+
+from crownless.spec.computation import Computation
+from crownless.spec.printable import printable_line, printable_name
+
+#: Columns across which an arrow leads one row more down.
+FAR = (1, 5)
+
+
+class Arrow(NamedTuple):
+    """A message on its way to one receiver: from its send event to its receive event, if it has one."""
+
+    message: int
+    sender: int
+    receiver: int
+    send: int
+    receive: int | None
+    lost: bool = False
+    #: Is it a copy, of what had been received before?
+    copy: bool = False
+
+    @property
+    def received(self) -> bool:
+        """True if it arrives."""
+        return self.receive is not None
+
+
+class Variable(NamedTuple):
+    """A local variable after an event, as it is printed: a matrix, or one row, or one value. `changed`: the places, by
+    row and column, where it differs from before.
+    """
+
+    name: str
+    rows: tuple[tuple[str, ...], ...]
+    changed: frozenset[tuple[int, int]] = frozenset()
+
+    def __str__(self) -> str:
+        marked = (
+            " ".join(f"{cell}*" if (r, k) in self.changed else cell for k, cell in enumerate(row))
+            for r, row in enumerate(self.rows)
+        )
+        return f"{self.name} = {' / '.join(marked)}"
+
+
+class Wait(NamedTuple):
+    """A message held back at a process, from the event of its arrival to that of its delivery; None: to the end."""
+
+    message: str
+    arrival: int
+    delivery: int | None
+
+
+class Emphasis(NamedTuple):
+    """What a diagram is to show: in words, by its messages, and by pairs of events, one happening before the other."""
+
+    says: str
+    messages: frozenset[int]
+    pairs: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """What is drawn of a computation. Events and messages are its numbers.
+
+    `order` is a linearization (all event numbers) that gives each event a row of its own. `remarks` are short, on
+    events. `unreceived` says in words what became of messages that are not received; those in `lost`, by
+    number and receiver, are said to be lost. `control` are messages of the protocol's own. `silent` are events where
+    nothing happens at the process: something in the channel does. `copies` are events that take in a message
+    once more. `crashes` are events after which their process does nothing. `undone` are messages whose send is undone.
+    `variables` are those of the process after an event.
+    """
+
+    computation: Computation
+    order: Sequence[int] | None = None
+    title: str = ""
+    remarks: Mapping[int, str] = field(default_factory=dict)
+    unreceived: str = "is never received by"
+    lost: frozenset[tuple[int, int]] = frozenset()
+    control: frozenset[int] = frozenset()
+    silent: frozenset[int] = frozenset()
+    copies: tuple[tuple[int, int], ...] = ()
+    crashes: frozenset[int] = frozenset()
+    undone: frozenset[int] = frozenset()
+    waits: tuple[Wait, ...] = ()
+    emphasis: Emphasis | None = None
+    variables: Mapping[int, tuple[Variable, ...]] = field(default_factory=dict)
+    #: What is left out, in words.
+    left_out: str = ""
+
+    def __post_init__(self) -> None:
+        c, rank_of = self.computation, self.rank_of
+        assert sorted(self.linearization) == list(range(c.event_count)), "the order has every event once"
+        assert all(rank_of[e] < rank_of[f] for e, after in enumerate(c.immediate_successors()) for f in after), (
+            "the order keeps happened-before"
+        )
+
+    @cached_property
+    def linearization(self) -> tuple[int, ...]:
+        """The events in an order in which each may be drawn in a row of its own."""
+        return self.computation.linearization if self.order is None else tuple(self.order)
+
+    @cached_property
+    def rank_of(self) -> Mapping[int, int]:
+        """The place of each event in that order."""
+        return {event: rank for rank, event in enumerate(self.linearization)}
+
+    @cached_property
+    def row_of(self) -> Mapping[int, int]:
+        """The row of each event where there is room for several in one: as early as can be, but sends as late as can
+        be. Where an order is given each has a row of its own.
+        """
+        if self.order is not None:
+            return self.rank_of
+        c = self.computation
+        successors = c.immediate_successors()
+
+        def rows_between(e: int, f: int) -> int:
+            """More from a process to one that is far, so that the arrow can pass the events of those between."""
+            across = abs(c.process_of[e] - c.process_of[f])
+            return 1 + sum(across > each for each in FAR)
+
+        row = dict.fromkeys(self.linearization, 0)
+        for e in self.linearization:
+            for f in successors[e]:
+                row[f] = max(row[f], row[e] + rows_between(e, f))
+        for e in reversed(self.linearization):
+            if successors[e] and c.events[e].kind == "send":
+                row[e] = min(row[f] - rows_between(e, f) for f in successors[e])
+        return row
+
+    @cached_property
+    def row_count(self) -> int:
+        """The number of these rows."""
+        return max(self.row_of.values(), default=-1) + 1
+
+    @cached_property
+    def arrows(self) -> tuple[Arrow, ...]:
+        """An arrow for each message and receiver, in the order of the messages; copies come last."""
+        c = self.computation
+        arrows = []
+        for m, message in enumerate(c.messages):
+            for q in message.receivers:
+                receive = c.receive_events[m].get(q)
+                arrows.append(Arrow(m, message.sender, q, c.send_event[m], receive, (m, q) in self.lost))
+        for m, event in self.copies:
+            copy = Arrow(m, c.messages[m].sender, c.process_of[event], c.send_event[m], event, copy=True)
+            arrows.append(copy)
+        return tuple(arrows)
+
+    @cached_property
+    def process_names(self) -> list[str]:
+        """The names of the processes as they are printed."""
+        return [printable_name(name) for name in self.computation.processes]
+
+    @cached_property
+    def message_names(self) -> list[str]:
+        """The names of the messages as they are printed."""
+        return [printable_name(message.name) for message in self.computation.messages]
+
+    @cached_property
+    def shown_remarks(self) -> Mapping[int, str]:
+        """The remark beside each event that has one: what is not received is said there, too."""
+        said = {event: [printable_line(remark)] for event, remark in self.remarks.items()}
+        for m, missing in groupby(self.computation.unreceived, key=lambda pair: pair[0]):
+            by_fate: dict[str, list[str]] = {}
+            for _, q in missing:
+                how = "is lost on the way to" if (m, q) in self.lost else self.unreceived
+                by_fate.setdefault(how, []).append(self.process_names[q])
+            said.setdefault(self.computation.send_event[m], []).extend(
+                f"{self.message_names[m]} {how} {', '.join(processes)}" for how, processes in by_fate.items()
+            )
+        return {event: "; ".join(remarks) for event, remarks in said.items()}

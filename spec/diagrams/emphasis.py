@@ -1,0 +1,57 @@
+"""Diagrams of computations that show by which messages an order is broken."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Literal
+
+from crownless.spec.computation import Computation
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.witnesses import Crown, Cycle, Overtaking, Witness, messages_of
+
+from .diagram import Diagram, Emphasis
+
+#: The orders of which a violation is shown unless another one is named: what an application would notice.
+NOTICED = ("fifo", "causal")
+#: What became of messages that are not received.
+UNRECEIVED: dict[UnreceivedPolicy, str] = {"lost": "is never received by", "pending": "is not yet received by"}
+
+Highlight = Literal["none"] | str  # or an order
+
+
+def diagram_of(
+    c: Computation, title: str = "", highlight: Highlight | None = None, reading: UnreceivedPolicy = "lost"
+) -> Diagram:
+    """The diagram of a computation, with emphasis on what breaks the order `highlight`, or FIFO or causal order.
+
+    Raises `BadInput` if there is no order of that name.
+    """
+    orders = NOTICED if highlight is None else () if highlight == "none" else (highlight,)
+    verdicts = (decide(c, order, reading) for order in orders)
+    emphasis = next((one for verdict in verdicts if (one := emphasis_of(c, verdict)) is not None), None)
+    return Diagram(c, title=title, unreceived=UNRECEIVED[reading], emphasis=emphasis)
+
+
+def emphasis_of(c: Computation, verdict: Verdict) -> Emphasis | None:
+    """The emphasis on the witness of a broken order; None if it is kept."""
+    witness = verdict.witness
+    if witness is None:
+        return None
+    says = f"not {verdict.order}: {'no linearization exists' if isinstance(witness, Cycle) else witness.headline(c)}"
+    return Emphasis(says, frozenset(_messages(witness, c)), tuple(_pairs(witness, c)))
+
+
+def _messages(witness: Witness, c: Computation) -> set[int]:
+    if isinstance(witness, Cycle):
+        return {m for e in witness.events if (m := c.events[e].message) is not None}
+    return messages_of(witness, c) or set()
+
+
+def _pairs(witness: Witness, c: Computation) -> list[tuple[int, int]]:
+    if isinstance(witness, Crown):
+        return [*witness.links]
+    if not isinstance(witness, Overtaking):
+        return []
+    receives = [c.receive_events[m].get(witness.receiver) for m in (witness.second, witness.first)]
+    both = [e for e in receives if e is not None]
+    return [*pairwise(witness.chain), *pairwise(both)]

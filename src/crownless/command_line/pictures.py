@@ -1,0 +1,38 @@
+"""Diagrams as files: one as SVG, or all of them on one HTML page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.excerpt import excerpt
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name
+
+from .endings import say
+
+
+def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram], title: str) -> None:
+    """Writes the files that are named; of a large computation an excerpt, which is said."""
+    from crownless.spec.diagrams.page import in_html
+    from crownless.spec.diagrams.svg import in_svg
+
+    drawn = [excerpt(diagram) for diagram in diagrams]
+    for part in [part for part in (drawn if html is not None else drawn[:1]) if part.left_out]:
+        say(f"{part.title}: {part.left_out}" if part.title else part.left_out)
+    if svg is not None:
+        write_file("--svg", svg, in_svg(drawn[0]))
+        if len(drawn) > 1:
+            say(f"{printable_name(svg)} has the first of {len(drawn)} diagrams; --html FILE has all of them on a page")
+    if html is not None:
+        write_file("--html", html, in_html(drawn, title))
+
+
+def write_file(option: str, name: str, text: str) -> None:
+    """Writes the file that an option names; raises `BadInput` if that cannot be done."""
+    try:
+        Path(name).write_text(text, "utf-8")
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadInput(f"{option} {printable_name(name)}: {why}", hint="name a file that can be written") from None
