@@ -1,0 +1,295 @@
+"""Diagrams as SVG: that each shows exactly what its computation says, whatever the names are."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+from command_line_runner import Capture, Crownless
+from hypothesis import given
+from svg_reading import Seen
+
+import crownless as cr
+from crownless.model_check.runs import Run as ProtocolRun
+from crownless.spec import library
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.diagrams import geometry
+from crownless.spec.diagrams.diagram import Diagram, Emphasis, Wait
+from crownless.spec.diagrams.emphasis import diagram_of
+from crownless.spec.diagrams.excerpt import MESSAGES, excerpt
+from crownless.spec.diagrams.svg import in_svg
+from crownless.spec.orders import ORDERS
+from crownless.testing import strategies
+
+NAMES = [*library.names(), *library.counterexamples()]
+TRIANGLE = """
+Alice: send m1 to Carol; send m2 to Bob
+Bob: receive m2; send m3 to Carol
+Carol: receive m3; receive m1
+"""
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+def sizes(processes: int, messages: int) -> Computation:
+    """A computation in which the next process sends to the one after it, of so many messages."""
+    lines: list[list[Event]] = [[] for _ in range(processes)]
+    sent = []
+    for m in range(messages):
+        p, q = m * 7 % processes, (m * 7 + 1 + m % (processes - 1)) % processes
+        sent.append(Message(f"m{m + 1}", p, (q,)))
+        lines[p].append(Event("send", m))
+        lines[q].append(Event("receive", m))
+    return Computation.of_lines(processes, sent, lines)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES))
+def test_every_bundled_computation_and_run_is_drawn_in_each_form(
+    crownless: Crownless, tmp_path: Path, name: str
+) -> None:
+    svg, html = tmp_path / "picture.svg", tmp_path / "page.html"
+    if crownless("show", name).code == 2:
+        pytest.skip("a program is no computation")
+    answer = crownless("show", name, "--svg", str(svg), "--html", str(html))
+    assert (answer.code, answer.out) == (0, "")
+    assert answer.err == "" or "--html FILE has all of them" in answer.err
+    seen = Seen(svg.read_text("utf-8"))
+    assert seen.columns
+    assert seen.root.attrib["role"] == "img"
+    assert html.read_text("utf-8").startswith("<!doctype html>")
+
+
+@given(strategies.computations(processes=(1, 5), messages=7, receivers=2, self_sends=True, internal=True))
+def test_the_arrows_are_the_messages_and_lead_down_from_event_to_event(c: Computation) -> None:
+    seen = Seen(in_svg(diagram_of(c)))
+    sent = sorted(message.name for message in c.messages for _ in message.receivers)
+    assert sorted(arrow.name for arrow in seen.arrows) == sent
+    for arrow in seen.arrows:
+        start, end = arrow.points[0], arrow.points[-1]
+        downs = [y for _, y in arrow.points]
+        assert downs == sorted(downs), "an arrow never leads up"
+        assert start in seen.circles
+        assert (end in seen.circles) == ("open" not in arrow.kinds)
+    received = sum(len(receives) for receives in c.receive_events)
+    assert sum("open" not in arrow.kinds for arrow in seen.arrows) == received
+    assert len(seen.circles) == c.event_count
+    assert len(set(seen.circles)) == c.event_count, "no two events are at one place"
+
+
+@given(strategies.computations(processes=(2, 4), messages=6, receivers=1))
+def test_two_messages_between_neighbours_cross_exactly_where_one_overtakes_the_other(c: Computation) -> None:
+    seen = Seen(in_svg(diagram_of(c)))
+    arrows = {arrow.name: arrow for arrow in seen.arrows}
+    for a, one in enumerate(c.messages):
+        for b, other in enumerate(c.messages[:a]):
+            q = one.receiver
+            neighbours = abs(one.sender - q) == 1
+            if one[1:] != other[1:] or not neighbours or not (c.receive_events[a] and c.receive_events[b]):
+                continue
+            first, second = arrows[one.name].points, arrows[other.name].points
+            crosses = (first[0][1] < second[0][1]) != (first[-1][1] < second[-1][1])
+            sent_before = c.send_event[a] < c.send_event[b]
+            assert crosses == (sent_before != (c.receive_events[a][q] < c.receive_events[b][q]))
+
+
+def touched(svg: str) -> int:
+    """How often an arrow runs through an event of a process between."""
+    seen = Seen(svg)
+    return sum(
+        abs(arrow.at(x) - y) < geometry.RADIUS + 1
+        for arrow in seen.arrows
+        for x, y in seen.circles
+        if min(arrow.points[0][0], arrow.points[-1][0]) < x < max(arrow.points[0][0], arrow.points[-1][0])
+    )
+
+
+def test_arrows_bend_around_the_events_of_others() -> None:
+    c = sizes(6, 60)
+    bent = touched(in_svg(diagram_of(c, highlight="none")))
+    with patch.object(geometry, "BENDS", (0,)):
+        straight = touched(in_svg(diagram_of(c, highlight="none")))
+    assert bent < straight / 4
+    assert bent <= 2
+
+
+def test_the_witness_stands_out_and_the_rest_is_dimmed() -> None:
+    c = cr.parse(TRIANGLE + "Dora: send d to Bob\n")
+    seen = Seen(in_svg(diagram_of(c)))
+    assert {arrow.name: "shown" in arrow.kinds for arrow in seen.arrows} == {
+        "m1": True, "m2": True, "m3": True, "d": False,
+    }  # fmt: skip
+    assert {arrow.name for arrow in seen.arrows if "dim" in arrow.kinds} == {"d"}
+    assert seen.words["not causal: Carol receives m3 before m1, which was sent earlier"] == 1
+    # On Alice's line from m1 to m2, on Bob's from m2 to m3, and on Carol's; and a sample in the legend.
+    assert seen.kinds()["chain"] == 3 + 1
+
+
+@pytest.mark.parametrize(("highlight", "shown"), [("none", 0), ("fifo", 0), ("causal", 3), ("n-n", 3)])
+def test_what_stands_out_can_be_chosen(highlight: str, shown: int) -> None:
+    seen = Seen(in_svg(diagram_of(cr.parse(TRIANGLE), highlight=highlight)))
+    assert sum("shown" in arrow.kinds for arrow in seen.arrows) == shown
+
+
+@pytest.mark.parametrize("order", [order for order in ORDERS if order != "asynchronous"])
+def test_what_breaks_each_order_can_be_seen(order: str) -> None:
+    broken = {"fifo": "P1: send x to P2; send y to P2\nP2: receive y; receive x"}.get(order, TRIANGLE)
+    diagram = diagram_of(cr.parse(broken), highlight=order)
+    assert diagram.emphasis is not None
+    assert diagram.emphasis.says.startswith(f"not {order}: ")
+    assert diagram.emphasis.messages
+
+
+def test_lost_doubled_held_back_undone_and_crashed_are_seen_by_shape() -> None:
+    messages = [Message(name, 0, (1,)) for name in ("kept", "gone", "ack", "taken back")]
+    lines = [
+        [*(Event("send", m) for m in range(4)), Event("internal", None)],
+        [Event("receive", 0), Event("internal", None), Event("internal", None), Event("receive", 2)],
+    ]
+    c = Computation.of_lines(2, messages, lines)
+    plain = Seen(in_svg(Diagram(c))).kinds()
+    drawn = Diagram(
+        c,
+        lost=frozenset({(1, 1)}),
+        control=frozenset({2}),
+        silent=frozenset({7}),
+        copies=((0, 6),),
+        crashes=frozenset({4}),
+        undone=frozenset({3}),
+        waits=(Wait("kept", 5, 6),),
+    )
+    kinds = Seen(in_svg(drawn)).kinds()
+    for kind in ("lost", "control", "copy", "crash", "undone", "waits", "gone"):
+        assert kinds[kind] > plain[kind] == 0, kind
+    legend = Seen(in_svg(drawn)).words
+    for said in ("lost", "a packet of the protocol's own", "a copy", "a crash", "undone"):
+        assert legend[said] == 1, said
+
+
+def test_the_runs_of_protocols_show_packets_waits_and_copies() -> None:
+    doubled = cr.check("unordered", 2, 1, channel="duplicating").violations["delivers-once"].run
+    assert isinstance(doubled, ProtocolRun)
+    kinds = Seen(in_svg(doubled.diagram("", "delivers-once"))).kinds()
+    assert kinds["copy"] == 2, "the copy, and its sample"
+    lossy = cr.check("rendezvous", 3, 2, channel="lossy").violations["delivers-all"].run
+    assert isinstance(lossy, ProtocolRun)
+    assert Seen(in_svg(lossy.diagram("", "delivers-all"))).kinds()["cross"] == 2
+    isis = cr.check("isis", 3, 3, orders=["synchronous"]).violations["synchronous"].run
+    assert isinstance(isis, ProtocolRun)
+
+
+def test_the_same_diagram_makes_the_same_bytes_and_another_one_other_ids() -> None:
+    one, other = diagram_of(cr.parse(TRIANGLE)), diagram_of(cr.parse(TRIANGLE.replace("m1", "x")))
+    assert in_svg(one) == in_svg(diagram_of(cr.parse(TRIANGLE)))
+    first, second = Seen(in_svg(one)).ids(), Seen(in_svg(other)).ids()
+    assert not set(first) & set(second)
+    (prefix,) = {re.match(r"d[0-9a-f]{10}", name)[0] for name in first}  # type: ignore[index]
+    assert f"#{prefix} " in in_svg(one)
+
+
+HOSTILE = ["<script>alert(1)</script>", "]]>", "&lt;", "\"'>", "a\u202eb", "x\x1b[31m", "</style>", "\ue000id\ue000"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_names_are_text_and_nothing_else(name: str) -> None:
+    c = Computation((name, "P2"), (Message(name, 0, (1,)),), ((Event("send", 0),), (Event("receive", 0),)))
+    plain = Computation(("P1", "P2"), (Message("m", 0, (1,)),), ((Event("send", 0),), (Event("receive", 0),)))
+    drawn, expected = Seen(in_svg(diagram_of(c, name))), Seen(in_svg(diagram_of(plain, "t")))
+    assert [element.tag for element in drawn.root.iter()] == [element.tag for element in expected.root.iter()]
+    assert drawn.ids()[0].startswith("d")
+    assert not any("\x1b" in text or "\u202e" in text for text in drawn.words)
+    page = cr.draw(c, form="html")
+    assert page.count("<script") == 2
+
+
+def test_two_hundred_messages_fit_and_more_make_an_excerpt_that_says_so() -> None:
+    assert excerpt(diagram_of(sizes(12, MESSAGES))).left_out == ""
+    assert len(in_svg(diagram_of(sizes(12, MESSAGES)))) < 200_000
+    large = diagram_of(sizes(12, MESSAGES + 40))
+    part = excerpt(large)
+    assert part.left_out.startswith("An excerpt: 200 of 240 messages")
+    assert len(part.computation.messages) == MESSAGES
+    assert part.left_out.split()[0] in " ".join(Seen(in_svg(part)).words)
+
+
+def test_an_excerpt_has_what_breaks_the_order_and_what_is_near() -> None:
+    c = sizes(5, 300)
+    swapped = [list(line) for line in c.lines]
+    at = next(k for k, (one, other) in enumerate(zip(swapped[2], swapped[2][1:], strict=False)) if k > 60
+              and one.kind == other.kind == "receive")  # fmt: skip
+    swapped[2][at], swapped[2][at + 1] = swapped[2][at + 1], swapped[2][at]
+    emphasis = Emphasis("these two", frozenset(e.message for e in swapped[2][at : at + 2] if e.message is not None))
+    part = excerpt(Diagram(Computation(c.processes, c.messages, tuple(map(tuple, swapped))), emphasis=emphasis), 20)
+    assert part.emphasis is not None
+    names = {part.computation.messages[m].name for m in part.emphasis.messages}
+    assert names == {c.messages[m].name for m in emphasis.messages}
+    numbers = sorted(int(message.name[1:]) for message in part.computation.messages)
+    assert numbers[-1] - numbers[0] < 120
+    assert "nearest to what breaks the order" in part.left_out
+
+
+def test_local_variables_are_said_at_each_event_with_what_changed() -> None:
+    run = cr.check("rst-column", 3, 4).violations["causal"].run
+    assert isinstance(run, ProtocolRun)
+    titles = Seen(in_svg(run.diagram())).titles()
+    assert any(title.endswith("sent = 0 1* 0 / 0 0 0 / 0 0 0\ndeliv = 0 0 0") for title in titles)
+    assert any("deliv = 1* 0 0" in title for title in titles)
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        cr.parse(TRIANGLE),
+        cr.classify(TRIANGLE),
+        cr.classify(TRIANGLE)["causal"],
+        cr.check("unordered", 2, 2),
+        cr.check("unordered", 2, 2)["fifo"],
+        cr.check("unordered", 2, 2)["fifo"].run,
+    ],
+)
+def test_notebooks_show_the_picture_and_the_text(thing: object) -> None:
+    shown = thing._repr_mimebundle_(include=None, exclude=None)  # type: ignore[attr-defined]
+    assert shown["text/plain"] == str(thing)
+    assert Seen(shown["image/svg+xml"]).arrows
+
+
+def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
+    assert set(cr.check("rst", 2, 2)._repr_mimebundle_()) == {"text/plain"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: No such file or directory; name a file"),
+        ("show mf-fig8 --highlight causal", "crownless: --highlight: drawings in text have no colours; add --svg"),
+        ("show mf-fig8 --svg x.svg --highlight casual", "crownless: unknown order 'casual'; did you mean 'causal'?"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(crownless: Crownless, arguments: str, said: str) -> None:
+    answer = crownless(*arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(said)
+
+
+def test_a_check_draws_its_violations_and_says_where_there_are_none(crownless: Crownless, tmp_path: Path) -> None:
+    svg, html = tmp_path / "picture.svg", tmp_path / "page.html"
+    drawn = ("--svg", str(svg), "--html", str(html), "--quiet")
+    answer = crownless("check", "unordered", "-n", "2", "-m", "2", *drawn)
+    assert (answer.code, answer.err) == (1, "")
+    assert Seen(svg.read_text("utf-8")).words["unordered breaks fifo, causal"] == 1
+    assert "unordered breaks fifo, causal" in html.read_text("utf-8")
+    svg.unlink()
+    answer = crownless("check", "fifo-ack", "-n", "2", "-m", "2", *drawn)
+    assert "is not written: there is no violating run" in answer.err
+    assert not svg.exists()
+
+
+def test_a_form_that_there_is_not_is_bad_input() -> None:
+    with pytest.raises(cr.BadInput, match="unknown form 'png'"):
+        cr.draw(TRIANGLE, form="png")  # type: ignore[arg-type]
+    with pytest.raises(cr.BadInput, match="shows no violation"):
+        cr.draw(cr.check("rst", 2, 2), form="svg")
