@@ -253,8 +253,7 @@ def test_a_multicast_is_one_action_and_an_arrow_to_each_receiver() -> None:
     )
     assert run.draw() == golden("""
         Alice             Bob        Carol
-          ●─hello──╮       ┃           ┃   hello is in flight to Bob
-          ●─hello──┼───────╂───╮       ┃
+          ●─hello──┬───────╂───╮       ┃   hello is in flight to Bob
           ┃        ┊       ┃   ╰─hello▶●   deliver hello from Alice
           ┃        ┊       ┃           ┃
     """)
