@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import queue
 import re
+import signal
 import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,6 +24,7 @@ from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.time_limit import Hangs, within
 
 
 def conformance(kind: type, request: Request | None = None, **limits: float) -> Conformance:
@@ -328,6 +331,21 @@ def test_time_passes_at_ticks_alone(kind: type) -> None:
 
 
 # -- hostile ones ------------------------------------------------------------------------------------------------------
+
+
+def test_a_call_ends_too_whose_alarm_came_just_before_it_went_to_sleep() -> None:
+    """A signal that no system call is interrupted by; here it is taken away before it is handled."""
+
+    def sleeps() -> None:
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
+        signal.sigwait([signal.SIGALRM])
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
+        time.sleep(20)
+
+    began = time.monotonic()
+    with pytest.raises(Hangs):
+        within(0.05, sleeps)
+    assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("name", HOSTILE)

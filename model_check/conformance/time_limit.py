@@ -18,6 +18,10 @@ from typing import Any
 #: at another moment, as somewhere in its loop nothing is caught.
 AT_FIRST, AGAIN = (0.05, 0.05, 0.05), (4e-6, 7e-6, 1.2e-5, 2e-5, 3.5e-5, 6e-5, 1e-4, 1e-3)
 
+#: Seconds after which it comes once more, whatever was done with the last one: a signal that comes just before a system
+#: call does not end it.
+ANYWAY = 0.05
+
 #: Is there a limit on a call that has not ended?
 _limited = False
 
@@ -43,11 +47,11 @@ def within(seconds: float, call: Callable[[], None]) -> None:
         nonlocal hung
         if armed:
             hung = True
-            signal.setitimer(signal.ITIMER_REAL, next(waits))
+            signal.setitimer(signal.ITIMER_REAL, next(waits), ANYWAY)
             raise Hangs
 
     before: Any = signal.signal(signal.SIGALRM, on_alarm)
-    earlier, _ = signal.setitimer(signal.ITIMER_REAL, seconds)
+    earlier, _ = signal.setitimer(signal.ITIMER_REAL, seconds, ANYWAY)
     _limited = True
     try:
         call()
