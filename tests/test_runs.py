@@ -424,8 +424,9 @@ def test_any_run_can_be_drawn_with_an_arrow_from_each_packet_and_a_remark_for_ea
     assert len(rows) == len(plain.splitlines())
     transmitted = sum(len(action.transmits) for action in run.actions)
     arrived = sum(row.count("▶") + row.count("◀") for row in rows)
-    # A row has one event: a packet's departure or arrival, or an action without either.
-    assert transmitted + arrived <= len(rows) - 2 <= transmitted + len(run.actions)
+    # A row has one event: the departure of a packet, or of several alike, an arrival, or an action without either.
+    departures = sum(len({(packet.kind, packet.message) for packet in action.transmits}) for action in run.actions)
+    assert departures + arrived <= len(rows) - 2 <= transmitted + len(run.actions)
     assert arrived <= transmitted
     for action in run.actions:
         if action.action != "send":
