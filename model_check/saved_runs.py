@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 
@@ -73,6 +74,15 @@ class SavedCheck(msgspec.Struct):
     properties: list[SavedProperty]
     title: str = ""
     claim: str = ""
+    # Of what `check --json` printed, the check itself:
+    processes: int | None = None
+    messages: int | None = None
+    program: str | None = None
+    channel: str | None = None
+    sends: Sends | None = None
+    self_sends: bool = False
+    crash: str | None = None
+    parameters: dict[str, int | tuple[int, ...]] = {}
 
     def violations(self) -> list[tuple[str, Run]]:
         """The properties that are violated, each with its run."""

@@ -39,6 +39,17 @@ class Seen:
         self.columns = [float(text.attrib["x"]) for text in texts if "name" in _kinds(text)]
         self.words = Counter(text.text or "" for text in self.root.iter(f"{SVG}text"))
 
+    def rows(self) -> list[float]:
+        """The rows in which there are events, of whatever shape but that of a fault of the channel."""
+        return sorted({y for _, y in self.circles})
+
+    def arrow_kinds(self) -> Counter[str]:
+        """How many arrows have each class, and how many bars there are."""
+        return Counter(kind for arrow in self.arrows for kind in arrow.kinds) + Counter(waits=self._bars())
+
+    def _bars(self) -> int:
+        return sum("waits" in _kinds(bar) and float(bar.attrib["height"]) > 0 for bar in self.root.iter(f"{SVG}rect"))
+
     def kinds(self) -> Counter[str]:
         """How many elements have each class."""
         return Counter(kind for element in self.root.iter() for kind in _kinds(element))

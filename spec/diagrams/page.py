@@ -27,14 +27,23 @@ ASIDE = (
 
 def in_html(diagrams: Sequence[Diagram], title: str) -> str:
     """The page, with all the diagrams, one below the other."""
-    script, style = _file("page.js"), _file("page.css")
     drawn = [in_svg(diagram, focusable=True) for diagram in diagrams]
-    styles = [style, *(found for svg in drawn for found in re.findall(r"<style>(.*?)</style>", svg, re.DOTALL))]
+    facts = [[_fact(diagram, event) for event in diagram.linearization] for diagram in diagrams]
+    body = [
+        f"<h1>{escape(printable(title))}</h1>",
+        *(f"<div class='diagram'><figure>{svg}</figure>{ASIDE}</div>" for svg in drawn),
+        f'<script id="facts" type="application/json">{as_data(facts)}</script>',
+    ]
+    return document(title, [_file("page.css")], body, [_file("page.js")])
+
+
+def document(title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str]) -> str:
+    """A page of its own: its policy admits these styles and scripts, the styles of pictures in it, and nothing else."""
+    of_pictures = [found for part in body for found in re.findall(r"<style>(.*?)</style>", part, re.DOTALL)]
     policy = (
-        f"default-src 'none'; script-src {_hash(script)}; style-src {' '.join(dict.fromkeys(map(_hash, styles)))}; "
+        f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes([*styles, *of_pictures])}; "
         "base-uri 'none'; form-action 'none'"
     )
-    facts = [[_fact(diagram, event) for event in diagram.linearization] for diagram in diagrams]
     parts = [
         "<!doctype html>",
         '<html lang="en">',
@@ -42,14 +51,17 @@ def in_html(diagrams: Sequence[Diagram], title: str) -> str:
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
         f"<title>{escape(printable(title))}</title>",
-        f"<style>{style}</style>",
-        f"<h1>{escape(printable(title))}</h1>",
-        *(f"<div class='diagram'><figure>{svg}</figure>{ASIDE}</div>" for svg in drawn),
-        f'<script id="facts" type="application/json">{_as_data(facts)}</script>',
-        f"<script>{script}</script>",
+        *(f"<style>{style}</style>" for style in styles),
+        *body,
+        *(f"<script>{script}</script>" for script in scripts),
         "</html>",
     ]
     return "\n".join(parts) + "\n"
+
+
+def as_data(value: Any) -> str:
+    """JSON that ends no script element."""
+    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
 def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
@@ -69,14 +81,11 @@ def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
     }
 
 
-def _as_data(value: Any) -> str:
-    """JSON that ends no script element."""
-    return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
-
-
 def _file(name: str) -> str:
     return files("crownless.spec.diagrams").joinpath(name).read_text("utf-8")
 
 
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+def _hashes(texts: Sequence[str]) -> str:
+    """The sources of a policy that admit these texts."""
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in dict.fromkeys(texts))
+    return " ".join(f"'sha256-{digest}'" for digest in digests)

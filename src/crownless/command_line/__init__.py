@@ -35,6 +35,7 @@ VERBS = {
     "conform": Verb("conform", "conform_", "Drive somebody else's implementation over every schedule."),
     "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
     "count": Verb("count", "count", "Count the complete computations in each order."),
+    "explore": Verb("explore", "explore", "Make runs step by step, on a page in the browser."),
     "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
     "new": Verb("new", "new", "Write a template for a protocol of your own."),
     "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,20 +15,12 @@ from crownless.spec.diagrams.text import draw
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable_name
-from crownless.spec.reading import read_text
 from crownless.spec.witnesses import event_json
 
 from .options import with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
-
-if TYPE_CHECKING:
-    from crownless.model_check.saved_runs import SavedCheck
-
-#: So many bytes distinguish the result of a check from a computation and a log.
-PEEKED = 1 << 16
-#: How an answer of `--json` begins.
-BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
+from .saved import saved_checks
 
 
 @click.command()
@@ -59,7 +50,7 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
             raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
         if highlight != "none":
             order_named(highlight)
-    checks = _checks(run)
+    checks = saved_checks(run)
     if checks is None:
         subjects = list(oracle.subjects(run))
         if as_json:
@@ -146,24 +137,3 @@ def _computation_json(c: Computation) -> dict[str, Any]:
             [event_json(c, e) for e in range(c.first_event[p], c.first_event[p + 1])] for p in range(len(c.processes))
         ],
     }
-
-
-def _checks(name: str) -> list[SavedCheck] | None:
-    """The objects that `check --json` printed into this file; None if it is something else."""
-    path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
-    try:
-        if not path.is_file():
-            return None
-        with path.open("rb") as file:
-            start = file.read(PEEKED).removeprefix(b"\xef\xbb\xbf").lstrip()
-    except (OSError, ValueError):
-        return None
-    of_a_check = start.startswith(b"[") or BEGINS_AN_ANSWER.match(start) is not None
-    if not of_a_check and start.startswith((b"{\n", b"{\r")):
-        hint = "give what 'check --json' printed, an event log with one object a line, or a computation"
-        raise BadInput("JSON, but not the result of a check", hint=hint, file=name)
-    if not of_a_check:
-        return None
-    from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
-
-    return read_checks(read_text(path, name).encode(), name)

@@ -1,0 +1,112 @@
+"""Numbers that know their origin: a guard, run on them, says which comparison fails, and with which numbers."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from crownless.impl.protocol import Packet, ProtocolMachine
+
+_SIGNS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
+    "__ge__": ("≥", operator.ge),
+    "__gt__": (">", operator.gt),
+    "__le__": ("≤", operator.le),
+    "__lt__": ("<", operator.lt),
+    "__eq__": ("=", operator.eq),
+    "__ne__": ("≠", operator.ne),
+}
+
+
+class NamedNumber(int):
+    """An int that is called `name`, and notes in `compared` what it is compared with."""
+
+    name: str
+    compared: list[str]
+
+    def __new__(cls, value: int, name: str, compared: list[str]) -> NamedNumber:
+        number = super().__new__(cls, value)
+        number.name, number.compared = name, compared
+        return number
+
+    def __hash__(self) -> int:
+        return hash(int(self))
+
+    def __add__(self, other: int) -> NamedNumber:
+        return NamedNumber(int(self) + int(other), f"{self.name} + {_name(other)}", self.compared)
+
+    def __radd__(self, other: int) -> NamedNumber:
+        return NamedNumber(int(other) + int(self), f"{_name(other)} + {self.name}", self.compared)
+
+    def __sub__(self, other: int) -> NamedNumber:
+        return NamedNumber(int(self) - int(other), f"{self.name} - {_name(other)}", self.compared)
+
+    def __rsub__(self, other: int) -> NamedNumber:
+        return NamedNumber(int(other) - int(self), f"{_name(other)} - {self.name}", self.compared)
+
+
+def _comparison(method: str) -> Callable[[NamedNumber, Any], Any]:
+    sign, holds = _SIGNS[method]
+
+    def compare(self: NamedNumber, other: Any) -> Any:
+        if not isinstance(other, int):
+            return NotImplemented
+        result = holds(int(self), int(other))
+        said = f"{_with_value(self)} {sign} {_with_value(other)}: {'yes' if result else 'no'}"
+        # Both sides may be named: then Python may try the one and the other.
+        if not self.compared or self.compared[-1] != said:
+            self.compared.append(said)
+        return result
+
+    compare.__name__ = method
+    return compare
+
+
+for _method in _SIGNS:
+    setattr(NamedNumber, _method, _comparison(_method))
+
+
+def _name(number: Any) -> str:
+    return number.name if isinstance(number, NamedNumber) else str(number)
+
+
+def _with_value(number: Any) -> str:
+    return f"{number.name} = {int(number)}" if isinstance(number, NamedNumber) else str(number)
+
+
+def comparisons(machine: ProtocolMachine, process: int, state: Any, packet: Packet) -> list[str]:
+    """What the guard compares to decide about this packet, in order: of one that it holds back the last one fails.
+
+    None of a guard that compares no numbers of the local state or the stamp, or cannot be run on such numbers.
+    """
+    compared: list[str] = []
+    try:
+        named_state = _named(state, "", compared, machine.n)
+        named_packet = packet._replace(stamp=_named(packet.stamp, "stamp", compared, machine.n))
+        machine.deliverable(process, named_state, named_packet)
+    except Exception:  # of any kind: it may be anybody's own code, which is not made for such numbers
+        return []
+    return compared
+
+
+def _named(value: Any, name: str, compared: list[str], n: int) -> Any:
+    """The value, with its numbers named by their place in it; what is no tuple of numbers stays as it is."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if isinstance(value, int):
+        return NamedNumber(value, name or "state", compared)
+    if isinstance(value, Packet):
+        return value
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        if type(value).__module__ == "crownless.spec.computation":
+            return value
+        prefix = f"{name}." if name else ""
+        fields = zip(value._fields, value, strict=True)
+        return type(value)(*(_named(part, f"{prefix}{field}", compared, n) for field, part in fields))
+    if type(value) is tuple:
+        by_process = len(value) == n
+        return tuple(
+            _named(part, f"{name or 'state'}[{f'P{k + 1}' if by_process else k}]", compared, n)
+            for k, part in enumerate(value)
+        )
+    return value

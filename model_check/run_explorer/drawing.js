@@ -1,0 +1,138 @@
+// The diagram of a run: a row an event, as `crownless show` draws it.
+"use strict";
+
+const SVG = "http://www.w3.org/2000/svg";
+
+function element(parent, name, attributes = {}, text = null) {
+  const made = parent.appendChild(document.createElementNS(SVG, name));
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  if (text !== null) made.textContent = text;
+  return made;
+}
+
+/** The rows of a run: events with their process, action and kind; and the arrows between them. */
+function pictureOf(space, moments) {
+  const events = [], arrows = [], open = [], waiting = [], waits = [];
+  moments.slice(1).forEach(({ action }, place) => {
+    const first = events.length;
+    const add = (kind) => events.push({ process: action.process, kind, place, row: events.length }) - 1;
+    const at = action.packet ? open.findIndex((each) => each.packet.id === action.packet.id) : -1;
+    if (at !== -1 && action.name === "duplicate") open.push({ ...open[at], copy: true });
+    else if (at !== -1) {
+      const [arrow] = open.splice(at, 1);
+      if (action.name === "lose") arrow.lost = true;
+      else {
+        arrow.end = add("receive");
+        if (arrow.copy) arrows.push(arrow);
+        if (arrow.packet.kind === "message") waiting.push({ message: arrow.packet.message, process: action.process, row: arrow.end });
+      }
+    }
+    const left = [...action.transmits];
+    while (left.length) {
+      const alike = left.filter((packet) => packet.kind === left[0].kind && packet.message === left[0].message);
+      const once = alike.filter((packet, k) => alike.findIndex((each) => each.destination === packet.destination) === k);
+      once.forEach((packet) => left.splice(left.indexOf(packet), 1));
+      const start = add("send");
+      once.forEach((packet) => {
+        const arrow = { packet, start, end: null, lost: false, copy: false };
+        arrows.push(arrow);
+        open.push(arrow);
+      });
+    }
+    if (events.length === first) add(action.name === "lose" || action.name === "duplicate" ? "silent"
+                                     : action.name === "crash" && action.byChannel ? "crash" : "internal");
+    const plain = action.name === "send" && action.transmits.length > 0 && events[first].kind === "send";
+    events[first].remark = (plain ? remark(action) : deed(space, action) + remark(action)).trim();
+    action.happened.filter(([kind]) => kind === "deliver").forEach(([, message]) => {
+      const wait = waiting.find((each) => each.message === message && each.process === action.process);
+      if (!wait) return;
+      waiting.splice(waiting.indexOf(wait), 1);
+      if (wait.row < first) { waits.push({ ...wait, until: first }); events[first].delivers = true; }
+    });
+  });
+  return { events, arrows, waits: [...waits, ...waiting.map((wait) => ({ ...wait, until: null }))] };
+}
+
+/** Draws the run into an SVG element; `chosen(place)` is called for the action of an event that is clicked. */
+function draw(svg, space, moments, drag) {
+  const { row, column, radius, margin, character } = space.layout;
+  const { events, arrows, waits } = pictureOf(space, moments);
+  const labels = arrows.map(({ packet }) => labelOfPacket(packet).length);
+  const widest = Math.max(0, ...labels) * character + 44;
+  const names = space.processes.map((name) => name.length * character);
+  const wide = Math.min(space.layout.farthest, space.layout.columns / Math.max(space.processes.length - 1, 1));
+  const gap = Math.max(column, wide, widest);
+  const x = [];
+  names.forEach((width, p) => x.push(Math.round(p === 0 ? margin + Math.max(width, 24) / 2
+    : x[p - 1] + Math.max(gap, (names[p - 1] + width) / 2 + 16))));
+  const y = (at) => margin + 30 + at * row;
+  const foot = y(events.length) - row / 4 + (events.length ? 0 : row);
+  const remarksAt = x[x.length - 1] + names[names.length - 1] / 2 + 18;
+  const remarks = Math.max(0, ...events.map((event) => (event.remark ?? "").length * character));
+  const width = Math.round(remarksAt + remarks + margin), height = Math.round(foot + margin);
+  svg.replaceChildren();
+  Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }).forEach(([key, value]) => svg.setAttribute(key, value));
+  element(svg, "title", {}, "The run as a space-time diagram");
+  element(svg, "desc", {}, moments.slice(1).map(({ action }, k) => `${k + 1}. ${say(space, action)}.`).join(" "));
+  element(svg, "rect", { class: "page", width, height });
+  space.processes.forEach((name, p) => {
+    element(svg, "text", { class: "name", x: x[p], y: margin + 5 }, name);
+    const crash = events.find((event) => event.kind === "crash" && event.process === p);
+    const end = crash ? y(crash.row) : foot;
+    element(svg, "line", { class: "line", x1: x[p], y1: margin + 12, x2: x[p], y2: end });
+    if (crash) element(svg, "line", { class: "gone", x1: x[p], y1: end, x2: x[p], y2: foot });
+  });
+  waits.forEach(({ process, row: top, until }) => element(svg, "rect", { class: "waits", x: x[process] - 3.5, y: y(top),
+    width: 7, height: (until === null ? foot : y(until)) - y(top), rx: 3 }));
+  arrows.forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout));
+  const group = element(svg, "g", { class: "events" });
+  events.forEach((event) => {
+    const { action, breaks } = moments[event.place + 1];
+    const at = { cx: x[event.process], cy: y(event.row) };
+    const one = element(group, "g", { class: breaks ? "breaks" : "", "data-place": event.place });
+    element(one, "title", {}, say(space, action));
+    if (breaks) element(one, "circle", { ...at, r: radius + 5, class: "ring" });
+    if (event.kind === "silent") element(one, "path", { d: `M${at.cx} ${at.cy - 5}l5 5l-5 5l-5 -5z` });
+    else if (event.kind === "crash") element(one, "path", { class: "crash", d: `M${at.cx - 6} ${at.cy - 6}l12 12m0 -12l-12 12` });
+    else {
+      const waits = event.kind === "receive" && waitsAt(event, arrows, moments);
+      const hollow = waits || (event.kind === "internal" && !event.delivers);
+      element(one, "circle", { ...at, r: radius, class: hollow ? "hollow" : "" });
+    }
+    if (event.remark) element(svg, "text", { class: "quiet", x: remarksAt, y: at.cy + 4 }, event.remark);
+    drag(one, event, row);
+  });
+}
+
+/** True if what arrives at this event is not delivered by its action. */
+function waitsAt(event, arrows, moments) {
+  const arrow = arrows.find((each) => each.end === event.row);
+  if (!arrow || arrow.packet.kind !== "message") return false;
+  return !moments[event.place + 1].action.happened.some(([kind, message]) => kind === "deliver" && message === arrow.packet.message);
+}
+
+function drawArrow(svg, arrow, events, x, y, layout) {
+  const { packet, start, end, lost, copy } = arrow;
+  const x0 = x[packet.source === events[start].process ? packet.source : events[start].process], y0 = y(start);
+  const loop = packet.source === packet.destination;
+  const arrives = end !== null;
+  const side = packet.destination < packet.source ? -1 : 1;
+  const beside = loop ? layout.loop : Math.abs(x[packet.source + side] - x[packet.source]) * layout.stub;
+  const x1 = arrives ? x[packet.destination] : x0 + side * beside;
+  const y1 = arrives ? y(end) : y0 + layout.stubDown * layout.row;
+  const kinds = ["arrow", packet.kind === "message" ? "" : "control", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : ""];
+  const group = element(svg, "g", { class: kinds.filter(Boolean).join(" ") });
+  const curved = loop && arrives;
+  element(group, "path", { d: curved ? `M${x0} ${y0}C${x0 + layout.loop} ${y0} ${x0 + layout.loop} ${y1} ${x1} ${y1}` : `M${x0} ${y0}L${x1} ${y1}` });
+  if (lost) element(group, "path", { class: "cross", d: `M${x1 - 5} ${y1 - 5}l10 10m0 -10l-10 10` });
+  else if (!arrives) element(group, "circle", { cx: x1, cy: y1, r: 3.5 });
+  else {
+    const [dx, dy] = curved ? [-1, 0] : [(x1 - x0) / Math.hypot(x1 - x0, y1 - y0), (y1 - y0) / Math.hypot(x1 - x0, y1 - y0)];
+    const px = x1 - dx * (layout.radius + 0.5), py = y1 - dy * (layout.radius + 0.5), bx = px - dx * 9, by = py - dy * 9;
+    element(group, "polygon", { points: `${px},${py} ${bx - dy * 4},${by + dx * 4} ${bx + dy * 4},${by - dx * 4}` });
+  }
+  const t = 0.3, above = Math.abs(y1 - y0) <= Math.abs(x1 - x0);
+  const shift = labelOfPacket(packet).length * layout.character / 2 + 5;
+  element(group, "text", { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)),
+                           y: y0 + t * (y1 - y0) + (above ? -5 : 4) }, labelOfPacket(packet));
+}

@@ -1,0 +1,190 @@
+// The page: what can happen next, the run so far, local states, and the orders that are still kept.
+"use strict";
+
+const space = JSON.parse(document.getElementById("space").textContent);
+const at = (id) => document.getElementById(id);
+let choices = [], undone = [];
+
+function make(name, text = "", attributes = {}) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  Object.entries(attributes).forEach(([key, value]) => made.setAttribute(key, value));
+  return made;
+}
+
+function go(next, said = "") {
+  choices = replay(space, next).length === next.length + 1 ? next : next.slice(0, replay(space, next).length - 1);
+  history.replaceState(null, "", `#run=${choices.join(".")}`);
+  show(said);
+}
+
+function choose(choice) {
+  const moments = replay(space, choices);
+  const move = movesOf(space, moments[moments.length - 1].node)[choice];
+  if (move === undefined || move.next === BEYOND) return;
+  if (undone[undone.length - 1] !== choice) undone = [];
+  else undone.pop();
+  go([...choices, choice]);
+}
+
+function back() {
+  if (!choices.length) return;
+  undone.push(choices[choices.length - 1]);
+  go(choices.slice(0, -1));
+}
+
+function forward() {
+  if (undone.length) choose(undone[undone.length - 1]);
+}
+
+function move(from, to) {
+  if (to < 0 || to >= choices.length || to === from) return;
+  const before = replay(space, choices);
+  const { choices: made, refused } = moved(space, choices, from, to);
+  undone = [];
+  if (refused !== null) {
+    const names = before[before.length - 1].names;
+    show(sayMoved(space, before, before, say(space, actionOf(space, refused, (m) => nameOf(space, new Map(names), m)))));
+    return;
+  }
+  go(made, sayMoved(space, before, replay(space, made), null));
+}
+
+/** Everything anew, for the run as it is. */
+function show(said = "") {
+  const moments = replay(space, choices);
+  const now = moments[moments.length - 1], moves = movesOf(space, now.node);
+  draw(at("diagram"), space, moments, dragging);
+  showOrders(moments);
+  at("moves").replaceChildren(...moves.map((one, choice) => {
+    const action = actionOf(space, one.step, (message) => nameOf(space, new Map(now.names), message));
+    const item = document.createElement("li");
+    const button = item.appendChild(make("button", say(space, action)));
+    const breaks = space.properties.filter((_, k) => one.breaks & ~now.broken & (1 << k)).map(([name]) => name);
+    if (breaks.length) item.appendChild(make("span", ` breaks ${breaks.join(", ")}`, { class: "bad" }));
+    button.disabled = one.next === BEYOND;
+    if (button.disabled) item.appendChild(make("span", " (leads beyond this page)", { class: "quiet" }));
+    button.addEventListener("click", () => choose(choice));
+    return item;
+  }));
+  at("none").textContent = moves.length ? "" : "Nothing more can happen.";
+  showFlight(now, moves);
+  at("run").replaceChildren(...moments.slice(1).map(({ action, breaks }, place) => {
+    const item = document.createElement("li");
+    const words = item.appendChild(make("button", say(space, action), { class: "plain", title: "go back to here" }));
+    words.addEventListener("click", () => { undone = []; go(choices.slice(0, place + 1)); });
+    const broken = space.properties.filter((_, k) => breaks & (1 << k)).map(([name]) => name);
+    if (broken.length) item.appendChild(make("span", ` breaks ${broken.join(", ")}`, { class: "bad" }));
+    [["earlier", -1, "↑"], ["later", 1, "↓"]].forEach(([name, by, sign]) => {
+      const button = item.appendChild(make("button", sign, { class: "small", "aria-label": `${name}: ${say(space, action)}`, title: name }));
+      button.disabled = place + by < 0 || place + by >= choices.length;
+      button.addEventListener("click", () => move(place, place + by));
+    });
+    return item;
+  }));
+  showLocals(moments);
+  at("back").disabled = !choices.length;
+  at("forward").disabled = !undone.length;
+  at("said").textContent = said || (now.action ? `${say(space, now.action)}. ` : "") + `${moves.length} possible ${moves.length === 1 ? "action" : "actions"}.`;
+}
+
+function showOrders(moments) {
+  const broken = new Map(brokenBy(space, moments).map(([name, , place]) => [name, place]));
+  at("orders").replaceChildren(...space.properties.map(([name, meaning], k) => {
+    const item = document.createElement("li");
+    const place = broken.get(name);
+    const sign = place === undefined ? "✓" : "✗";
+    const how = place === undefined ? "kept" : place === -1 ? "broken if the run ends here" : `broken by action ${place + 1}`;
+    const button = item.appendChild(make("button", `${sign} ${name}`, { class: place === undefined ? "kept" : "broken", title: `${meaning}: ${how}. Click: the shortest run that breaks it.`, "aria-label": `${name}: ${how}` }));
+    if (place !== undefined) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad" }));
+    button.addEventListener("click", () => {
+      const shortest = shortestViolation(space, 1 << k);
+      undone = [];
+      if (shortest === null) show(`No run ${space.beyond ? "on this page " : ""}breaks ${name}.`);
+      else go(shortest, `The shortest run that breaks ${name}: ${shortest.length} ${shortest.length === 1 ? "action" : "actions"}.`);
+    });
+    return item;
+  }));
+}
+
+/** The packets in flight, and why those that wait are held back. */
+function showFlight(now, moves) {
+  const deliverable = new Set(moves.map(({ step }) => space.steps[step][3]));
+  at("flight").replaceChildren(...now.flight.map((packet) => {
+    const item = make("li", sayPacket(space, packet));
+    if (deliverable.has(packet.id)) return item;
+    const guard = space.guards[`${now.locals[packet.destination]},${packet.id}`];
+    item.appendChild(make("span", guard ? " is held back" : " cannot arrive yet", { class: "waits" }));
+    if (guard && guard.length) {
+      const lines = item.appendChild(document.createElement("ul"));
+      guard.forEach((line, k) => lines.appendChild(make("li", line, k === guard.length - 1 ? { class: "bad" } : {})));
+    }
+    return item;
+  }));
+  at("empty").textContent = now.flight.length ? "" : "Nothing is in flight.";
+}
+
+function showLocals(moments) {
+  const now = moments[moments.length - 1], before = moments[Math.max(moments.length - 2, 0)];
+  const text = (cell) => cell.split("\0").map((part, k) => (k % 2 ? nameOf(space, new Map(now.names), Number(part)) : part)).join("");
+  at("locals").replaceChildren(...space.processes.map((name, p) => {
+    const section = document.createElement("section");
+    section.appendChild(make("h3", name));
+    const was = new Map(space.locals[before.locals[p]]);
+    space.locals[now.locals[p]].forEach(([variable, rows]) => {
+      const table = section.appendChild(document.createElement("table"));
+      table.createCaption().textContent = variable;
+      const old = was.get(variable) ?? [];
+      rows.forEach((row, r) => {
+        const line = table.insertRow();
+        row.forEach((cell, k) => {
+          const changed = (old[r] ?? [])[k] !== cell;
+          const place = line.insertCell();
+          const shown = changed ? place.appendChild(make("mark", "", { title: "changed by the last action" })) : place;
+          shown.textContent = text(cell);
+        });
+      });
+    });
+    return section;
+  }));
+  at("states").hidden = space.locals.every((variables) => variables.length === 0);
+}
+
+/** An event can be dragged up or down: its action moves in the run. */
+function dragging(group, event, row) {
+  let from = null;
+  group.addEventListener("pointerdown", (pressed) => { from = pressed.clientY; group.setPointerCapture(pressed.pointerId); });
+  group.addEventListener("pointerup", (released) => {
+    if (from === null) return;
+    const rows = Math.round((released.clientY - from) / row);
+    from = null;
+    if (rows) move(event.place, Math.max(0, Math.min(choices.length - 1, event.place + rows)));
+  });
+}
+
+const KEYS = { ArrowLeft: back, Backspace: back, ArrowRight: forward, Home: () => { undone = []; go([]); } };
+document.addEventListener("keydown", (pressed) => {
+  if (pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
+  const number = Number(pressed.key);
+  if (number >= 1 && number <= 9) choose(number - 1);
+  else if (KEYS[pressed.key]) KEYS[pressed.key]();
+  else return;
+  pressed.preventDefault();
+});
+
+at("back").addEventListener("click", back);
+at("forward").addEventListener("click", forward);
+at("again").addEventListener("click", KEYS.Home);
+const SAVED = { json: ["run.json", asJson], itf: ["run.itf.json", asItf], shiviz: ["run.shiviz", asShiViz], test: ["test_run.py", asTest] };
+Object.entries(SAVED).forEach(([id, [file, write]]) => {
+  at(id).addEventListener("click", () => download(file, write(space, replay(space, choices))));
+});
+
+function fromAddress() {
+  const given = /^#run=([\d.]*)$/.exec(location.hash);
+  const wanted = given ? given[1].split(".").filter(Boolean).map(Number) : space.start;
+  undone = [];
+  go(wanted, replay(space, wanted).length === wanted.length + 1 ? "" : "The rest of the run in the address is none of this page.");
+}
+window.addEventListener("hashchange", fromAddress);
+fromAddress();

@@ -1,0 +1,50 @@
+"""The page of the run explorer: one file, which needs no server and no network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from html import escape
+from importlib.metadata import version
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+from crownless.spec.diagrams import geometry
+from crownless.spec.diagrams.page import as_data, document
+from crownless.spec.diagrams.style import style_sheet
+from crownless.spec.orders import ORDERS
+
+#: The scripts, in the order in which they come on the page.
+SCRIPTS = ("space.js", "words.js", "drawing.js", "saving.js", "page.js")
+#: The rule for the event that broke something, beside those of diagrams.
+RING = "#diagram .events .ring{fill:none;stroke:#b3261e;stroke-width:2.5;stroke-dasharray:3 2}"
+
+
+def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = ()) -> str:
+    """The page for a state space, as `StateSpace.as_data` has it; it begins with the run of these choices."""
+    left_out = "; runs that lead beyond the states on this page end there" if space["beyond"] else ""
+    scope = f"{space['scope']}; {space['channel']} channel{left_out}"
+    body = Template(_file("page.html")).substitute(title=escape(title), scope=escape(scope))
+    layout = {
+        "row": geometry.ROW,
+        "column": geometry.COLUMN,
+        "farthest": geometry.FARTHEST,
+        "columns": geometry.COLUMNS,
+        "radius": geometry.RADIUS,
+        "margin": geometry.MARGIN,
+        "character": geometry.CHARACTER,
+        "stub": geometry.STUB,
+        "stubDown": geometry.STUB_DOWN,
+        "loop": geometry.LOOP,
+    }
+    facts = {**space, "start": list(start), "layout": layout, "version": version("crownless"), "orders": list(ORDERS)}
+    return document(
+        title,
+        [_file("page.css"), style_sheet("diagram") + RING],
+        [body, f'<script id="space" type="application/json">{as_data(facts)}</script>'],
+        ["\n".join(_file(name) for name in SCRIPTS)],
+    )
+
+
+def _file(name: str) -> str:
+    return files("crownless.model_check.run_explorer").joinpath(name).read_text("utf-8")

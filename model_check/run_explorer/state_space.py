@@ -1,0 +1,215 @@
+"""The states and moves of a check as data, for the run explorer: what can happen in each state, and what that breaks.
+
+A node is a global state with the monitor states beside it, so that each step of a run has one effect on the orders.
+Nodes are numbered as they are reached, the nearest first; 0 is the beginning. Everything else is in tables, and the
+nodes refer to it by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from crownless.impl.protocol import Packet
+from crownless.model_check.limits import Limits
+from crownless.model_check.local_variables import variables_of
+from crownless.model_check.named_numbers import comparisons
+from crownless.model_check.properties import DELIVERS_ALL
+from crownless.model_check.request import ResolvedCheck
+from crownless.model_check.stopping import stoppable
+from crownless.model_check.system import LocalStep, MonitorState, State, System
+from crownless.model_check.wrong_machine import machine_errors
+from crownless.spec.computation import Message
+from crownless.spec.printable import printable
+
+#: Nodes that fit on a page, and moves.
+NODES, MOVES = 40_000, 300_000
+#: Nodes between two reports of progress.
+EVERY = 500
+#: A node that is not on the page.
+BEYOND = -1
+
+
+class Table:
+    """Values numbered as they come, each as data."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, key: Any, row: Callable[[], Any]) -> int:
+        """The number of the value with that key, of which `row` is the data."""
+        known = self._numbers.get(key)
+        if known is None:
+            data = row()
+            known = self._numbers[key] = len(self.rows)
+            self.rows.append(data)
+        return known
+
+
+class StateSpace:
+    """A part of the states and moves of a check. `as_data` is what the page reads."""
+
+    def __init__(self, check: ResolvedCheck) -> None:
+        self.check = check
+        self.system: System = check.system()
+        self.properties = [known for known in check.properties() if known.kind == "always" or known == DELIVERS_ALL]
+        self._bits = {known.name: 1 << k for k, known in enumerate(self.properties)}
+        self._messages, self._packets, self._steps, self._locals = Table(), Table(), Table(), Table()
+        self._guards: dict[str, list[str]] = {}
+        self._nodes: list[tuple[State, MonitorState]] = []
+        self._numbers: dict[tuple[State, MonitorState], int] = {}
+        with machine_errors(type(self.system.machine)):
+            self._node(self.system.initial(), self.system.initial_monitor_state())
+
+    def as_data(
+        self, nodes: int = NODES, limits: Limits | None = None, progress: Callable[[int], None] | None = None
+    ) -> dict[str, Any]:
+        """The tables, and the first so many nodes. Of each node: its moves one after the other, each as three numbers
+        (a step, the node after it, and the properties that it breaks, as bits); and of those where a run may end what
+        it breaks by ending. `stopped`: why there are fewer nodes, if a limit or a signal ended the search.
+        """
+        check, workload = self.check, self.check.workload
+        moves: list[list[int]] = []
+        ends: dict[str, int] = {}
+        with stoppable(limits) as part:
+            in_all = 0
+            while len(moves) < min(len(self._nodes), nodes) and in_all < MOVES:
+                flat, broken = self.moves(len(moves))
+                if broken:
+                    ends[str(len(moves))] = broken
+                moves.append(flat)
+                in_all += len(flat) // 3
+                if progress is not None and not len(moves) % EVERY:
+                    progress(len(moves))
+        beyond = len(self._nodes) > len(moves)
+        if beyond:
+            moves = [
+                [BEYOND if k % 3 == 1 and part >= nodes else part for k, part in enumerate(flat)] for flat in moves
+            ]
+        initial = self._nodes[0][0]
+        return {
+            "protocol": printable(check.protocol),
+            "scope": printable(workload.scope),
+            "channel": check.channel_name,
+            "processes": [printable(name) for name in workload.processes],
+            "properties": [[printable(known.name), printable(known.meaning)] for known in self.properties],
+            "initial": [self._local(p, initial[p]) for p in range(self.system.n)],
+            "moves": moves,
+            "ends": ends,
+            "beyond": beyond,
+            "stopped": part.reason,
+            "messages": self._messages.rows,
+            "packets": self._packets.rows,
+            "steps": self._steps.rows,
+            "locals": self._locals.rows,
+            "guards": self._guards,
+        }
+
+    @property
+    def step_rows(self) -> list[list[Any]]:
+        """The table of steps; see `_step`."""
+        return self._steps.rows
+
+    @property
+    def packet_rows(self) -> list[list[Any]]:
+        """The table of packets; see `_packet`."""
+        return self._packets.rows
+
+    def moves(self, node: int) -> tuple[list[int], int]:
+        """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
+        state, monitor_state = self._nodes[node]
+        with machine_errors(type(self.system.machine)):
+            moves = self.system.moves(state)
+            flat: list[int] = []
+            for step, target in moves:
+                after, broken = self.system.evaluate(monitor_state, step)
+                bits = sum(self._bits[name] for name in {*broken, *self._false_after(step)} if name in self._bits)
+                flat += (self._step(step), self._node(target, after), bits)
+            self._explain(state)
+        owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
+        return flat, self._bits.get(DELIVERS_ALL.name, 0) if owed else 0
+
+    def _node(self, state: State, monitor_state: MonitorState) -> int:
+        """The number of a node, which may be a new one."""
+        number = self._numbers.setdefault((state, monitor_state), len(self._nodes))
+        if number == len(self._nodes):
+            self._nodes.append((state, monitor_state))
+        return number
+
+    def _false_after(self, step: LocalStep) -> list[str]:
+        """The invariants that are false of the local state after a step."""
+        state = self.system.state_after(step)
+        if state is None:
+            return []
+        machine, i = self.system.machine, step.action.process
+        return [name for name, holds in machine.invariants.items() if not holds(machine, i, state)]
+
+    def _explain(self, state: State) -> None:
+        """Why the guard holds back each packet that is there."""
+        for packet in self.system.refused(state):
+            q = packet.destination
+            key = f"{self._local(q, state[q])},{self._packet(packet)}"
+            if key not in self._guards:
+                said = comparisons(self.system.machine, q, self.system.local_state(state[q]), packet)
+                self._guards[key] = [printable(line) for line in said]
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def _step(self, step: LocalStep) -> int:
+        """Process, action, message, packet, receivers, packets transmitted, events, by the channel, local state after.
+
+        -1 stands for no message, packet or local state.
+        """
+        return self._steps.number(step[:4], lambda: self._data_of_step(step))
+
+    def _data_of_step(self, step: LocalStep) -> list[Any]:
+        action = step.action
+        receivers: Sequence[int] = ()
+        if action.name == "send" and action.message is not None:
+            receivers = action.message.receivers
+        own = self.system.state_after(step) is not None
+        return [
+            action.process,
+            printable(action.name),
+            -1 if action.message is None else self._message(action.message),
+            -1 if action.packet is None else self._packet(action.packet),
+            list(receivers),
+            [self._packet(packet) for packet in self.system.transmitted(step)],
+            [[kind, self._message(message)] for kind, _, message in step.observations if kind != "hand"],
+            int(action.by_channel),
+            self._local(action.process, step.local) if own else -1,
+        ]
+
+    def _message(self, message: Message) -> int:
+        """Its name, if a program gives it one."""
+        free = self.check.workload.takes_anything
+        return self._messages.number(message, lambda: "" if free else printable(message.name))
+
+    def _packet(self, packet: Packet) -> int:
+        """Kind, message, source, destination."""
+        return self._packets.number(
+            packet,
+            lambda: [
+                printable(packet.kind),
+                -1 if packet.message is None else self._message(packet.message),
+                packet.source,
+                packet.destination,
+            ],
+        )
+
+    def _local(self, process: int, number: int) -> int:
+        """The variables of a local state, each as its name and its rows. Messages in it are `\\x00` and a number."""
+
+        def data() -> list[Any]:
+            if not self.system.machine.shows_variables:
+                return []
+            variables = variables_of(self.system.local_state(number), lambda message: f"\0{self._message(message)}\0")
+            return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
+
+        return self._locals.number((process, number), data)
+
+
+def _shown(cell: str) -> str:
+    """The text of a cell, in which the names of messages are still to be put in."""
+    return "\0".join(printable(part) for part in cell.split("\0"))

@@ -1,0 +1,127 @@
+"""The subjects of the run explorer: a protocol, a saved run of one, or a computation in all its linearizations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check.properties import AT_ONE_RECEIVER
+from crownless.model_check.request import Check, ResolvedCheck, load_program
+from crownless.model_check.runs import Run, ShownAction
+from crownless.model_check.saved_runs import SavedCheck
+from crownless.spec import notation
+from crownless.spec.computation import Computation
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS
+
+from .state_space import BEYOND, StateSpace
+
+
+class Explored(NamedTuple):
+    """A state space, what the page calls it, and the choices of the run to begin with."""
+
+    space: StateSpace
+    title: str
+    start: list[int]
+
+
+def of_check(check: Check) -> Explored:
+    """A protocol; where no orders are requested, with all of which anything can be said."""
+    resolved = _with_orders(check)
+    return Explored(StateSpace(resolved), f"{resolved.protocol}: every run, step by step", [])
+
+
+def of_computation(c: Computation, name: str) -> Explored:
+    """A computation or a run of a log: its events happen in any order that happened-before allows."""
+    resolved = _with_orders(Check(protocol="unordered", program=notation.of_computation(c)))
+    return Explored(StateSpace(resolved), f"{name}: every linearization, step by step", [])
+
+
+def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
+    """A run that `check --json` printed, in the state space in which it was found; raises `BadInput` if it is none."""
+    if saved.processes is None:
+        raise BadInput("the run does not say of which check it is", hint="explore what 'check --json' printed")
+    free = saved.program is None
+    check = Check(
+        protocol=saved.protocol,
+        processes=saved.processes if free else None,
+        messages=saved.messages if free else None,
+        program=None if saved.program is None else load_program(saved.program),
+        channel=saved.channel,
+        sends=saved.sends if free else None,
+        self_sends=saved.self_sends if free else False,
+        crash=saved.crash,
+        parameters=saved.parameters,
+    )
+    space = StateSpace(_with_orders(check))
+    start = choices_of(space, run)
+    return Explored(space, f"{saved.protocol} breaks {name}, step by step", start)
+
+
+def choices_of(space: StateSpace, run: Run) -> list[int]:
+    """The choices that make a run; raises `BadInput` with its first action that cannot happen."""
+    node, choices = 0, []
+    names: dict[str, int] = {}
+    for number, action in enumerate(run.actions, 1):
+        flat, _ = space.moves(node)
+        found = next(
+            (choice for choice in range(len(flat) // 3) if _is(space, flat[3 * choice], action, run, names)), None
+        )
+        if found is None:
+            raise BadInput(
+                f"action {number} of the run, {action.say()}, cannot happen there",
+                hint="was it saved by another version of the protocol? check it again",
+            )
+        choices.append(found)
+        node = flat[3 * found + 1]
+        assert node != BEYOND, "a state space that is searched has every node"
+        _note_names(space, flat[3 * found], action, names)
+    return choices
+
+
+def _is(space: StateSpace, step: int, action: ShownAction, run: Run, names: dict[str, int]) -> bool:
+    """Is this step that action? Messages that were not there before may be any that have not got a name yet."""
+    process, name, message, packet, to, transmits, *_ = space.step_rows[step]
+    if (run.processes[process], name) != (action.process, action.action):
+        return False
+    if (message == -1) != (action.message is None) or len(transmits) != len(action.transmits):
+        return False
+    if action.message is not None:
+        known = names.get(action.message)
+        if known != message if known is not None else message in names.values():
+            return False
+    if action.to and [run.processes[q] for q in to] != list(action.to):
+        return False
+    if (packet == -1) != (action.packet is None):
+        return False
+    if action.packet is None:
+        return True
+    kind, _, source, _ = space.packet_rows[packet]
+    return (kind, run.processes[source]) == (action.packet.kind, action.packet.source)
+
+
+def _note_names(space: StateSpace, step: int, action: ShownAction, names: dict[str, int]) -> None:
+    """The messages that the action names, in the order in which both name them."""
+    _, _, message, _, _, transmits, happened, *_ = space.step_rows[step]
+    if action.message is not None:
+        names.setdefault(action.message, message)
+    for packet, shown in zip(transmits, action.transmits, strict=True):
+        if shown.message is not None:
+            names.setdefault(shown.message, space.packet_rows[packet][1])
+    for (_, which), (_, called) in zip(happened, action.happened, strict=False):
+        names.setdefault(called, which)
+
+
+def _with_orders(check: Check) -> ResolvedCheck:
+    if check.orders:
+        return check.resolve()
+    machine = check.resolve().machine
+    return replace(check, orders=_orders(machine)).resolve()
+
+
+def _orders(machine: ProtocolMachine) -> tuple[str, ...]:
+    """All of which something can be said of this protocol."""
+    if machine.ordered_at is not None:
+        return AT_ONE_RECEIVER
+    return tuple(order for order in ORDERS if order != "asynchronous")

@@ -1,0 +1,145 @@
+"""`crownless explore`: runs made step by step, on a page in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check import oracle
+from crownless.model_check.limits import Limits
+from crownless.model_check.request import Check, load_program
+from crownless.model_check.run_explorer.page import explorer_page
+from crownless.model_check.run_explorer.state_space import NODES
+from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_saved_run
+from crownless.spec import library
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name, some
+
+from .completion import complete_protocol
+from .endings import say
+from .imports import import_protocols
+from .options import parse_settings, with_limits, with_output
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
+from .pictures import write_file
+from .saved import saved_checks
+
+
+@click.command()
+@click.argument("subject", metavar="PROTOCOL|RUN", shell_complete=complete_protocol)
+@click.option("--html", metavar="FILE", help="Write the page into FILE.")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+@click.option("--program", help="A program (file or bundled name) instead of the free workload.")
+@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+@click.option("--order", "orders", multiple=True, help="Show this order (repeatable).  [default: all]")
+@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
+@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=NODES,
+    show_default=True,
+    help="The page has so many states, the nearest to the beginning.",
+)
+@with_limits
+@with_output
+def explore(
+    subject: str,
+    html: str | None,
+    max_states: int,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+    **given: Any,
+) -> int:
+    """Write a page on which the runs of PROTOCOL are made step by step: what can happen, and what it breaks.
+
+    RUN is what `check --json` printed, a computation, an event log or a bundled name: the page begins with the run, or
+    has every linearization of the computation.
+
+    \b
+    Examples:
+      crownless explore rst --html rst.html
+      crownless explore unordered -n 2 -m 2 --html unordered.html
+      crownless explore mf-fig8 --html fig8.html
+
+    Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not.
+    """
+    if html is None and not as_json:
+        raise BadInput(
+            "explore: there is no file to write the page to", hint="add --html FILE, such as --html page.html"
+        )
+    explored = _subject(subject, limits, given, as_json)
+    with status(quiet or as_json) as line:
+
+        def progress(states: int) -> None:
+            if line is not None:
+                line.update(some(states, "state"))
+
+        data = explored.space.as_data(max_states, limits, progress)
+    if as_json:
+        print_json({"space": {**data, "start": explored.start}})
+    if html is not None:
+        write_file("--html", html, explorer_page(data, explored.title, explored.start))
+        if not quiet and not as_json:
+            say(f"{printable_name(html)}: {some(len(data['moves']), 'state')}; open it in a browser")
+    if data["beyond"]:
+        full = f"the page is full with {some(len(data['moves']), 'state')}, the nearest to the beginning"
+        say(f"{data['stopped'] or full}; runs that lead to others end there: choose fewer processes or messages")
+        return EXIT_UNKNOWN
+    return EXIT_HOLDS
+
+
+def _subject(name: str, limits: Limits, given: dict[str, Any], as_json: bool) -> Explored:
+    settings = {option: value for option, value in given.items() if value not in (None, (), False)}
+    checks = None if _is_protocol(name) else saved_checks(name)
+    if checks is not None:
+        _refuse(settings, "a saved run brings its check with it")
+        violations = [(check, run, known) for check in checks for known, run in check.violations()]
+        if not violations:
+            raise BadInput("no property is violated there, so there is no run to explore", file=name)
+        try:
+            return of_saved_run(*violations[0])
+        except BadInput as error:
+            raise error.at(file=name) from None
+    if not _is_protocol(name) and (library.is_file_name(name) or name in _bundled()):
+        _refuse(settings, "a computation has its own processes and messages")
+        first, *others = oracle.subjects(name)
+        if others:
+            hint = "give a file with one run alone"
+            raise BadInput(f"it has {len(others) + 1} runs, and a page shows one", hint=hint, file=name)
+        return of_computation(first.computation, first.run or printable_name(name))
+    import_protocols((name,), limits, {"space": None} if as_json else None)
+    program = given["program"]
+    return of_check(
+        Check(
+            protocol=name,
+            processes=given["processes"],
+            messages=given["messages"],
+            program=None if program is None else load_program(program),
+            channel=given["channel"],
+            orders=tuple(given["orders"]),
+            sends=given["sends"],
+            self_sends=given["self_sends"],
+            parameters=parse_settings(given["settings"]),
+            crash=given["crash"],
+        )
+    )
+
+
+def _is_protocol(name: str) -> bool:
+    """True of the name of a protocol, `file.py:Class` or `package.module:Class`."""
+    return name in PROTOCOLS or ".py" in name or ":" in name
+
+
+def _bundled() -> tuple[str, ...]:
+    return (*library.names(), *library.names(".jsonl"), *library.counterexamples(), *library.counterexamples(".json"))
+
+
+def _refuse(settings: dict[str, Any], why: str) -> None:
+    for option in settings:
+        raise BadInput(f"--{option.replace('_', '-')}: {why}", hint="leave it out")

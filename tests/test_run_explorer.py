@@ -1,0 +1,402 @@
+"""The run explorer's data, and its page in a browser: it says what the engine says, and draws as `show` draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import CHROMIUM, needs_chromium, opened
+from command_line_runner import Capture, Crownless
+from playwright.sync_api import Page
+from svg_reading import Seen
+
+import crownless as cr
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.local_variables import variables_of
+from crownless.model_check.named_numbers import comparisons
+from crownless.model_check.request import Check
+from crownless.model_check.run_explorer.page import explorer_page
+from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
+from crownless.model_check.run_explorer.subjects import choices_of, of_check
+from crownless.model_check.runs import Run
+from crownless.spec.diagrams.svg import in_svg
+from crownless.spec.orders import ORDERS, decide
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+def space_of(protocol: Any, processes: int, messages: int, **given: Any) -> StateSpace:
+    return of_check(Check(protocol=protocol, processes=processes, messages=messages, **given)).space
+
+
+def page_of(folder: Path, space: StateSpace, start: list[int] | None = None, **given: Any) -> Path:
+    file = folder / "page.html"
+    file.write_text(explorer_page(space.as_data(**given), "a page", start or []), "utf-8")
+    return file
+
+
+# -- data --------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("protocol", ["unordered", "rst", "rst-column", "ses", "buffer", "murty-garg", "optimal"])
+def test_the_states_and_moves_are_those_of_the_engine(protocol: str) -> None:
+    check = Check(protocol=protocol, processes=3, messages=2)
+    counted = cr.check(protocol, 3, 2).exploration
+    space = of_check(check).space
+    data = space.as_data()
+    states = {space._nodes[node][0] for node in range(len(data["moves"]))}
+    assert len(states) == counted.states
+    assert not data["beyond"]
+    seen: dict[Any, int] = {}
+    for node, flat in enumerate(data["moves"]):
+        seen[space._nodes[node][0]] = len(flat) // 3
+    assert sum(seen.values()) == counted.transitions
+
+
+@pytest.mark.parametrize(("protocol", "m"), [("unordered", 2), ("rst-column", 3), ("fifo-sequence", 3), ("isis", 2)])
+def test_a_shortest_path_that_breaks_a_property_is_as_long_as_the_engines_run(protocol: str, m: int) -> None:
+    space = space_of(protocol, 3, m)
+    data = space.as_data()
+    result = cr.check(protocol, 3, m, orders=[name for name, _ in data["properties"] if name in ORDERS])
+    depth = {0: 0}
+    first: dict[int, int] = {}
+    for node, flat in enumerate(data["moves"]):
+        for k in range(0, len(flat), 3):
+            _, after, broken = flat[k : k + 3]
+            depth.setdefault(after, depth[node] + 1)
+            for bit in range(len(data["properties"])):
+                if broken >> bit & 1:
+                    first.setdefault(bit, depth[node] + 1)
+    found = {data["properties"][bit][0]: length for bit, length in first.items()}
+    wanted = {name: len(line.run) for name, line in result.violations.items() if line.run is not None}
+    assert found == wanted
+    assert wanted or protocol == "rst"
+
+
+def test_the_runs_that_lead_further_end_where_the_page_ends() -> None:
+    data = space_of("unordered", 3, 3).as_data(50)
+    assert data["beyond"]
+    assert len(data["moves"]) == 50
+    followers = [after for flat in data["moves"] for after in flat[1::3]]
+    assert BEYOND in followers
+    assert max(followers) < 50
+
+
+@pytest.mark.parametrize("protocol", sorted(PROTOCOLS))
+def test_every_protocol_has_a_page(protocol: str) -> None:
+    space = space_of(protocol, 3, 2)
+    data = space.as_data(400)
+    json.dumps(data)
+    assert len(data["moves"]) > 10
+    assert all(after < len(data["moves"]) for flat in data["moves"] for after in flat[1::3])
+
+
+@pytest.mark.parametrize(
+    ("protocol", "said"),
+    [
+        ("rst", ["deliv[P1] = 0 ≥ stamp[P1][P2] = 1: no"]),
+        ("ses", ["stamp.buffer[P2][P1] = 1 ≤ time[P1] = 0: no"]),
+        ("fifo-sequence", ["stamp = 2 ≤ delivered[P1] + 1 = 1: no"]),
+    ],
+)
+def test_a_guard_says_with_which_numbers_it_fails(protocol: str, said: list[str]) -> None:
+    assert said in space_of(protocol, 2, 2).as_data()["guards"].values()
+
+
+def test_a_guard_that_compares_no_numbers_says_nothing() -> None:
+    class Odd(cr.Protocol):
+        promises = "asynchronous"
+
+        def initial(self, i: int) -> frozenset[int]:
+            return frozenset()
+
+        def send(self, i: int, state: Any, message: cr.Message) -> list[cr.Step]:
+            return []
+
+        def deliverable(self, i: int, state: Any, packet: cr.Packet) -> bool:
+            raise ValueError("it cannot be run on such numbers")
+
+    assert comparisons(Odd(2), 0, frozenset(), cr.Packet(0, 1, "message", None, 3)) == []
+
+
+def test_variables_are_matrices_rows_and_values() -> None:
+    shown = variables_of({"a": 1, "b": frozenset({2, 1})}, str)
+    assert [str(each) for each in shown] == ["state = {a: 1, b: {1, 2}}"]
+    assert [str(each) for each in variables_of(((1, 2), (3, 4)), str)] == ["state = 1 2 / 3 4"]
+    assert [str(each) for each in variables_of(None, str)] == ["state = –"]
+
+
+# -- the page ----------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def explored(folder: Path, protocol: Any, n: int, m: int, **given: Any) -> Iterator[Page]:
+    with opened(page_of(folder, space_of(protocol, n, m, **given))) as shown:
+        yield shown
+
+
+def violation(protocol: str, n: int, m: int, name: str, **given: Any) -> Run:
+    run = cr.check(protocol, n, m, **given).violations[name].run
+    assert isinstance(run, Run)
+    return run
+
+
+@needs_chromium
+def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_again(tmp_path: Path) -> None:
+    file = page_of(tmp_path, space_of("unordered", 2, 2))
+    with opened(file) as shown:
+        for words in ("P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1"):
+            shown.locator("#moves button", has_text=words).first.click()
+        assert "breaks fifo" in shown.locator("#run li").nth(2).inner_text()
+        assert shown.locator("#orders .broken").all_inner_texts()[0] == "✗ fifo"
+        assert shown.locator("#diagram .ring").count() == 1
+        address = shown.url
+        shown.keyboard.press("ArrowLeft")
+        assert shown.locator("#orders .broken").count() == 0
+        assert shown.locator("#run li").count() == 2
+        shown.keyboard.press("ArrowRight")
+        assert shown.locator("#run li").count() == 3
+        shown.keyboard.press("Home")
+        assert shown.locator("#run li").count() == 0
+        shown.keyboard.press("1")
+        assert shown.locator("#run li").count() == 1
+    with opened(address) as shown:
+        assert shown.locator("#run li").count() == 3
+        assert "breaks fifo" in shown.locator("#run li").nth(2).inner_text()
+
+
+@needs_chromium
+def test_one_click_leads_to_the_shortest_violation_or_says_that_there_is_none(tmp_path: Path) -> None:
+    with explored(tmp_path, "rst-column", 3, 3) as shown:
+        shown.locator("#orders button", has_text="causal").click()
+        assert shown.locator("#said").inner_text() == "The shortest run that breaks causal: 5 actions."
+        assert shown.locator("#run li").count() == 5
+        shown.locator("#orders button", has_text="fifo").click()
+        assert shown.locator("#said").inner_text() == "No run breaks fifo."
+
+
+@needs_chromium
+def test_what_is_held_back_says_why(tmp_path: Path) -> None:
+    with explored(tmp_path, "rst", 2, 2) as shown:
+        for _ in range(2):
+            shown.locator("#moves button", has_text="to P2").first.click()
+        held = shown.locator("#flight > li").nth(1).inner_text()
+        assert held.split("\n") == ["m2 from P1 to P2 is held back", "deliv[P1] = 0 ≥ stamp[P1][P2] = 1: no"]
+        assert shown.locator("#locals mark").all_inner_texts() == ["2"]
+
+
+@needs_chromium
+def test_an_action_can_happen_earlier_or_later_and_what_that_makes_is_said(tmp_path: Path) -> None:
+    with explored(tmp_path, "unordered", 2, 2) as shown:
+        for words in ("P1: send m1 to P2", "P2: send m2 to P1", "P2: deliver m1 from P1"):
+            shown.locator("#moves button", has_text=words).first.click()
+        later = shown.get_by_role("button", name="later: P1: send m1 to P2")
+        later.click()
+        assert shown.locator("#said").inner_text().startswith("The same computation")
+        assert shown.locator("#run li").first.inner_text().startswith("P2: send m1 to P1")
+        shown.get_by_role("button", name="later: P1: send m2 to P2").click()
+        assert shown.locator("#said").inner_text().startswith("Not possible")
+        shown.get_by_role("button", name="earlier: P2: deliver m2").click()
+        assert shown.locator("#said").inner_text().startswith("Not possible")
+
+
+@needs_chromium
+def test_an_event_can_be_dragged(tmp_path: Path) -> None:
+    with explored(tmp_path, "unordered", 2, 2) as shown:
+        for words in ("P1: send m1 to P2", "P2: send m2 to P1"):
+            shown.locator("#moves button", has_text=words).first.click()
+        event = shown.locator("#diagram .events g").first.bounding_box()
+        assert event is not None
+        shown.mouse.move(event["x"] + 4, event["y"] + 4)
+        shown.mouse.down()
+        shown.mouse.move(event["x"] + 4, event["y"] + 32, steps=4)
+        shown.mouse.up()
+        assert shown.locator("#said").inner_text().startswith("The same computation")
+
+
+RUNS = [
+    ("rst-column", 3, 3, "causal", {}),
+    ("rendezvous", 3, 2, "delivers-all", {"channel": "lossy"}),
+    ("unordered", 2, 1, "delivers-once", {"channel": "duplicating"}),
+    ("buffer", 3, 2, "synchronous", {"orders": ["synchronous"]}),
+    ("murty-garg", 2, 2, "delivers-all", {"channel": "lossy"}),
+    ("isis", 3, 3, "synchronous", {"orders": ["synchronous"]}),
+]
+
+
+@needs_chromium
+@pytest.mark.parametrize(("protocol", "n", "m", "name", "given"), RUNS)
+def test_a_run_is_said_and_drawn_as_everywhere(
+    tmp_path: Path, protocol: str, n: int, m: int, name: str, given: dict[str, Any]
+) -> None:
+    run = violation(protocol, n, m, name, **given)
+    channel = {"channel": given["channel"]} if "channel" in given else {}
+    space = space_of(protocol, n, m, **channel)
+    choices = choices_of(space, run)
+    with opened(page_of(tmp_path, space_of(protocol, n, m, **channel), choices)) as shown:
+        said = [text.split(" breaks ")[0].rstrip("↑↓ ") for text in shown.locator("#run li").all_inner_texts()]
+        assert [line.strip() for line in said] == [action.say() for action in run.actions]
+        drawn = Seen(shown.locator("#diagram").evaluate("element => new XMLSerializer().serializeToString(element)"))
+    wanted = Seen(in_svg(run.diagram()))
+    down = drawn.rows()[0] - wanted.rows()[0] if wanted.rows() else 0
+    assert drawn.columns == wanted.columns
+    assert [row - down for row in drawn.rows()] == wanted.rows()
+
+    def arrows(seen: Seen, shift: float) -> list[tuple[str, list[tuple[float, float]]]]:
+        ends = [(arrow.name, [arrow.points[0], arrow.points[-1]]) for arrow in seen.arrows]
+        return sorted((name, [(round(x), round(y - shift)) for x, y in points]) for name, points in ends)
+
+    assert arrows(drawn, down) == arrows(wanted, 0)
+    for kind in ("lost", "copy", "control", "open", "waits"):
+        assert bool(drawn.arrow_kinds()[kind]) == bool(wanted.arrow_kinds()[kind]), kind
+
+
+@needs_chromium
+@pytest.mark.parametrize(("protocol", "n", "m", "name", "given"), RUNS[:3])
+def test_what_the_page_saves_can_be_read_again(
+    tmp_path: Path, crownless: Crownless, protocol: str, n: int, m: int, name: str, given: dict[str, Any]
+) -> None:
+    run = violation(protocol, n, m, name, **given)
+    space = space_of(protocol, n, m, **given)
+    saved = {}
+    with opened(page_of(tmp_path, space_of(protocol, n, m, **given), choices_of(space, run))) as shown:
+        for kind in ("json", "itf", "shiviz", "test"):
+            with shown.expect_download() as download:
+                shown.locator(f"#{kind}").click()
+            saved[kind] = tmp_path / download.value.suggested_filename
+            download.value.save_as(saved[kind])
+    properties = json.loads(saved["json"].read_text())["checks"][0]["properties"]
+    assert name in [known["name"] for known in properties]
+    assert properties[0]["run"] == run.json()
+    assert crownless("show", str(saved["json"])).code == 0
+    if name != "causal":
+        return
+    assert crownless("classify", str(saved["itf"]), "--json").json["orders"]["causal"]["verdict"] == "broken"
+    # A log of ShiViz has clocks, in which a message that is not received leaves no trace.
+    assert crownless("classify", str(saved["shiviz"]), "--json").json["processes"] == 3
+    known: dict[str, Any] = {}
+    exec(saved["test"].read_text(), known)
+    known["test_a_run"]()
+
+
+@needs_chromium
+@pytest.mark.parametrize(("n", "m", "most"), [(3, 4, 40_000), (12, 3, 300)])
+def test_few_and_many_processes_have_a_page(tmp_path: Path, n: int, m: int, most: int) -> None:
+    with opened(page_of(tmp_path, space_of("rst", n, m), nodes=most)) as shown:
+        assert shown.locator("#diagram .name").count() == n
+        shown.keyboard.press("1")
+        shown.keyboard.press("2")
+        assert shown.locator("#run li").count() == 2
+
+
+@needs_chromium
+def test_names_are_inert(tmp_path: Path) -> None:
+    class Odd(cr.Protocol):
+        """Sends packets of a kind that is no kind."""
+
+        promises = "asynchronous"
+
+        def initial(self, i: int) -> tuple[str, ...]:
+            return ("</script><img src=x onerror=alert(1)>",)
+
+        def send(self, i: int, state: Any, message: cr.Message) -> list[cr.Step]:
+            packet = cr.Packet(i, message.receivers[0], "<b>&lt;", message, None)
+            return [cr.Step(state, [packet], [cr.AppEvent("send", message)])]
+
+        def on_packet(self, i: int, state: Any, packet: cr.Packet) -> list[cr.Step]:
+            return [cr.Step(state, (), [cr.AppEvent("deliver", packet.message)])]
+
+    with explored(tmp_path, Odd, 2, 1) as shown:
+        shown.keyboard.press("1")
+        assert "<b>&lt; m1" in shown.locator("#flight").inner_text()
+        assert "</script><img src=x onerror=alert(1)>" in shown.locator("#locals").inner_text()
+        assert shown.locator("img, b").count() == 0
+
+
+@needs_chromium
+def test_an_address_that_is_none_of_the_page_is_said(tmp_path: Path) -> None:
+    file = page_of(tmp_path, space_of("unordered", 2, 1))
+    with opened(f"{file.as_uri()}#run=0.99") as shown:
+        assert "none of this page" in shown.locator("#said").inner_text()
+        assert shown.locator("#run li").count() == 1
+
+
+def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
+    """Of every run to its end, by the definitions."""
+    space = space_of("unordered", 2, 3)
+    data = space.as_data()
+    names = [name for name, _ in data["properties"]]
+
+    def runs(node: int, broken: int, events: list[tuple[int, str, int]]) -> Iterator[tuple[int, Any]]:
+        flat = data["moves"][node]
+        if not flat:
+            yield broken, events
+        for k in range(0, len(flat), 3):
+            step, after, breaks = flat[k : k + 3]
+            process, _, _, _, _, _, happened, *_ = data["steps"][step]
+            further = [(process, kind, message) for kind, message in happened]
+            yield from runs(after, broken | breaks, events + further)
+
+    counted = 0
+    for broken, events in runs(0, 0, []):
+        senders = {message: process for process, kind, message in events if kind == "send"}
+        lines = [
+            "; ".join(
+                f"send m{m} to P{2 - senders[m]}" if kind == "send" else f"receive m{m}"
+                for p, kind, m in events if p == process
+            )
+            for process in range(2)
+        ]  # fmt: skip
+        c = cr.parse(f"P1: {lines[0]}\nP2: {lines[1]}")
+        for order in ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous"):
+            assert decide(c, order).kept == (not broken >> names.index(order) & 1), (order, lines)
+        counted += 1
+    assert counted > 100
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownless, tmp_path: Path) -> None:
+    saved, page = tmp_path / "runs.json", tmp_path / "page.html"
+    saved.write_text(crownless("check", "unordered", "-n", "2", "-m", "2", "--json").out, "utf-8")
+    for subject in ([str(saved)], ["mf-fig8"], ["rst", "-n", "2", "-m", "2"]):
+        answer = crownless("explore", *subject, "--html", str(page))
+        assert (answer.code, answer.out) == (0, ""), answer.err
+        assert answer.err.endswith("open it in a browser\n")
+        assert page.read_text("utf-8").startswith("<!doctype html>")
+    start = crownless("explore", str(saved), "--json").json["space"]["start"]
+    assert len(start) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("rst", "there is no file to write the page to; add --html FILE"),
+        ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
+        ("nosuch --html x.html", "unknown protocol 'nosuch'"),
+        ("counterexample-mf5 --html x.html", "the run does not say of which check it is"),
+        ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: No such file or directory"),
+    ],
+)
+def test_what_cannot_be_explored_is_said(crownless: Crownless, arguments: str, said: str) -> None:
+    answer = crownless("explore", *arguments.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+
+
+def test_a_page_that_has_not_all_states_says_so(crownless: Crownless, tmp_path: Path) -> None:
+    answer = crownless("explore", "rst", "--max-states", "100", "--html", str(tmp_path / "page.html"), "--quiet")
+    assert answer.code == 3
+    assert "the page is full with 100 states" in answer.err
+
+
+def test_chromium_is_here_or_its_absence_is_said() -> None:
+    assert CHROMIUM is not None or "apt-get install chromium" in needs_chromium.mark.kwargs["reason"]
