@@ -30,6 +30,7 @@ ROOT = Path(__file__).parent.parent
 #: Pages whose blocks are run, as a reader meets them.
 PAGES = (
     "index",
+    "diagrams",
     "tutorial",
     "concepts",
     "own_protocol",

@@ -4,7 +4,8 @@
 
 writes into the documents, and into the pages of `docs/`, what the commands print now; into
 `docs/protocols.md` its table from the registry, into `docs/errors_in_the_texts.md` its table from the ledger,
-into `docs/files.md` the docstring of every file, and into the notebooks of `examples/` what their cells give.
+into `docs/files.md` the docstring of every file, into `docs/gallery.md` its pictures,
+and into the notebooks of `examples/` what their cells give.
 Read the difference before you commit it.
 """
 
@@ -179,6 +180,7 @@ def rewrite(document: str, run: Callable[[tuple[str, ...]], str]) -> None:
 
 if __name__ == "__main__":
     from doc_pages import rewrite_pages
+    from gallery import rewrite_gallery
     from notebooks import NOTEBOOKS, rewrite_notebook
     from test_contributing import with_the_example
 
@@ -189,5 +191,6 @@ if __name__ == "__main__":
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()
+    rewrite_gallery()
     for notebook in NOTEBOOKS:
         rewrite_notebook(notebook)

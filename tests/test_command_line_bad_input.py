@@ -29,7 +29,8 @@ def crownless(capsys: Capture) -> Crownless:
             "chek",
             (
                 "unknown verb 'chek'; did you mean 'check'? "
-                "known: check, claims, classify, conform, cost, count, list, new, prove, realize, show, vectors"
+                "known: check, claims, classify, conform, cost, count, explore, list, new, prove, realize, show, "
+                "vectors"
             ),
         ),
         ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),

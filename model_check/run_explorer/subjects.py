@@ -9,7 +9,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.properties import AT_ONE_RECEIVER
 from crownless.model_check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.runs import Run, ShownAction
-from crownless.model_check.saved_runs import SavedCheck
+from crownless.model_check.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -41,7 +41,7 @@ def of_computation(c: Computation, name: str) -> Explored:
 def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     """A run that `check --json` printed, in the state space in which it was found; raises `BadInput` if it is none."""
     if saved.processes is None:
-        raise BadInput("the run does not say of which check it is", hint="explore what 'check --json' printed")
+        raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
     free = saved.program is None
     check = Check(
         protocol=saved.protocol,

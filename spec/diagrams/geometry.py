@@ -62,8 +62,10 @@ class Geometry:
         gap = max(COLUMN, wide, max(labels, default=0) * CHARACTER + 44)
         self.x = self._columns(gap)
         self.right = self.x[-1] + width(diagram.process_names[-1]) / 2 if self.x else MARGIN
-        loops = any(arrow.sender == arrow.receiver for arrow in diagram.arrows)
-        self.right = max(self.right, self.x[-1] + (LOOP if loops else 0)) if self.x else self.right
+        last = len(self.x) - 1
+        loops = [labels[arrow.message] for arrow in diagram.arrows if arrow.sender == arrow.receiver == last]
+        if loops:
+            self.right = max(self.right, self.x[-1] + LOOP + max(loops) * CHARACTER)
         self.foot = self.y(diagram.row_count) - ROW / 4
 
     def _columns(self, gap: float) -> list[float]:

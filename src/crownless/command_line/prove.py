@@ -154,9 +154,10 @@ def prove_(
     else:
         _print(found, needed, drawings=not quiet)
     outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
-    if part.reason is not None:
+    left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
+    unfinished = bool(left_out) or any(proved.stopped for proved in found) or (why and len(needed) < len(found))
+    if part.reason is not None and unfinished:
         outcomes.add("unknown")
-        left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
         say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
     if "refuted" in outcomes:
         return EXIT_VIOLATED
