@@ -333,6 +333,20 @@ def test_time_passes_at_ticks_alone(kind: type) -> None:
 # -- hostile ones ------------------------------------------------------------------------------------------------------
 
 
+class Invents(Returns):
+    """Delivers what nobody has sent."""
+
+    def on_packet(self, source: int, packet: Any) -> str:
+        return "nothing"
+
+
+def test_a_failure_has_a_place_in_the_nodes_code_or_none() -> None:
+    """What a node returns is looked at after its call: what has called crownless is not the place."""
+    first = conformance(Invents, Request(2, 1)).violations[0]
+    assert first.name == "invents"
+    assert first.note == "delivers 'nothing', which no application sends"
+
+
 def test_a_call_ends_too_whose_alarm_came_just_before_it_went_to_sleep() -> None:
     """A signal that no system call is interrupted by; here it is taken away before it is handled."""
 

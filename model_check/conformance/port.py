@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
+from itertools import takewhile
 from operator import index
 from re import Pattern
 from threading import current_thread, get_ident, main_thread
@@ -17,6 +18,7 @@ from crownless.spec.memory import lacks_memory
 
 from .bodies import Body
 from .node import Delivers, NodeFailure, Output, Transmits, name_for_nodes
+from .time_limit import within
 
 
 class Done(Coroutine[Any, Any, None]):
@@ -126,7 +128,7 @@ class Port:
         if len(self.outputs) >= self._most:
             raise NodeFailure("floods", f"gives more than {self._most:,} outputs to one input")
         if len(self.outputs) == self.watched:
-            self.place = innermost_place((frame, frame.f_lineno) for frame in frames_around(sys._getframe()))
+            self.place = _place_in_the_node()
         self.outputs.append(output)
 
 
@@ -138,3 +140,14 @@ def receivers_of(message: Message) -> int | tuple[int, ...]:
 def name_of(message: Message) -> str:
     """The message as nodes get it."""
     return name_for_nodes(message)
+
+
+def _place_in_the_node() -> str | None:
+    """The innermost line of the user's code in the call of the node that is made; None outside of it, as where what it
+    has put on its queue, or returns, is looked at.
+    """
+    frames = list(frames_around(sys._getframe()))
+    inside = list(takewhile(lambda frame: frame.f_code is not within.__code__, frames))
+    if len(inside) == len(frames):
+        return None
+    return innermost_place((frame, frame.f_lineno) for frame in inside)
