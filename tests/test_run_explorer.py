@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import http.client
 import json
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +25,7 @@ from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
 from crownless.model_check.request import Check
 from crownless.model_check.run_explorer.page import explorer_page
+from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
 from crownless.model_check.run_explorer.subjects import choices_of, of_check
 from crownless.model_check.runs import Run
@@ -379,7 +385,7 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rst", "there is no file to write the page to; add --html FILE"),
+        ("rst", "there is no file to write the page to; add --html page.html, or --serve"),
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("counterexample-mf5 --html x.html", "the run does not say of which check it is"),
@@ -400,3 +406,62 @@ def test_a_page_that_has_not_all_states_says_so(crownless: Crownless, tmp_path: 
 
 def test_chromium_is_here_or_its_absence_is_said() -> None:
     assert CHROMIUM is not None or "apt-get install chromium" in needs_chromium.mark.kwargs["reason"]
+
+
+# -- served ------------------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def served(protocol: str, n: int, m: int) -> Iterator[ExplorerServer]:
+    with ExplorerServer(of_check(Check(protocol, n, m))) as server:
+        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+@needs_chromium
+def test_a_served_page_goes_on_where_its_states_end() -> None:
+    with served("buffer", 4, 4) as server:
+        with opened(server.address) as shown:
+            for done in range(1, 16):
+                shown.keyboard.press("1")
+                shown.locator(f"#run li:nth-child({done})").wait_for()
+            address = shown.url
+            said = shown.locator("#run").inner_text()
+        with opened(address) as shown:
+            shown.locator("#run li:nth-child(15)").wait_for()
+            assert shown.locator("#run").inner_text() == said
+
+
+def test_it_is_served_to_this_machine_alone_and_knows_its_nodes() -> None:
+    with served("unordered", 2, 2) as server:
+
+        def status(path: str, host: str | None = None) -> int:
+            connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            connection.request("GET", path, headers={} if host is None else {"Host": host})
+            return connection.getresponse().status
+
+        assert server.address.startswith("http://127.0.0.1:")
+        assert status("/") == 200
+        assert status("/", "elsewhere.example") == 403
+        assert status("/more?node=1&steps=0") == 200
+        assert (
+            status("/more?node=-1") == status("/more?node=x") == status("/more?node=999999") == status("/more") == 400
+        )
+        assert status("/etc/passwd") == 404
+        with pytest.raises(cr.BadInput, match=f"port {server.server_port}: Address already in use"):
+            ExplorerServer(server.explored, server.server_port)
+
+
+def test_serving_ends_with_an_interrupt() -> None:
+    command = [sys.executable, "-m", "crownless", "explore", "unordered", "-n", "2", "-m", "2", "--serve"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as serving:
+        assert serving.stderr is not None
+        assert "has the page" in serving.stderr.readline()
+        serving.send_signal(signal.SIGINT)
+        assert serving.wait(30) == 0
+        assert serving.stderr.read() == ""

@@ -12,7 +12,42 @@ function make(name, text = "", attributes = {}) {
   return made;
 }
 
+/** The moves of a node, from where the page is from. */
+async function load(node) {
+  const known = ["messages", "packets", "steps", "locals"].map((name) => `${name}=${space[name].length}`);
+  const answer = await fetch(`more?node=${node}&${known.join("&")}&guards=${Object.keys(space.guards).length}`);
+  const more = await answer.json();
+  if (more.error) throw new Error(more.error);
+  for (const name of ["messages", "packets", "steps", "locals"]) space[name].push(...more[name]);
+  Object.assign(space.guards, more.guards);
+  space.moves[node] = more.moves;
+  if (more.ends) space.ends[node] = more.ends;
+}
+
+/** Loads what is needed to show a run. */
+async function loadFor(list) {
+  for (;;) {
+    const { node } = replay(space, list).at(-1);
+    if (space.moves[node]) return;
+    await load(node);
+  }
+}
+
+let last = Promise.resolve();
+
+/** Does one thing after the other, where something may have to be loaded; else at once. */
+function act(what) {
+  if (!space.served) { what(); return; }
+  last = last.then(what).catch((error) => { at("said").textContent = `${error.message}`; });
+}
+
 function go(next, said = "") {
+  return space.served ? loadFor(next).then(() => arrive(next, said)) : arrive(next, said);
+}
+
+function arrive(next, given) {
+  const whole = replay(space, next).length === next.length + 1;
+  const said = given ?? (whole ? "" : "The rest of the run in the address is none of this page.");
   choices = replay(space, next).length === next.length + 1 ? next : next.slice(0, replay(space, next).length - 1);
   history.replaceState(null, "", `#run=${choices.join(".")}`);
   show(said);
@@ -21,33 +56,38 @@ function go(next, said = "") {
 function choose(choice) {
   const moments = replay(space, choices);
   const move = movesOf(space, moments[moments.length - 1].node)[choice];
-  if (move === undefined || move.next === BEYOND) return;
+  if (move === undefined || move.next === BEYOND) return undefined;
   if (undone[undone.length - 1] !== choice) undone = [];
   else undone.pop();
-  go([...choices, choice]);
+  return go([...choices, choice]);
 }
 
 function back() {
-  if (!choices.length) return;
+  if (!choices.length) return undefined;
   undone.push(choices[choices.length - 1]);
-  go(choices.slice(0, -1));
+  return go(choices.slice(0, -1));
 }
 
 function forward() {
-  if (undone.length) choose(undone[undone.length - 1]);
+  return undone.length ? choose(undone[undone.length - 1]) : undefined;
 }
 
-function move(from, to) {
+async function move(from, to) {
   if (to < 0 || to >= choices.length || to === from) return;
   const before = replay(space, choices);
-  const { choices: made, refused } = moved(space, choices, from, to);
+  let { choices: made, refused, missing } = moved(space, choices, from, to);
+  while (missing !== undefined) {
+    await load(missing);
+    ({ choices: made, refused, missing } = moved(space, choices, from, to));
+  }
+  if (space.served) await loadFor(made);
   undone = [];
   if (refused !== null) {
     const names = before[before.length - 1].names;
     show(sayMoved(space, before, before, say(space, actionOf(space, refused, (m) => nameOf(space, new Map(names), m)))));
     return;
   }
-  go(made, sayMoved(space, before, replay(space, made), null));
+  arrive(made, sayMoved(space, before, replay(space, made), null));
 }
 
 /** Everything anew, for the run as it is. */
@@ -64,7 +104,7 @@ function show(said = "") {
     if (breaks.length) item.appendChild(make("span", ` breaks ${breaks.join(", ")}`, { class: "bad" }));
     button.disabled = one.next === BEYOND;
     if (button.disabled) item.appendChild(make("span", " (leads beyond this page)", { class: "quiet" }));
-    button.addEventListener("click", () => choose(choice));
+    button.addEventListener("click", () => act(() => choose(choice)));
     return item;
   }));
   at("none").textContent = moves.length ? "" : "Nothing more can happen.";
@@ -72,13 +112,13 @@ function show(said = "") {
   at("run").replaceChildren(...moments.slice(1).map(({ action, breaks }, place) => {
     const item = document.createElement("li");
     const words = item.appendChild(make("button", say(space, action), { class: "plain", title: "go back to here" }));
-    words.addEventListener("click", () => { undone = []; go(choices.slice(0, place + 1)); });
+    words.addEventListener("click", () => act(() => { undone = []; return go(choices.slice(0, place + 1)); }));
     const broken = space.properties.filter((_, k) => breaks & (1 << k)).map(([name]) => name);
     if (broken.length) item.appendChild(make("span", ` breaks ${broken.join(", ")}`, { class: "bad" }));
     [["earlier", -1, "↑"], ["later", 1, "↓"]].forEach(([name, by, sign]) => {
       const button = item.appendChild(make("button", sign, { class: "small", "aria-label": `${name}: ${say(space, action)}`, title: name }));
       button.disabled = place + by < 0 || place + by >= choices.length;
-      button.addEventListener("click", () => move(place, place + by));
+      button.addEventListener("click", () => act(() => move(place, place + by)));
     });
     return item;
   }));
@@ -97,12 +137,12 @@ function showOrders(moments) {
     const how = place === undefined ? "kept" : place === -1 ? "broken if the run ends here" : `broken by action ${place + 1}`;
     const button = item.appendChild(make("button", `${sign} ${name}`, { class: place === undefined ? "kept" : "broken", title: `${meaning}: ${how}. Click: the shortest run that breaks it.`, "aria-label": `${name}: ${how}` }));
     if (place !== undefined) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad" }));
-    button.addEventListener("click", () => {
+    button.addEventListener("click", () => act(() => {
       const shortest = shortestViolation(space, 1 << k);
       undone = [];
-      if (shortest === null) show(`No run ${space.beyond ? "on this page " : ""}breaks ${name}.`);
-      else go(shortest, `The shortest run that breaks ${name}: ${shortest.length} ${shortest.length === 1 ? "action" : "actions"}.`);
-    });
+      if (shortest === null) return show(`No run ${space.beyond ? "on this page " : ""}breaks ${name}.`);
+      return go(shortest, `The shortest run that breaks ${name}: ${shortest.length} ${shortest.length === 1 ? "action" : "actions"}.`);
+    }));
     return item;
   }));
 }
@@ -158,23 +198,23 @@ function dragging(group, event, row) {
     if (from === null) return;
     const rows = Math.round((released.clientY - from) / row);
     from = null;
-    if (rows) move(event.place, Math.max(0, Math.min(choices.length - 1, event.place + rows)));
+    if (rows) act(() => move(event.place, Math.max(0, Math.min(choices.length - 1, event.place + rows))));
   });
 }
 
-const KEYS = { ArrowLeft: back, Backspace: back, ArrowRight: forward, Home: () => { undone = []; go([]); } };
+const KEYS = { ArrowLeft: back, Backspace: back, ArrowRight: forward, Home: () => { undone = []; return go([]); } };
 document.addEventListener("keydown", (pressed) => {
   if (pressed.ctrlKey || pressed.metaKey || pressed.altKey) return;
   const number = Number(pressed.key);
-  if (number >= 1 && number <= 9) choose(number - 1);
-  else if (KEYS[pressed.key]) KEYS[pressed.key]();
+  if (number >= 1 && number <= 9) act(() => choose(number - 1));
+  else if (KEYS[pressed.key]) act(KEYS[pressed.key]);
   else return;
   pressed.preventDefault();
 });
 
-at("back").addEventListener("click", back);
-at("forward").addEventListener("click", forward);
-at("again").addEventListener("click", KEYS.Home);
+at("back").addEventListener("click", () => act(back));
+at("forward").addEventListener("click", () => act(forward));
+at("again").addEventListener("click", () => act(KEYS.Home));
 const SAVED = { json: ["run.json", asJson], itf: ["run.itf.json", asItf], shiviz: ["run.shiviz", asShiViz], test: ["test_run.py", asTest] };
 Object.entries(SAVED).forEach(([id, [file, write]]) => {
   at(id).addEventListener("click", () => download(file, write(space, replay(space, choices))));
@@ -184,7 +224,7 @@ function fromAddress() {
   const given = /^#run=([\d.]*)$/.exec(location.hash);
   const wanted = given ? given[1].split(".").filter(Boolean).map(Number) : space.start;
   undone = [];
-  go(wanted, replay(space, wanted).length === wanted.length + 1 ? "" : "The rest of the run in the address is none of this page.");
+  return go(wanted, null);
 }
-window.addEventListener("hashchange", fromAddress);
-fromAddress();
+window.addEventListener("hashchange", () => act(fromAddress));
+act(fromAddress);

@@ -20,9 +20,11 @@ SCRIPTS = ("space.js", "words.js", "drawing.js", "saving.js", "page.js")
 RING = "#diagram .events .ring{fill:none;stroke:#b3261e;stroke-width:2.5;stroke-dasharray:3 2}"
 
 
-def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = ()) -> str:
-    """The page for a state space, as `StateSpace.as_data` has it; it begins with the run of these choices."""
-    left_out = "; runs that lead beyond the states on this page end there" if space["beyond"] else ""
+def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), *, served: bool = False) -> str:
+    """The page for a state space, as `StateSpace.as_data` has it; it begins with the run of these choices. `served`: it
+    requests further states from where it is from.
+    """
+    left_out = "; runs that lead beyond the states on this page end there" if space["beyond"] and not served else ""
     scope = f"{space['scope']}; {space['channel']} channel{left_out}"
     body = Template(_file("page.html")).substitute(title=escape(title), scope=escape(scope))
     layout = {
@@ -37,12 +39,20 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = ()) 
         "stubDown": geometry.STUB_DOWN,
         "loop": geometry.LOOP,
     }
-    facts = {**space, "start": list(start), "layout": layout, "version": version("crownless"), "orders": list(ORDERS)}
+    facts = {
+        **space,
+        "start": list(start),
+        "served": served,
+        "layout": layout,
+        "version": version("crownless"),
+        "orders": list(ORDERS),
+    }
     return document(
         title,
         [_file("page.css"), style_sheet("diagram") + RING],
         [body, f'<script id="space" type="application/json">{as_data(facts)}</script>'],
         ["\n".join(_file(name) for name in SCRIPTS)],
+        connects="'self'" if served else "'none'",
     )
 
 

@@ -72,7 +72,7 @@ function actionOf(space, step, called) {
 function shortestViolation(space, bit) {
   const from = new Map([[0, null]]);
   for (let node = 0; node < space.moves.length; node += 1) { // numbered as they are reached, the nearest first
-    if (!from.has(node)) continue;
+    if (!from.has(node) || !space.moves[node]) continue;
     if ((space.ends[node] ?? 0) & bit) return choicesTo(from, node);
     const moves = movesOf(space, node);
     for (let choice = 0; choice < moves.length; choice += 1) {
@@ -105,6 +105,7 @@ function moved(space, choices, from, to) {
   const made = [];
   let node = 0;
   for (const step of order) {
+    if (space.served && !space.moves[node]) return { choices: made, refused: null, missing: node };
     const moves = movesOf(space, node);
     const alike = moves.map((move, choice) => [move, choice])
       .filter(([move]) => move.next !== BEYOND && labelOf(space, move.step) === labelOf(space, step));

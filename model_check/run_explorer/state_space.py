@@ -7,7 +7,7 @@ nodes refer to it by number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from crownless.impl.protocol import Packet
@@ -63,11 +63,17 @@ class StateSpace:
             self._node(self.system.initial(), self.system.initial_monitor_state())
 
     def as_data(
-        self, nodes: int = NODES, limits: Limits | None = None, progress: Callable[[int], None] | None = None
+        self,
+        nodes: int = NODES,
+        limits: Limits | None = None,
+        progress: Callable[[int], None] | None = None,
+        *,
+        serves_more: bool = False,
     ) -> dict[str, Any]:
         """The tables, and the first so many nodes. Of each node: its moves one after the other, each as three numbers
         (a step, the node after it, and the properties that it breaks, as bits); and of those where a run may end what
         it breaks by ending. `stopped`: why there are fewer nodes, if a limit or a signal ended the search.
+        `serves_more`: moves may lead to nodes that are not there, which `more` has.
         """
         check, workload = self.check, self.check.workload
         moves: list[list[int]] = []
@@ -83,7 +89,7 @@ class StateSpace:
                 if progress is not None and not len(moves) % EVERY:
                     progress(len(moves))
         beyond = len(self._nodes) > len(moves)
-        if beyond:
+        if beyond and not serves_more:
             moves = [
                 [BEYOND if k % 3 == 1 and part >= nodes else part for k, part in enumerate(flat)] for flat in moves
             ]
@@ -105,6 +111,23 @@ class StateSpace:
             "locals": self._locals.rows,
             "guards": self._guards,
         }
+
+    def more(self, node: int, known: Mapping[str, int]) -> dict[str, Any]:
+        """The moves of one more node, what a run breaks that ends there, and the rows of each table from the known
+        ones on. Raises `IndexError` if there is no such node.
+        """
+        if not 0 <= node < len(self._nodes):
+            raise IndexError(node)
+        moves, ends = self.moves(node)
+        tables = {
+            "messages": self._messages.rows,
+            "packets": self._packets.rows,
+            "steps": self._steps.rows,
+            "locals": self._locals.rows,
+        }
+        further = {name: rows[max(known.get(name, 0), 0) :] for name, rows in tables.items()}
+        guards = dict(list(self._guards.items())[max(known.get("guards", 0), 0) :])
+        return {"moves": moves, "ends": ends, **further, "guards": guards}
 
     @property
     def step_rows(self) -> list[list[Any]]:

@@ -37,12 +37,16 @@ def in_html(diagrams: Sequence[Diagram], title: str) -> str:
     return document(title, [_file("page.css")], body, [_file("page.js")])
 
 
-def document(title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str]) -> str:
-    """A page of its own: its policy admits these styles and scripts, the styles of pictures in it, and nothing else."""
+def document(
+    title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str], *, connects: str = "'none'"
+) -> str:
+    """A page of its own: its policy admits these styles and scripts, the styles of pictures in it, and nothing else;
+    and connections to `connects`.
+    """
     of_pictures = [found for part in body for found in re.findall(r"<style>(.*?)</style>", part, re.DOTALL)]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes([*styles, *of_pictures])}; "
-        "base-uri 'none'; form-action 'none'"
+        f"connect-src {connects}; base-uri 'none'; form-action 'none'"
     )
     parts = [
         "<!doctype html>",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from crownless.model_check import oracle
 from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.run_explorer.page import explorer_page
+from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import NODES
 from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_saved_run
 from crownless.spec import library
@@ -29,6 +31,8 @@ from .saved import saved_checks
 @click.command()
 @click.argument("subject", metavar="PROTOCOL|RUN", shell_complete=complete_protocol)
 @click.option("--html", metavar="FILE", help="Write the page into FILE.")
+@click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
+@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve it on.  [default: any]")
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", help="A program (file or bundled name) instead of the free workload.")
@@ -50,6 +54,8 @@ from .saved import saved_checks
 def explore(
     subject: str,
     html: str | None,
+    serve: bool,
+    port: int,
     max_states: int,
     limits: Limits,
     as_json: bool,
@@ -66,14 +72,19 @@ def explore(
       crownless explore rst --html rst.html
       crownless explore unordered -n 2 -m 2 --html unordered.html
       crownless explore mf-fig8 --html fig8.html
+      crownless explore buffer -n 4 --serve
 
     Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not.
     """
-    if html is None and not as_json:
-        raise BadInput(
-            "explore: there is no file to write the page to", hint="add --html FILE, such as --html page.html"
-        )
+    if html is None and not as_json and not serve:
+        raise BadInput("there is no file to write the page to", hint="add --html page.html, or --serve")
+    if serve and (html is not None or as_json):
+        raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
+    if port and not serve:
+        raise BadInput("--port: nothing is served", hint="add --serve")
     explored = _subject(subject, limits, given, as_json)
+    if serve:
+        return _serve(explored, port)
     with status(quiet or as_json) as line:
 
         def progress(states: int) -> None:
@@ -91,6 +102,15 @@ def explore(
         full = f"the page is full with {some(len(data['moves']), 'state')}, the nearest to the beginning"
         say(f"{data['stopped'] or full}; runs that lead to others end there: choose fewer processes or messages")
         return EXIT_UNKNOWN
+    return EXIT_HOLDS
+
+
+def _serve(explored: Explored, port: int) -> int:
+    """Until it is interrupted."""
+    with ExplorerServer(explored, port) as server:
+        say(f"{server.address} has the page; Ctrl-C ends this")
+        with suppress(KeyboardInterrupt):
+            server.serve_forever()
     return EXIT_HOLDS
 
 
