@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import pytest
@@ -345,6 +345,21 @@ def test_a_failure_has_a_place_in_the_nodes_code_or_none() -> None:
     first = conformance(Invents, Request(2, 1)).violations[0]
     assert first.name == "invents"
     assert first.note == "delivers 'nothing', which no application sends"
+
+
+class ToFarAway(Relay):
+    """Transmits to a process that there is not, and then to one that there is."""
+
+    to = cycle([10**300, 1])
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(next(self.to), message)
+
+
+def test_a_number_that_is_not_a_process_is_shortened_where_it_is_said() -> None:
+    first = conformance(ToFarAway, Request(2, 1)).violations[0]
+    assert first.name == "not-deterministic"
+    assert len(first.note) < 300
 
 
 def test_a_call_ends_too_whose_alarm_came_just_before_it_went_to_sleep() -> None:

@@ -389,6 +389,8 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("counterexample-mf5 --html x.html", "the run does not say of which check it is"),
+        ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
+        ("rst --port 80 --html x.html", "--port: nothing is served; add --serve"),
         ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: No such file or directory"),
     ],
 )
@@ -449,9 +451,7 @@ def test_it_is_served_to_this_machine_alone_and_knows_its_nodes() -> None:
         assert status("/") == 200
         assert status("/", "elsewhere.example") == 403
         assert status("/more?node=1&steps=0") == 200
-        assert (
-            status("/more?node=-1") == status("/more?node=x") == status("/more?node=999999") == status("/more") == 400
-        )
+        assert {status(f"/more{query}") for query in ("", "?node=-1", "?node=x", "?node=999999")} == {400}
         assert status("/etc/passwd") == 404
         with pytest.raises(cr.BadInput, match=f"port {server.server_port}: Address already in use"):
             ExplorerServer(server.explored, server.server_port)

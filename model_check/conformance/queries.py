@@ -209,5 +209,5 @@ def differs(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
 def _said(output: Output) -> str:
     """An output in words."""
     if isinstance(output, Transmits):
-        return f"a packet to P{output.to + 1}: {shown(output.body)}"
+        return f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
     return f"{output.name} {shown(output.message, str)}"
