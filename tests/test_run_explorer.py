@@ -387,6 +387,8 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
     [
         ("rst", "there is no file to write the page to; add --html page.html, or --serve"),
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
+        ("rst --program kuper-program -n 3 --html x.html", "--processes: a program brings its own; leave it out"),
+        ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("counterexample-mf5 --html x.html", "the run does not say of which check it is"),
         ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),

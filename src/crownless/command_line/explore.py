@@ -28,6 +28,10 @@ from .pictures import write_file
 from .saved import saved_checks
 
 
+#: Options that a program leaves no room for.
+OF_FREE_SENDS = ("processes", "messages", "sends", "self_sends")
+
+
 @click.command()
 @click.argument("subject", metavar="PROTOCOL|RUN", shell_complete=complete_protocol)
 @click.option("--html", metavar="FILE", help="Write the page into FILE.")
@@ -126,7 +130,7 @@ def _subject(name: str, limits: Limits, given: dict[str, Any], as_json: bool) ->
             return of_saved_run(*violations[0])
         except BadInput as error:
             raise error.at(file=name) from None
-    if not _is_protocol(name) and (library.is_file_name(name) or name in _bundled()):
+    if not _is_protocol(name) and ("/" in name or "." in name or library.is_file_name(name) or name in _bundled()):
         _refuse(settings, "a computation has its own processes and messages")
         first, *others = oracle.subjects(name)
         if others:
@@ -135,6 +139,10 @@ def _subject(name: str, limits: Limits, given: dict[str, Any], as_json: bool) ->
         return of_computation(first.computation, first.run or printable_name(name))
     import_protocols((name,), limits, {"space": None} if as_json else None)
     program = given["program"]
+    if program is not None:
+        _refuse(
+            {option: settings[option] for option in OF_FREE_SENDS if option in settings}, "a program brings its own"
+        )
     return of_check(
         Check(
             protocol=name,
