@@ -27,7 +27,6 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
 from .saved import saved_checks
 
-
 #: Options that a program leaves no room for.
 OF_FREE_SENDS = ("processes", "messages", "sends", "self_sends")
 
