@@ -218,3 +218,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             left_to_ci = crc32(item.nodeid.encode()) % IN_CI_ONE_IN.get(file, 1) == 0
             item.add_marker(pytest.mark.thorough if left_to_ci else pytest.mark.full)
         seen[file] += 1
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """What is not tested without a browser is said, also where reasons are not."""
+    from browser import CHROMIUM
+
+    if CHROMIUM is None:
+        terminalreporter.write_line("There is no Chromium here (apt-get install chromium): no page was tested in it.")

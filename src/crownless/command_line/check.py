@@ -15,6 +15,7 @@ import click
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
+from crownless.model_check.dot import dot as graph_in_dot
 from crownless.model_check.engines import (
     COMPILES,
     MOST_WORKERS,
@@ -40,6 +41,7 @@ from .endings import say
 from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
+from .pictures import write_file
 from .reports import Reports, with_reports
 
 EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
@@ -70,6 +72,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @with_limits
 @click.option("--checkpoint", metavar="DIR", help="Save the search in this directory, a new or an empty one.")
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
+@click.option("--dot", metavar="FILE", help="Also write the graph of all states, for Graphviz, into FILE.")
 @with_reports
 @with_output
 def check(
@@ -93,6 +96,7 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
+    dot: str | None,
     reports: Reports,
     as_json: bool,
     quiet: bool,
@@ -215,6 +219,8 @@ def check(
     if results[-1].saved is not None:
         _say_saved(checkpoint or resume, engine)
     reports.write([result.suite() for result in results])
+    if dot is not None:
+        _write_dot(dot, results)
     if as_json:
         print_json({"checks": _json(results, suite)})
     elif overview is None:
@@ -248,6 +254,18 @@ def _away(line: ProgressLine | None) -> Iterator[None]:
     """Without the line of progress, if there is one."""
     with nullcontext() if line is None else line.away():
         yield
+
+
+def _write_dot(file: str, results: Sequence[CheckResult]) -> None:
+    """Of one check; what cannot be drawn is said, and not written."""
+    try:
+        if len(results) > 1:
+            raise BadInput(f"{len(results)} checks have a graph each", hint="name one protocol")
+        graph = graph_in_dot(results[0])
+    except BadInput as error:
+        say(f"{file} is not written: {error}")
+        return
+    write_file("--dot", file, graph)
 
 
 def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
