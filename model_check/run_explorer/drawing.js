@@ -133,6 +133,7 @@ function drawArrow(svg, arrow, events, x, y, layout) {
   }
   const t = 0.3, above = Math.abs(y1 - y0) <= Math.abs(x1 - x0);
   const shift = labelOfPacket(packet).length * layout.character / 2 + 5;
-  element(group, "text", { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)),
-                           y: y0 + t * (y1 - y0) + (above ? -5 : 4) }, labelOfPacket(packet));
+  const label = arrives ? { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)), y: y0 + t * (y1 - y0) + (above ? -5 : 4) }
+    : { x: x1 + side * (shift + 3), y: y1 + 4 };
+  element(group, "text", label, labelOfPacket(packet));
 }
