@@ -426,7 +426,7 @@ def _run(loop: QuietLoop | None, call: Callable[[], None]) -> None:
 
 
 def _is_harness_out_of_memory(error: BaseException) -> bool:
-    """Is there no memory left? A node may have asked for more than anybody has."""
+    """Is there no memory left? A node may have requested more than there is."""
     if not lacks_memory(error):
         return False
     try:

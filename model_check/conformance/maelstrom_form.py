@@ -32,7 +32,7 @@ from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits
 
 #: What Maelstrom itself offers to nodes, and this does not.
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
-#: The clients that start a node, send, and ask for the end of its answer.
+#: The clients that start a node, send, and request the end of its answer.
 STARTS, SENDS, PROBES = "c0", "c1", "c2"
 #: The code of the error by which a node says that it does not know a request.
 NOT_SUPPORTED = 10

@@ -114,7 +114,7 @@ class Port:
         return DONE
 
     def _is_asked(self, what: str) -> bool:
-        """False while nodes are taken down, and noted, if nobody has asked the node, or if this is said by a thread of
+        """False while nodes are taken down, and noted, if the node was given no input, or if this is said by a thread of
         its own: nobody knows when it would say it."""
         if self._muted:
             return False

@@ -183,7 +183,7 @@ def _of_both(one: Answer | NodeFailure, other: Answer | NodeFailure, *, from_a_s
 
 def _is_certain(answer: Answer | NodeFailure) -> bool:
     """True of failures that need not happen again: a node that speaks unasked does so when it likes, and nothing is
-    asked again where packets follow each other without end."""
+    requested again where packets follow each other without end."""
     return isinstance(answer, NodeFailure) and answer.kind in ("speaks-unasked", "not-deterministic", "floods")
 
 

@@ -50,7 +50,7 @@ class QuietLoop(asyncio.SelectorEventLoop):
         self.run_forever()
         for task in [task for task in self._tasks if task.done()]:
             self._tasks.discard(task)
-            if not task.cancelled() and getattr(task, "_log_traceback", False):  # nobody has asked how it ended
+            if not task.cancelled() and getattr(task, "_log_traceback", False):  # its end was not looked at
                 error = task.exception()
                 assert error is not None
                 self._failures.append(error)

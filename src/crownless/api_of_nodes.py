@@ -43,7 +43,7 @@ def conform(
 
     `node`: a class with `on_send` and `on_packet`, as `crownless.model_check.conformance.in_process` says, its name
     (`node.py:MyNode`), or the command of a program that speaks lines, as a list. `orders`: those that it is said to
-    keep; with none, ask `.kept` and `.strongest`. `replies`: up to how many messages applications also send from
+    keep; with none, see `.kept` and `.strongest`. `replies`: up to how many messages applications also send from
     inside deliveries (3, or as many as `messages`). `ticks`: how often time passes at each process; `restarts`: how
     often each may crash and start again. `timeout`: seconds for an answer. `form`: that of a program's lines, `plain`,
     `json` or `maelstrom`; `prefix`: its answers begin with this, and other lines are ignored. `ignore`: a regular
