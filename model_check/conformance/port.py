@@ -114,8 +114,8 @@ class Port:
         return DONE
 
     def _is_asked(self, what: str) -> bool:
-        """False while nodes are taken down, and noted, if the node was given no input, or if this is said by a thread of
-        its own: nobody knows when it would say it."""
+        """False while nodes are taken down; and noted, if the node was given no input, or if a thread of its own says
+        this: nobody knows when it would."""
         if self._muted:
             return False
         if self._thread == get_ident():
