@@ -79,6 +79,26 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     return None
 
 
+def variables_after(run: Run) -> list[tuple[Variable, ...]]:
+    """After each action the local variables of its process, with what it changed; nothing where they are not known."""
+    if not run.initial_states:
+        return []
+
+    def called(message: Message) -> str:
+        return run.names.get(message, message.name)
+
+    now = {process: variables_of(one, called) for process, one in zip(run.processes, run.initial_states, strict=True)}
+    shown: list[tuple[Variable, ...]] = []
+    for action in run.actions:
+        if action.state is None:
+            shown.append(())
+            continue
+        after = variables_of(action.state, called)
+        shown.append(with_changes(after, now[action.process]))
+        now[action.process] = after
+    return shown
+
+
 class _Picture:
     """The packets of a run as the messages of a computation."""
 
@@ -196,22 +216,8 @@ class _Picture:
 
     def _variables(self) -> Mapping[int, tuple[Variable, ...]]:
         """The local variables after each action, where they are known."""
-        if not self.run.initial_states:
-            return {}
-        names = self.run.names
-
-        def called(message: Message) -> str:
-            return names.get(message, message.name)
-
-        now = {p: variables_of(state, called) for p, state in enumerate(self.run.initial_states)}
-        shown = {}
-        for place, action in zip(self.first_of, self.run.actions, strict=True):
-            if action.state is None:
-                continue
-            after = variables_of(action.state, called)
-            shown[self._event_at(place)] = with_changes(after, now[place[0]])
-            now[place[0]] = after
-        return shown
+        shown = zip(self.first_of, variables_after(self.run), strict=False)
+        return {self._event_at(place): variables for place, variables in shown if variables}
 
     def _event(self, p: int, event: Event) -> None:
         self.drawn.append((p, len(self.lines[p])))

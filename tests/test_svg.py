@@ -266,6 +266,10 @@ def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
     [
         ("show mf-fig8 --svg /none/x.svg", "crownless: --svg /none/x.svg: No such file or directory; name a file"),
         ("show mf-fig8 --highlight causal", "crownless: --highlight: drawings in text have no colours; add --svg"),
+        (
+            "show mf-fig8 --variables",
+            "crownless: --variables: a computation has none; give what 'check --json' printed",
+        ),
         ("show mf-fig8 --svg x.svg --highlight casual", "crownless: unknown order 'casual'; did you mean 'causal'?"),
     ],
 )
@@ -293,3 +297,33 @@ def test_a_form_that_there_is_not_is_bad_input() -> None:
         cr.draw(TRIANGLE, form="png")  # type: ignore[arg-type]
     with pytest.raises(cr.BadInput, match="shows no violation"):
         cr.draw(cr.check("rst", 2, 2), form="svg")
+
+
+@pytest.fixture
+def saved(crownless: Crownless, tmp_path: Path) -> Path:
+    """What a check printed."""
+    file = tmp_path / "runs.json"
+    file.write_text(crownless("check", "rst-column", "-n", "3", "-m", "3", "--json").out, "utf-8")
+    return file
+
+
+def test_the_local_variables_of_a_saved_run_are_known_again(crownless: Crownless, tmp_path: Path, saved: Path) -> None:
+    said = crownless("show", str(saved), "--variables").out.splitlines()
+    last = said.index("  5. P2: deliver m3 from P3")
+    assert said[last + 1 :] == ["       sent = 0 0 0 / 0 0 0 / 0 1* 0", "       deliv = 0 0 1*"]
+    svg = tmp_path / "picture.svg"
+    assert crownless("show", str(saved), "--svg", str(svg)).code == 0
+    assert any("deliv = 0 0 1*" in title for title in Seen(svg.read_text("utf-8")).titles())
+
+
+def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, saved: Path) -> None:
+    """A file of runs is data, also where it names a file of Python."""
+    planted = tmp_path / "planted.py"
+    planted.write_text(f"open({str(tmp_path / 'started')!r}, 'w')\nclass X: pass\n", "utf-8")
+    saved.write_text(saved.read_text("utf-8").replace('"rst-column"', f'"{planted}:X"'), "utf-8")
+    for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
+        answer = crownless(verb, str(saved), *options)
+        assert (answer.code, answer.out) == (2, "")
+        assert "whose code is not here; explore the protocol itself" in answer.err
+    assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
+    assert not (tmp_path / "started").exists()

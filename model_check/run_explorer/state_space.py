@@ -153,6 +153,10 @@ class StateSpace:
         owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
         return flat, self._bits.get(DELIVERS_ALL.name, 0) if owed else 0
 
+    def step(self, node: int, choice: int) -> LocalStep:
+        """The step of a move of a node."""
+        return self.system.moves(self._nodes[node][0])[choice][0]
+
     def _node(self, state: State, monitor_state: MonitorState) -> int:
         """The number of a node, which may be a new one."""
         number = self._numbers.setdefault((state, monitor_state), len(self._nodes))

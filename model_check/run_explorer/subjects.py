@@ -6,14 +6,16 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.properties import AT_ONE_RECEIVER
 from crownless.model_check.request import Check, ResolvedCheck, load_program
-from crownless.model_check.runs import Run, ShownAction
+from crownless.model_check.runs import Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
+from crownless.spec.printable import printable_name
 
 from .state_space import BEYOND, StateSpace
 
@@ -40,8 +42,27 @@ def of_computation(c: Computation, name: str) -> Explored:
 
 def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     """A run that `check --json` printed, in the state space in which it was found; raises `BadInput` if it is none."""
+    space = _space_of(saved)
+    start = choices_of(space, run)
+    return Explored(space, f"{saved.protocol} breaks {name}, step by step", start)
+
+
+def with_variables(saved: SavedCheck, run: Run) -> Run:
+    """The same run, made once more, so that its local states are known; raises `BadInput` if it cannot be made."""
+    space = _space_of(saved)
+    steps, node = [], 0
+    for choice in choices_of(space, run):
+        steps.append(space.step(node, choice))
+        node = space.moves(node)[0][3 * choice + 1]
+    return run_of(space.system, steps, keep_names=saved.program is not None)
+
+
+def _space_of(saved: SavedCheck) -> StateSpace:
     if saved.processes is None:
         raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
+    if saved.protocol not in PROTOCOLS:  # a file of runs is data, which starts nobody's code
+        hint = f"explore the protocol itself: crownless explore {printable_name(saved.protocol)}"
+        raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not here", hint=hint)
     free = saved.program is None
     check = Check(
         protocol=saved.protocol,
@@ -54,9 +75,7 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
         crash=saved.crash,
         parameters=saved.parameters,
     )
-    space = StateSpace(_with_orders(check))
-    start = choices_of(space, run)
-    return Explored(space, f"{saved.protocol} breaks {name}, step by step", start)
+    return StateSpace(_with_orders(check))
 
 
 def choices_of(space: StateSpace, run: Run) -> list[int]:

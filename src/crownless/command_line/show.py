@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from crownless.model_check import oracle
+from crownless.model_check.run_diagrams import variables_after
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.text import draw
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import printable, printable_name
 from crownless.spec.witnesses import event_json
 
 from .options import with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
 from .saved import saved_checks
+
+if TYPE_CHECKING:
+    from crownless.model_check.runs import Run
+    from crownless.model_check.saved_runs import SavedCheck
 
 
 @click.command()
@@ -33,8 +39,9 @@ from .saved import saved_checks
     metavar="ORDER",
     help="In SVG and HTML, what breaks ORDER stands out; 'none': nothing. Without it FIFO and causal order.",
 )
+@click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
 @with_ascii
-def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: str | None) -> None:
+def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: str | None, variables: bool) -> None:
     """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name.
 
     \b
@@ -52,6 +59,8 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
             order_named(highlight)
     checks = saved_checks(run)
     if checks is None:
+        if variables:
+            raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
         subjects = list(oracle.subjects(run))
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
@@ -70,6 +79,8 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
         raise error.at(file=run) from None
     if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
+    if to_files or variables:
+        broken = [(check, name, _with_variables(check, one, run, variables)) for check, name, one in broken]
     if as_json:
         print_json({"runs": [{"processes": list(one.processes), "run": one.json()} for _, _, one in broken]})
     if to_files:
@@ -84,8 +95,23 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
         broken_there = f"{printable_name(check.protocol)} breaks {printable_name(name)}"
         print_line(f"{check.title or broken_there}:")
         print_drawing(one.draw(unicode=unicode))
-        print_drawing(one.say())
+        for line, after in zip_longest(one.say().splitlines(), variables_after(one) if variables else (), fillvalue=()):
+            print_drawing(str(line))
+            for variable in after:
+                print_drawing(printable(f"       {variable}"))
     _see(run)
+
+
+def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:
+    """The run with its local states, if it can be made once more."""
+    from crownless.model_check.run_explorer.subjects import with_variables
+
+    try:
+        return with_variables(check, one)
+    except BadInput as error:
+        if required:
+            raise error.at(file=file) from None
+        return one
 
 
 def _bundled_title(name: str) -> str | None:
