@@ -10,6 +10,7 @@ from crownless.model_check import oracle
 from crownless.model_check.saved_runs import read_checks
 from crownless.proofs.ledger import bundled
 from crownless.spec import library
+from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.svg import in_svg
@@ -20,6 +21,8 @@ ROOT = Path(__file__).parent.parent
 PAGE, FOLDER = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
 #: The picture at the top of the README.
 OPENING = ROOT / "docs" / "pictures" / "overtaken.svg"
+#: That of the seven orders.
+BETWEEN = ROOT / "docs" / "pictures" / "orders.svg"
 HEAD = """# Gallery
 
 Every computation and counterexample that is bundled, as `crownless show NAME --svg FILE` draws it. Where FIFO or causal
@@ -90,3 +93,4 @@ def rewrite_gallery() -> None:
             file.unlink()
     PAGE.write_text(page(), "utf-8")
     OPENING.write_text(opening(), "utf-8")
+    BETWEEN.write_text(orders_in_svg(), "utf-8")

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
-from gallery import FOLDER, OPENING, PAGE, Picture, opening, page, pictures
+from command_line_runner import Capture, Crownless
+from gallery import BETWEEN, FOLDER, OPENING, PAGE, Picture, opening, page, pictures
+
+import crownless as cr
+from crownless.spec.diagrams.between_orders import SMALLEST, orders_in_svg, smallest_between
+from crownless.spec.orders import ORDERS, kept_orders, weaker
 
 PICTURES = list(pictures())
 
@@ -21,3 +28,24 @@ def test_the_page_has_them_all_and_there_are_no_others() -> None:
 
 def test_the_picture_of_the_readme_is_drawn_so() -> None:
     assert OPENING.read_text("utf-8") == opening()
+
+
+def test_the_picture_of_the_orders_is_drawn_so(capsys: Capture, tmp_path: Path) -> None:
+    file = tmp_path / "orders.svg"
+    assert Crownless(capsys)("list", "orders", "--svg", str(file)).code == 0
+    assert BETWEEN.read_text("utf-8") == file.read_text("utf-8") == orders_in_svg()
+    refused = Crownless(capsys)("list", "channels", "--svg", str(file))
+    assert (refused.code, refused.err) == (
+        2,
+        "crownless: --svg: only the orders can be drawn; crownless list orders --svg FILE\n",
+    )
+
+
+@pytest.mark.parametrize("order", SMALLEST)
+def test_what_is_between_two_orders_breaks_the_one_and_no_weaker_one(order: str) -> None:
+    c = smallest_between(order)
+    assert kept_orders(c) == weaker(order)
+    fewer = cr.count(4, len(c.messages) - 1).counts if c.complete and len(c.messages) > 1 else None
+    if fewer is not None:
+        before = list(ORDERS)[list(ORDERS).index(order) - 1]
+        assert fewer[order] == fewer[before], "with fewer messages, all received, the two are the same"

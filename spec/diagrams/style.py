@@ -24,6 +24,7 @@ RULES = {
     ".quiet": "fill:{quiet};font-size:12px",
     ".line": "stroke:{quiet};stroke-width:1.5",
     ".gone": "stroke:{quiet};stroke-width:1.5;stroke-dasharray:2 6",
+    ".box": "fill:none;stroke:{quiet};stroke-width:1.5",
     ".arrow path": "fill:none;stroke:{ink};stroke-width:1.4",
     ".arrow polygon": "fill:{ink};stroke:{ink}",
     ".arrow text": "text-anchor:middle;font-size:12px;stroke:{page};stroke-width:3px;paint-order:stroke",

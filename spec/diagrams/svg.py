@@ -26,11 +26,11 @@ ROWS_ON_A_SCREEN = 24
 TIME = "Time flows down. Lines and slopes show order, not duration."
 
 
-def in_svg(diagram: Diagram, *, focusable: bool = False) -> str:
+def in_svg(diagram: Diagram, *, focusable: bool = False, legend: bool = True) -> str:
     """The diagram as an SVG document of its own, ending in a newline. `focusable`: a page can move from event to event,
-    in the order of the linearization.
+    in the order of the linearization. `legend`: its signs are explained below it.
     """
-    drawn = _Drawing(diagram, focusable).document()
+    drawn = _Drawing(diagram, focusable).document(legend)
     text = tostring(drawn, encoding="unicode")
     return text.replace(_ID, f"d{hashlib.sha256(text.encode()).hexdigest()[:10]}") + "\n"
 
@@ -70,11 +70,11 @@ class _Drawing:
         self.heading = list(self._heading())
         self.geometry = Geometry(diagram, MARGIN + len(self.heading) * LINE + (6 if self.heading else 0))
 
-    def document(self) -> Element:
+    def document(self, with_legend: bool) -> Element:
         names_below = self.diagram.row_count > ROWS_ON_A_SCREEN
         foot = self.geometry.foot + (LINE if names_below else 0)
-        legend = _legend(self.diagram)
-        height = foot + 18 + len(legend) * LINE + MARGIN / 2
+        legend = _legend(self.diagram) if with_legend else []
+        height = foot + 18 * with_legend + len(legend) * LINE + MARGIN / 2
         size = {"width": _number(self.width), "height": _number(height)}
         svg = Element(
             "svg",

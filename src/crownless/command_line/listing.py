@@ -19,7 +19,8 @@ from crownless.model_check.properties import DELIVERS_ONCE, default_orders, prop
 from crownless.proofs.ledger import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
-from crownless.spec.errors import unknown_name
+from crownless.spec.diagrams.between_orders import orders_in_svg
+from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
@@ -27,6 +28,7 @@ from .completion import complete_protocol
 from .imports import import_protocols
 from .options import with_ascii
 from .output import print_json, print_line
+from .pictures import write_file
 from .tables import Rows
 
 #: What is listed, in this order.
@@ -57,8 +59,9 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 @click.command(name="list")
 @click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", shell_complete=complete_section)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
+@click.option("--svg", metavar="FILE", help="With 'orders': also draw them into FILE, with what is between each two.")
 @with_ascii
-def list_(names: tuple[str, ...], as_json: bool) -> None:
+def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
     logs. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
 
@@ -66,8 +69,13 @@ def list_(names: tuple[str, ...], as_json: bool) -> None:
     Examples:
       crownless list protocols
       crownless list orders channels
+      crownless list orders --svg orders.svg
       crownless list rst hub.py:Hub
     """
+    if svg is not None:
+        if "orders" not in names:
+            raise BadInput("--svg: only the orders can be drawn", hint="crownless list orders --svg FILE")
+        write_file("--svg", svg, orders_in_svg())
     import_protocols(name for name in names if name not in SECTIONS)
     facts = {name: _FACTS[name]() for name in SECTIONS if not names or name in names}
     if protocols := [name for name in names if name not in SECTIONS]:
