@@ -13,10 +13,12 @@ from .diagram import Diagram, Emphasis
 
 #: The orders of which a violation is shown unless another one is named: what an application would notice.
 NOTICED = ("fifo", "causal")
+#: The orders of which a violation can be seen at once: it is a few messages.
+SEEN = (*NOTICED, "synchronous")
 #: What became of messages that are not received.
 UNRECEIVED: dict[UnreceivedPolicy, str] = {"lost": "is never received by", "pending": "is not yet received by"}
 
-Highlight = Literal["none"] | str  # or an order
+Highlight = Literal["none", "weakest"] | str  # or an order
 
 
 def diagram_of(
@@ -24,9 +26,11 @@ def diagram_of(
 ) -> Diagram:
     """The diagram of a computation, with emphasis on what breaks the order `highlight`, or FIFO or causal order.
 
+    'weakest': on what breaks one of these, or else synchronous order; 'none': on nothing.
     Raises `BadInput` if there is no order of that name.
     """
-    orders = NOTICED if highlight is None else () if highlight == "none" else (highlight,)
+    named = {None: NOTICED, "weakest": SEEN, "none": ()}
+    orders = named[highlight] if highlight in named else (str(highlight),)
     verdicts = (decide(c, order, reading) for order in orders)
     emphasis = next((one for verdict in verdicts if (one := emphasis_of(c, verdict)) is not None), None)
     return Diagram(c, title=title, unreceived=UNRECEIVED[reading], emphasis=emphasis)

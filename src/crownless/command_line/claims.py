@@ -14,9 +14,11 @@ from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
 from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import some
 
+from .claims_page import claims_in_html
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .options import with_limits, with_output
 from .output import ended_with_nothing, print_drawing, print_json, print_line, print_run, speaks_unicode, status
+from .pictures import write_file
 from .tables import Rows
 
 
@@ -24,9 +26,12 @@ from .tables import Rows
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
+@click.option("--html", metavar="FILE", help="Also write all of it on an HTML page, FILE, with drawings.")
 @with_limits
 @with_output
-def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as_json: bool, quiet: bool) -> int:
+def claims(
+    claims: tuple[str, ...], quick: bool, drawn: bool, html: str | None, limits: Limits, as_json: bool, quiet: bool
+) -> int:
     """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
 
     \b
@@ -50,6 +55,8 @@ def claims(claims: tuple[str, ...], quick: bool, drawn: bool, limits: Limits, as
         print_json({"claims": [finding.json() for finding in findings]})
     else:
         _print(findings, drawn and not quiet)
+    if html is not None:
+        write_file("--html", html, claims_in_html(findings))
     if part.reason is not None:
         left_out = [entry.id for entry in entries[len(findings) :]]
         say(f"{part.reason}; not looked into: {', '.join(left_out)}")
