@@ -110,10 +110,9 @@ def explore(
 
 def _serve(explored: Explored, port: int) -> int:
     """Until it is interrupted."""
-    with ExplorerServer(explored, port) as server:
+    with ExplorerServer(explored, port) as server, suppress(KeyboardInterrupt):
         say(f"{server.address} has the page; Ctrl-C ends this")
-        with suppress(KeyboardInterrupt):
-            server.serve_forever()
+        server.serve_forever()
     return EXIT_HOLDS
 
 
