@@ -21,9 +21,11 @@ from svg_reading import Seen
 
 import crownless as cr
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.limits import Limits
 from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
 from crownless.model_check.request import Check
+from crownless.model_check.run_explorer import state_space
 from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
@@ -186,6 +188,27 @@ def test_one_click_leads_to_the_shortest_violation_or_says_that_there_is_none(tm
         assert shown.locator("#run li").count() == 5
         shown.locator("#orders button", has_text="fifo").click()
         assert shown.locator("#said").inner_text() == "No run breaks fifo."
+
+
+@needs_chromium
+def test_the_shortest_violation_is_found_also_where_a_longer_run_was_looked_at_before(tmp_path: Path) -> None:
+    space = space_of("unordered", 3, 3)
+    run = violation("unordered", 3, 3, "causal", channel="fifo")  # five actions, all of which unordered can do
+    start = choices_of(space, run)
+    with opened(page_of(tmp_path, space, start)) as shown:
+        assert shown.locator("#run li").count() == 5
+        shown.locator("#orders button", has_text="causal").click()
+        assert shown.locator("#said").inner_text() == "The shortest run that breaks causal: 3 actions."
+
+
+@pytest.mark.parametrize("limits", [Limits(seconds=0.0), None])
+def test_no_move_leads_to_a_state_that_is_not_on_the_page(limits: Limits | None, monkeypatch: Any) -> None:
+    monkeypatch.setattr(state_space, "MOVES", 200)
+    data = space_of("unordered", 3, 3).as_data(10_000, limits)
+    assert data["beyond"]
+    followers = {after for flat in data["moves"] for after in flat[1::3]}
+    assert BEYOND in followers or not data["moves"]
+    assert max(followers, default=-1) < len(data["moves"])
 
 
 @needs_chromium

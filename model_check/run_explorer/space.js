@@ -71,8 +71,7 @@ function actionOf(space, step, called) {
 /** The choices of a shortest run whose last move breaks a property, or that breaks it by ending; null if none does. */
 function shortestViolation(space, bit) {
   const from = new Map([[0, null]]);
-  for (let node = 0; node < space.moves.length; node += 1) { // numbered as they are reached, the nearest first
-    if (!from.has(node) || !space.moves[node]) continue;
+  for (const node of from.keys()) { // in the order in which they are added: the nearest first
     if ((space.ends[node] ?? 0) & bit) return choicesTo(from, node);
     const moves = movesOf(space, node);
     for (let choice = 0; choice < moves.length; choice += 1) {

@@ -1,7 +1,7 @@
 """The states and moves of a check as data, for the run explorer: what can happen in each state, and what that breaks.
 
 A node is a global state with the monitor states beside it, so that each step of a run has one effect on the orders.
-Nodes are numbered as they are reached, the nearest first; 0 is the beginning. Everything else is in tables, and the
+Nodes are numbered as they are reached; 0 is the beginning. Everything else is in tables, and the
 nodes refer to it by number.
 """
 
@@ -70,10 +70,12 @@ class StateSpace:
         *,
         serves_more: bool = False,
     ) -> dict[str, Any]:
-        """The tables, and the first so many nodes. Of each node: its moves one after the other, each as three numbers
-        (a step, the node after it, and the properties that it breaks, as bits); and of those where a run may end what
-        it breaks by ending. `stopped`: why there are fewer nodes, if a limit or a signal ended the search.
-        `serves_more`: moves may lead to nodes that are not there, which `more` has.
+        """The tables, and so many nodes, the nearest first, but for those that were looked at before.
+
+        Of each node: its moves one after the other, each as three numbers (a step, the node after it, and the
+        properties that it breaks, as bits); and of those where a run may end what it breaks by ending. `stopped`: why
+        there are fewer nodes, if a limit or a signal ended the search. `serves_more`: moves may lead to nodes that are
+        not there, which `more` has.
         """
         check, workload = self.check, self.check.workload
         moves: list[list[int]] = []
@@ -90,9 +92,8 @@ class StateSpace:
                     progress(len(moves))
         beyond = len(self._nodes) > len(moves)
         if beyond and not serves_more:
-            moves = [
-                [BEYOND if k % 3 == 1 and part >= nodes else part for k, part in enumerate(flat)] for flat in moves
-            ]
+            known = len(moves)
+            moves = [[BEYOND if k % 3 == 1 and x >= known else x for k, x in enumerate(flat)] for flat in moves]
         initial = self._nodes[0][0]
         return {
             "protocol": printable(check.protocol),
