@@ -52,6 +52,11 @@ def load_node(name: str) -> type:
     return _class_of(name, NODE)
 
 
+def load_protocol_or_node(name: str) -> type:
+    """The class of a protocol or of nodes, likewise."""
+    return _class_of(name, EITHER)
+
+
 def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
     """By which name it was loaded; None if it was not loaded here."""
     return _names.get(kind)
@@ -157,6 +162,7 @@ class _Sought(NamedTuple):
     """A class that is looked for: what it is called, whether it is one, and how to come by one."""
 
     called: str
+    several: str
     is_one: Callable[[type], bool]
     hint: str
     begin: str
@@ -164,15 +170,25 @@ class _Sought(NamedTuple):
 
 PROTOCOL = _Sought(
     "protocol",
+    "protocols",
     lambda kind: issubclass(kind, ProtocolMachine),
     "derive a class from crownless.Protocol",
     "begin with: crownless new {}",
 )
 NODE = _Sought(
     "node",
+    "nodes",
     lambda kind: callable(getattr(kind, "on_send", None)) and callable(getattr(kind, "on_packet", None)),
     "a node's class has on_send(to, message) and on_packet(source, packet)",
     "a node's class has on_send(to, message) and on_packet(source, packet)",
+)
+
+EITHER = _Sought(
+    "protocol, and no node",
+    "protocols and nodes",
+    lambda kind: PROTOCOL.is_one(kind) or NODE.is_one(kind),
+    f"{PROTOCOL.hint}, or give one with on_send(to, message) and on_packet(source, packet)",
+    PROTOCOL.begin,
 )
 
 
@@ -198,14 +214,14 @@ def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> t
     if not wanted:
         if len(classes) == 1:
             return next(iter(classes.values()))
-        raise BadInput(f"{where}: which class?", hint=f"its {sought.called}s: {known}")
+        raise BadInput(f"{where}: which class?", hint=f"its {sought.several}: {known}")
     found: object = module
     for part in wanted.split("."):
         found = getattr(found, part, None)
     if found is None:
         nearest = get_close_matches(wanted, classes, n=1, cutoff=0.5)
         suggestion = f"did you mean '{nearest[0]}'? " if nearest else ""
-        raise BadInput(f"{where} has no class '{wanted}'", hint=f"{suggestion}its {sought.called}s: {known}")
+        raise BadInput(f"{where} has no class '{wanted}'", hint=f"{suggestion}its {sought.several}: {known}")
     return _checked(found, f"{where}:{wanted}", sought)
 
 

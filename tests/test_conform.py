@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -203,6 +204,9 @@ def test_a_schedule_is_saved_and_replayed(crownless: Crownless, tmp_path: Path) 
     right = crownless("conform", f"{CAUSAL}:Matrix", "--replay", file)
     assert right.code == 0
     assert "at step 4, at P2: deliver m1 and deliver m2; before: deliver m1" in right.out
+    drawn = crownless("show", file)
+    assert (drawn.code, drawn.out.split(":\n", 1)[1] in again.out) == (0, True)
+    assert crownless("show", file, "--svg", str(tmp_path / "run.svg")).code == 0
     program = crownless(
         "conform", "--replay", file, "--json", "--", sys.executable, str(NODES / "adapter.py"), "causal.py:OnePass"
     )
@@ -229,6 +233,42 @@ def test_a_replayed_schedule_breaks_what_it_broke(name: str, breaks: str) -> Non
     assert again.run == found[breaks].run
     assert (again.differs, breaks in again.broken) == (None, True)
     assert cr.replay(f"{CAUSAL}:Matrix", schedule.json())
+
+
+def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    for options in ([], ["--random", "50"]):
+        found = crownless("conform", f"{CAUSAL}:OnePass", "-n", "3", "-m", "3", "--json", *options)
+        file.write_text(found.out, "utf-8")
+        drawn = crownless("show", str(file))
+        assert drawn.code == 0
+        assert f"{CAUSAL}:OnePass breaks delivers-all:\nP1" in drawn.out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            {"transmits": []},
+            "step 3 takes packet 2 from P1, which no step before transmits; write the schedule once mo",
+        ),
+        ({"transmits": [{"kind": "message", "message": "m1", "to": "P7"}]}, "step 1 names 'P7'"),
+        ({"happens": ["send"]}, "step 1: 'send' is nothing that happens; such as 'deliver m1'"),
+        ({"action": "sleep"}, "step 1 is 'sleep', and takes no packet"),
+    ],
+)
+def test_a_schedule_that_cannot_be_drawn_is_refused(
+    crownless: Crownless, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    found = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0)
+    schedule = found.schedule(found["fifo"])
+    assert schedule is not None
+    saved = schedule.json()
+    saved["schedule"]["steps"][0] |= change
+    file = tmp_path / "schedule.json"
+    file.write_text(json.dumps(saved))
+    answer = crownless("show", str(file))
+    assert (answer.code, said in answer.err, answer.err.count("\n")) == (2, True, 1), answer.err
 
 
 def test_a_schedule_becomes_a_test(crownless: Crownless, tmp_path: Path) -> None:

@@ -20,7 +20,12 @@ from playwright.sync_api import Page
 from svg_reading import Seen
 
 import crownless as cr
+from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.conformance.conformance_request import Request
+from crownless.model_check.conformance.conforming import conform
+from crownless.model_check.conformance.in_process import InProcess
+from crownless.model_check.conformance.schedules import Schedule, ScheduledStep
 from crownless.model_check.limits import Limits
 from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
@@ -29,10 +34,12 @@ from crownless.model_check.run_explorer import state_space
 from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
-from crownless.model_check.run_explorer.subjects import choices_of, of_check
+from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
 from crownless.model_check.runs import Run
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.orders import ORDERS, decide
+
+CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
 
 
 @pytest.fixture
@@ -390,6 +397,53 @@ def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
     assert counted > 100
 
 
+# -- implementations ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("name", "breaks"), [("BroadcastClocks", "delivers-all"), ("OwnColumn", "causal")])
+def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name: str, breaks: str) -> None:
+    nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:{name}"), 3)
+    found = conform(nodes, Request(channels=False, orders=(breaks,) if breaks in ORDERS else ()))
+    schedule = found.schedule(found[breaks])
+    assert schedule is not None
+    bounds = Request(schedule.processes, schedule.messages)
+    explored = of_nodes(nodes, bounds, schedule)
+    data = explored.space.as_data()
+    node, broken, breaking = 0, 0, [known for known, _ in data["properties"]].index(breaks)
+    for choice in explored.start:
+        _, node, bits = data["moves"][node][3 * choice : 3 * choice + 3]
+        broken |= bits
+    broken |= data["ends"].get(str(node), 0)
+    assert broken >> breaking & 1
+    right = of_nodes(InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 3), bounds, schedule)
+    assert len(right.start) == len(schedule.steps)
+
+
+def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
+    nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 2)
+    step = ScheduledStep("P2", "receive", "m1", source="P1", number=1)
+    schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, [step])
+    with pytest.raises(cr.BadInput, match="step 1 of the schedule: there is no packet 1 from P1 to P2"):
+        of_nodes(nodes, Request(2, 1), schedule)
+
+
+def test_the_failures_of_nodes_are_on_the_page(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "node.py"
+    file.write_text(
+        "class Node:\n"
+        "    def __init__(self, process, processes, transmit, deliver):\n"
+        "        self.transmit = transmit\n"
+        "    def on_send(self, to, message):\n"
+        "        self.transmit(to, message)\n"
+        "    def on_packet(self, source, packet):\n"
+        "        print(1 / 0)\n"
+    )
+    space = crownless("explore", f"{file}", "-n", "2", "-m", "1", "--json").json["space"]
+    failing = [name for name, _ in space["properties"]].index("node-fails")
+    broken = [bits for flat in space["moves"] for bits in flat[2::3]]
+    assert sum(bits >> failing & 1 for bits in broken) == 2
+
+
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -405,6 +459,24 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
     assert len(start) == 3
 
 
+def test_runs_of_implementations_are_explored_without_their_code(crownless: Crownless, tmp_path: Path) -> None:
+    saved, schedule = tmp_path / "found.json", tmp_path / "schedule.json"
+    node = f"{CAUSAL}:OwnColumn"
+    found = crownless("conform", node, "--order", "causal", "--json", "--save", str(schedule))
+    saved.write_text(found.out, "utf-8")
+    for file in (saved, schedule):
+        space = crownless("explore", str(file), "--json").json["space"]
+        properties = [name for name, _ in space["properties"]]
+        node_reached, broken = 0, 0
+        for choice in space["start"]:
+            _, node_reached, bits = space["moves"][node_reached][3 * choice : 3 * choice + 3]
+            broken |= bits
+        assert broken >> properties.index("causal") & 1
+    began = crownless("explore", node, "--replay", str(schedule), "--json").json["space"]
+    assert len(began["start"]) == 5
+    assert crownless("explore", "counterexample-mf5", "--json").code == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -413,7 +485,12 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
         ("rst --program kuper-program -n 3 --html x.html", "--processes: a program brings its own; leave it out"),
         ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
-        ("counterexample-mf5 --html x.html", "the run does not say of which check it is"),
+        ("rst -n 0 --html x.html", "-n/--processes 0"),
+        ("rst --replay x.json --html x.html", "--replay: rst is no class of nodes; give the class of the nodes"),
+        (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),
+        (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
+        (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
+        (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
         ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
         ("rst --port 80 --html x.html", "--port: nothing is served; add --serve"),
         ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: No such file or directory"),

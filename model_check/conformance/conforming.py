@@ -34,7 +34,7 @@ from .conformance_request import DELIVERY, DUPLICATES, JUDGED, MONITORED, WITH_R
 from .conformance_result import Conformance, Search
 from .endless import note_endless_packets
 from .node import FAILURES, Implementation
-from .node_machine import machine_class
+from .node_machine import NodeMachine, machine_class
 from .queries import Queries
 
 #: Failures that need not happen again to be certain: the node was seen to answer otherwise, or unasked.
@@ -57,6 +57,23 @@ def conform(
         order_named(order)
     channel_named(request.channel)
     return _Conforming(implementation, request, limits, progress, report, on_search or (lambda name: None)).answer()
+
+
+def check_of_nodes(
+    kind: type[NodeMachine],
+    queries: Queries,
+    request: Request,
+    orders: tuple[str, ...],
+    *,
+    replies: bool = False,
+    only: tuple[Property, ...] = (),
+) -> Check:
+    """One check of nodes in which applications send freely, within the bounds of the request."""
+    free = Free(request.processes, request.messages, self_sends=request.self_sends, sends=request.sends)
+    machine = kind(
+        request.processes, queries, free.universe(), replies=replies, ticks=request.ticks, restarts=request.restarts
+    )
+    return Check(machine, channel=request.channel, orders=orders, workload=free, properties=only)
 
 
 @dataclass
@@ -132,18 +149,12 @@ class _Conforming:
         replies: bool = False,
         only: tuple[Property, ...] = (),
     ) -> Check:
-        request = self.request
-        bound = request.messages if messages is None else messages
-        free = Free(request.processes, bound, self_sends=request.self_sends, sends=request.sends)
-        machine = self.kind(
-            request.processes,
-            self.queries,
-            free.universe(),
-            replies=replies,
-            ticks=request.ticks,
-            restarts=request.restarts,
+        request = replace(
+            self.request,
+            messages=self.request.messages if messages is None else messages,
+            channel=channel or self.request.channel,
         )
-        return Check(machine, channel=channel or request.channel, orders=orders, workload=free, properties=only)
+        return check_of_nodes(self.kind, self.queries, request, orders, replies=replies, only=only)
 
     def search(self, into: list[Search], name: str, *, first: bool = False, **different: Any) -> CheckResult:
         """One search more. Raises `_Ended` if a limit or an interrupt ends it."""

@@ -18,6 +18,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.monitors import monitors_for
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.runs import Links, Run, ShownAction, run_of
+from crownless.model_check.saved_runs import SavedPacket
 from crownless.model_check.system import LocalStep, State, System
 from crownless.spec.computation import Computation, process_names
 from crownless.spec.enumeration import SENDS
@@ -49,6 +50,8 @@ class ScheduledStep(msgspec.Struct, omit_defaults=True, rename={"source": "from"
     source: str = ""
     number: int = 0
     happens: list[str] = []
+    #: What the node put on the channel then; only to be shown.
+    transmits: list[SavedPacket] = []
 
 
 class Schedule(msgspec.Struct):
@@ -67,6 +70,11 @@ class Schedule(msgspec.Struct):
     ticks: int
     steps: list[ScheduledStep]
     restarts: int = 0
+
+    @property
+    def replies(self) -> bool:
+        """Does an application send from inside a delivery?"""
+        return any(step.reply for step in self.steps)
 
     def json(self) -> dict[str, Any]:
         """As a file has it."""
@@ -93,7 +101,8 @@ def checked(found: Schedule, file: str) -> Schedule:
         raise problem.at(file=file) from None
     names = process_names(found.processes)
     for k, step in enumerate(found.steps, 1):
-        for name in (step.process, *step.to, *([step.source] if step.source else [])):
+        others = [*([step.source] if step.source else []), *(packet.to for packet in step.transmits)]
+        for name in (step.process, *step.to, *others):
             if name not in names:
                 raise BadInput(f"step {k} names '{name}', which is none of {', '.join(names)}", hint=HINT, file=file)
     return found
@@ -130,7 +139,14 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
 
 def _scheduled(action: ShownAction) -> ScheduledStep:
     happens = [f"{kind} {message}" for kind, message in action.happened]
-    step = ScheduledStep(action.process, action.action, action.message or "", list(action.to), happens=happens)
+    step = ScheduledStep(
+        action.process,
+        action.action,
+        action.message or "",
+        list(action.to),
+        happens=happens,
+        transmits=[SavedPacket(one.kind, one.message, one.destination) for one in action.transmits],
+    )
     if action.action == "send":
         step.reply = not action.happened
     elif action.packet is not None:
@@ -198,37 +214,25 @@ def as_test(schedule: Schedule, node: str, run: Run, options: str = "") -> str:
     )
 
 
-class _Follower:
+class Follower:
     """Follows a schedule through the transition system of an implementation."""
 
-    def __init__(self, implementation: Implementation, schedule: Schedule) -> None:
-        n = schedule.processes
-        self.free = _free(schedule)
-        kind = machine_class(implementation.name, "asynchronous")
-        replies = any(step.reply for step in schedule.steps)
-        machine = kind(
-            n,
-            Queries(implementation, with_states=False),
-            self.free.universe(),
-            replies=replies,
-            ticks=schedule.ticks,
-            restarts=schedule.restarts,
-        )
-        monitors = monitors_for(n, (), sends_before_delivery=machine.sends_before_delivery)
-        self.system = System(machine, self.free, channel_named(schedule.channel), monitors)
-        self.number = {name: p for p, name in enumerate(self.free.processes)}
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.number = {name: p for p, name in enumerate(system.workload.processes)}
         self.links = Links()
         self.steps: list[LocalStep] = []
         self.state: State = self.system.initial()
         self.monitored = self.system.initial_monitor_state()
         self.broken: list[str] = []
 
-    def follow(self, wanted: ScheduledStep) -> bool:
-        """Takes the step, if it can be taken."""
-        move = next((move for move in self.system.moves(self.state) if self._is(move[0], wanted)), None)
-        if move is None:
-            return False
-        step, self.state = move
+    def follow(self, wanted: ScheduledStep) -> int | None:
+        """Takes the step, if it can be taken; returns its number among the moves there."""
+        moves = self.system.moves(self.state)
+        taken = next((number for number, (step, _) in enumerate(moves) if self._is(step, wanted)), None)
+        if taken is None:
+            return None
+        step, self.state = moves[taken]
         self.monitored, broken = self.system.evaluate(self.monitored, step)
         self.broken += broken
         if step.action.packet is not None:
@@ -236,7 +240,7 @@ class _Follower:
         for packet in self.system.transmitted(step):
             self.links.transmitted(packet)
         self.steps.append(step)
-        return True
+        return taken
 
     def _is(self, step: LocalStep, wanted: ScheduledStep) -> bool:
         action = step.action
@@ -293,10 +297,10 @@ def computation_of(run: Run) -> Computation | None:
 
 def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     """Takes an implementation through a schedule, as far as it can be followed."""
-    follower, differs = _Follower(implementation, schedule), None
+    follower, differs = Follower(_system_of(implementation, schedule)), None
     for k, wanted in enumerate(schedule.steps, 1):
-        if not follower.follow(wanted):
-            differs = differs or f"step {k}: {_cannot(wanted)}"
+        if follower.follow(wanted) is None:
+            differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
             break
         now = [f"{kind} {message}" for kind, message in follower.run.actions[-1].happened]
         if differs is None and now != wanted.happens:
@@ -305,7 +309,22 @@ def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     return Replay(schedule, follower.run, follower.all_broken(), differs, implementation.best_effort)
 
 
-def _cannot(step: ScheduledStep) -> str:
+def _system_of(implementation: Implementation, schedule: Schedule) -> System:
+    n, free = schedule.processes, _free(schedule)
+    kind = machine_class(implementation.name, "asynchronous")
+    machine = kind(
+        n,
+        Queries(implementation, with_states=False),
+        free.universe(),
+        replies=schedule.replies,
+        ticks=schedule.ticks,
+        restarts=schedule.restarts,
+    )
+    monitors = monitors_for(n, (), sends_before_delivery=machine.sends_before_delivery)
+    return System(machine, free, channel_named(schedule.channel), monitors)
+
+
+def cannot_be_taken(step: ScheduledStep) -> str:
     if step.source:
         return f"there is no packet {step.number} from {step.source} to {step.process}"
     return f"{step.process} takes no step '{step.action}' now"

@@ -136,6 +136,11 @@ class StateSpace:
         return self._steps.rows
 
     @property
+    def message_rows(self) -> list[str]:
+        """The table of messages: their names, if a program gives them names."""
+        return self._messages.rows
+
+    @property
     def packet_rows(self) -> list[list[Any]]:
         """The table of packets; see `_packet`."""
         return self._packets.rows

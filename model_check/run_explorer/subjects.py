@@ -7,8 +7,15 @@ from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.conformance.conformance_request import Request
+from crownless.model_check.conformance.conforming import check_of_nodes
+from crownless.model_check.conformance.node import Implementation
+from crownless.model_check.conformance.node_machine import machine_class
+from crownless.model_check.conformance.queries import Queries
+from crownless.model_check.conformance.schedules import Follower, Schedule, cannot_be_taken
 from crownless.model_check.properties import AT_ONE_RECEIVER
 from crownless.model_check.request import Check, ResolvedCheck, load_program
+from crownless.model_check.run_diagrams import computation_of_run
 from crownless.model_check.runs import Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SAVED_RUNS_HINT, SavedCheck
 from crownless.spec import notation
@@ -40,11 +47,58 @@ def of_computation(c: Computation, name: str) -> Explored:
     return Explored(StateSpace(resolved), f"{name}: every linearization, step by step", [])
 
 
+def of_nodes(implementation: Implementation, request: Request, schedule: Schedule | None = None) -> Explored:
+    """The nodes of a foreign implementation; with a schedule, its run to begin with, and its bounds. Raises `BadInput`
+    if the schedule cannot be followed.
+    """
+    kind = machine_class(implementation.name, "asynchronous")
+    orders = request.orders or tuple(order for order in ORDERS if order != "asynchronous")
+    replies = schedule is not None and schedule.replies
+    check = check_of_nodes(kind, Queries(implementation), request, orders, replies=replies)
+    space = StateSpace(replace(check.resolve(), protocol=implementation.name))
+    start: list[int] = []
+    follower = Follower(space.system)
+    for number, step in enumerate(() if schedule is None else schedule.steps, 1):
+        choice = follower.follow(step)
+        if choice is None:
+            hint = "nodes that are no longer wrong may not follow it: see 'conform --replay'"
+            raise BadInput(f"step {number} of the schedule: {cannot_be_taken(step)}", hint=hint)
+        start.append(choice)
+    return Explored(space, f"{implementation.name}: every run, step by step", start)
+
+
 def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
-    """A run that `check --json` printed, in the state space in which it was found; raises `BadInput` if it is none."""
+    """A run that `check --json` printed, in the state space in which it was found; where the check is not known, as of
+    an implementation, in all linearizations of what the application sees. Raises `BadInput` if there is none.
+    """
+    if saved.processes is None:
+        return _of_recorded_run(saved, run, name)
     space = _space_of(saved)
     start = choices_of(space, run)
     return Explored(space, f"{saved.protocol} breaks {name}, step by step", start)
+
+
+def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
+    c = computation_of_run(run)
+    if c is None:
+        raise BadInput("what its application sees is no computation", hint="draw the run: crownless show")
+    space = of_computation(c, name).space
+    start, node = [], 0
+    for action in run.actions:
+        for kind, message in action.happened:
+            choice, node = _move_of(space, node, (run.processes.index(action.process), kind, message))
+            start.append(choice)
+    return Explored(space, f"{saved.protocol} breaks {name}: its computation, step by step", start)
+
+
+def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple[int, int]:
+    """The choice by which an event happens, and the node after it."""
+    flat, _ = space.moves(node)
+    for choice in range(len(flat) // 3):
+        process, *_, happened, _, _ = space.step_rows[flat[3 * choice]]
+        if [(process, kind, space.message_rows[message]) for kind, message in happened] == [event]:
+            return choice, flat[3 * choice + 1]
+    raise BadInput(f"{event[1]} {event[2]} cannot happen there", hint="draw the run: crownless show")
 
 
 def with_variables(saved: SavedCheck, run: Run) -> Run:

@@ -40,7 +40,7 @@ from .check import EXITS, how_far
 from .conform_report import print_conformance, print_replay, shown
 from .conform_sockets import Sockets, with_sockets
 from .endings import say
-from .options import with_limits, with_output
+from .options import with_limits, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
 from .reports import Reports, with_reports
 
@@ -170,8 +170,8 @@ def conform_(
     if spoken is not None:
         replies = 0
     request = Request(
-        processes=_within("-n/--processes", processes, MOST_PROCESSES, least=2 - self_sends),
-        messages=_within("-m/--messages", messages, MOST_MESSAGES),
+        processes=within("-n/--processes", processes, MOST_PROCESSES, least=2 - self_sends),
+        messages=within("-m/--messages", messages, MOST_MESSAGES),
         channel=channel or ("fifo" if spoken is not None and spoken.kind == "tcp" else "unordered"),
         orders=orders,
         sends=known_sends(sends),
@@ -318,9 +318,3 @@ def _implementation(
     with closing(OutOfProcess(command, n, limits, form=chosen, prefix=prefix, ignored=ignored, sends=way)) as running:
         running.check_start()
         yield running
-
-
-def _within(option: str, value: int, most: int, least: int = 1) -> int:
-    if not least <= value <= most:
-        raise BadInput(f"{option} {value}: not {least} to {most}", hint="3 is a good start")
-    return value

@@ -132,3 +132,10 @@ def _refuse_unusable(path: Path, option: str) -> None:
         raise BadInput(f"{option} {path}: {nearest} is not a folder", hint="name a new folder, or one that is there")
     if not os.access(nearest, os.W_OK | os.X_OK):
         raise BadInput(f"{option} {path}: nothing can be written to {nearest}", hint="name another folder")
+
+
+def within(option: str, value: int, most: int, least: int = 1) -> int:
+    """The value of an option; raises `BadInput` if it is not within these bounds."""
+    if not least <= value <= most:
+        raise BadInput(f"{option} {value}: not {least} to {most}", hint="3 is a good start")
+    return value

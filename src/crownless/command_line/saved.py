@@ -1,26 +1,28 @@
-"""Files that hold what `check --json` printed, as distinct from computations and logs."""
+"""Files that hold runs: what `check --json`, `conform --json` or `conform --save` wrote, not computations and logs."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from crownless.spec import library
 from crownless.spec.errors import BadInput
+from crownless.spec.json_reader import decode_json
 from crownless.spec.reading import read_text
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck
 
-#: So many bytes distinguish the result of a check from a computation and a log.
+#: So many bytes distinguish a run from a computation and a log.
 PEEKED = 1 << 16
 #: How an answer of `--json` begins.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
+HINT = "give what 'check --json', 'conform --json' or 'conform --save' wrote"
 
 
 def saved_checks(name: str) -> list[SavedCheck] | None:
-    """The objects that `check --json` printed into this file; None if it is something else."""
+    """The checks in a file, with the runs that they found; None if it is something else."""
     path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
     try:
         if not path.is_file():
@@ -35,6 +37,21 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
         raise BadInput("JSON, but not the result of a check", hint=hint, file=name)
     if not of_a_check:
         return None
-    from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
+    return _read(read_text(path, name).encode(), name)
 
-    return read_checks(read_text(path, name).encode(), name)
+
+def _read(content: bytes, file: str) -> list[SavedCheck]:
+    # Schemas are made when these are imported.
+    from crownless.model_check.conformance.saved_violations import read_conformance, read_scheduled_run
+    from crownless.model_check.saved_runs import read_checks
+
+    if content.lstrip().startswith(b"["):
+        return read_checks(content, file)
+    holds = decode_json(content, dict[str, Any], file=file, hint=HINT)
+    if "schedule" in holds:
+        return [read_scheduled_run(content, file)]
+    if "implementation" in holds:
+        return [read_conformance(content, file)]
+    if "checks" not in holds:
+        raise BadInput("there is no run in it", hint=HINT, file=file)
+    return read_checks(content, file)

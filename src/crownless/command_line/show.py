@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 @click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
 @with_ascii
 def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: str | None, variables: bool) -> None:
-    """Draw RUN: what `check --json` printed, a computation in the papers' notation, an event log, or a bundled name.
+    """Draw RUN: what `check --json`, `conform --json` or `conform --save` wrote, a computation in the papers' notation,
+    an event log, or a bundled name.
 
     \b
     Examples:
