@@ -36,6 +36,7 @@ from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
 from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
 from crownless.model_check.runs import Run
+from crownless.spec import notation
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.orders import ORDERS, decide
 
@@ -292,6 +293,30 @@ def test_a_run_is_said_and_drawn_as_everywhere(
     assert arrows(drawn, down) == arrows(wanted, 0)
     for kind in ("lost", "copy", "control", "open", "waits"):
         assert bool(drawn.arrow_kinds()[kind]) == bool(wanted.arrow_kinds()[kind]), kind
+
+
+#: The least distance of the middle of an event from an arrow that does not begin or end there.
+CLEARANCE = """() => {
+    const far = (one, other) => Math.hypot(one.x - other.x, one.y - other.y);
+    const events = [...document.querySelectorAll("#diagram .events circle")]
+        .map((one) => ({ x: +one.getAttribute("cx"), y: +one.getAttribute("cy") }));
+    return Math.min(...[...document.querySelectorAll("#diagram .arrow path")].flatMap((path) => {
+        const points = [...Array(200).keys()].map((k) => path.getPointAtLength(k * path.getTotalLength() / 199));
+        const others = events.filter((event) => far(points[0], event) > 1 && far(points[199], event) > 1);
+        return others.map((event) => Math.min(...points.map((point) => far(point, event))));
+    }));
+}"""
+
+
+@needs_chromium
+def test_arrows_stay_away_from_the_events_of_others(tmp_path: Path) -> None:
+    script = notation.of_computation(cr.parse("P: send a to Q; send b to R\nQ: receive a\nR: receive b"))
+    space = StateSpace(Check(protocol="unordered", program=script).resolve())
+    with opened(page_of(tmp_path, space)) as shown:
+        for words in ("send a", "send b", "deliver a", "deliver b"):
+            shown.locator("#moves button", has_text=words).first.click()
+        assert shown.locator("#diagram .arrow").count() == 2
+        assert shown.evaluate(CLEARANCE) > 6
 
 
 @needs_chromium

@@ -123,17 +123,39 @@ function drawArrow(svg, arrow, events, x, y, layout) {
   const kinds = ["arrow", packet.kind === "message" ? "" : "control", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : ""];
   const group = element(svg, "g", { class: kinds.filter(Boolean).join(" ") });
   const curved = loop && arrives;
-  element(group, "path", { d: curved ? `M${x0} ${y0}C${x0 + layout.loop} ${y0} ${x0 + layout.loop} ${y1} ${x1} ${y1}` : `M${x0} ${y0}L${x1} ${y1}` });
+  const straight = (y0 + y1) / 2, control = arrives && !loop ? controlOf(arrow, events, x, y, layout, [x0, y0, x1, y1]) : straight;
+  element(group, "path", { d: curved ? `M${x0} ${y0}C${x0 + layout.loop} ${y0} ${x0 + layout.loop} ${y1} ${x1} ${y1}`
+    : control === straight ? `M${x0} ${y0}L${x1} ${y1}` : `M${x0} ${y0}Q${(x0 + x1) / 2} ${control} ${x1} ${y1}` });
   if (lost) element(group, "path", { class: "cross", d: `M${x1 - 5} ${y1 - 5}l10 10m0 -10l-10 10` });
   else if (!arrives) element(group, "circle", { cx: x1, cy: y1, r: 3.5 });
   else {
-    const [dx, dy] = curved ? [-1, 0] : [(x1 - x0) / Math.hypot(x1 - x0, y1 - y0), (y1 - y0) / Math.hypot(x1 - x0, y1 - y0)];
+    const along = [(x1 - x0) / 2, y1 - control], length = Math.hypot(...along);
+    const [dx, dy] = curved ? [-1, 0] : along.map((each) => each / length);
     const px = x1 - dx * (layout.radius + 0.5), py = y1 - dy * (layout.radius + 0.5), bx = px - dx * 9, by = py - dy * 9;
     element(group, "polygon", { points: `${px},${py} ${bx - dy * 4},${by + dx * 4} ${bx + dy * 4},${by - dx * 4}` });
   }
   const t = 0.3, above = Math.abs(y1 - y0) <= Math.abs(x1 - x0);
   const shift = labelOfPacket(packet).length * layout.character / 2 + 5;
-  const label = arrives ? { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)), y: y0 + t * (y1 - y0) + (above ? -5 : 4) }
+  const label = arrives ? { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)), y: heightAt(t, y0, control, y1) + (above ? -5 : 4) }
     : { x: x1 + side * (shift + 3), y: y1 + 4 };
   element(group, "text", label, labelOfPacket(packet));
+}
+
+/** How high a quadratic curve is at t, from 0 to 1. */
+function heightAt(t, y0, control, y1) {
+  return (1 - t) ** 2 * y0 + 2 * (1 - t) * t * control + t ** 2 * y1;
+}
+
+/** The height of the control point with which an arrow stays away from the events of the processes between. */
+function controlOf({ packet }, events, x, y, layout, [x0, y0, x1, y1]) {
+  const [left, right] = [packet.source, packet.destination].sort((a, b) => a - b);
+  const between = events.filter((event) => left < event.process && event.process < right && event.kind !== "silent");
+  let best = null, farthest = -1;
+  for (const bend of layout.bends) {
+    const control = (y0 + y1) / 2 + bend * (y1 - y0);
+    const far = between.map((event) => Math.abs(heightAt((x[event.process] - x0) / (x1 - x0), y0, control, y1) - y(event.row)));
+    const clearance = Math.min(layout.clearance, ...far);
+    if (clearance > farthest) [best, farthest] = [control, clearance];
+  }
+  return best;
 }

@@ -38,6 +38,8 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), 
         "stub": geometry.STUB,
         "stubDown": geometry.STUB_DOWN,
         "loop": geometry.LOOP,
+        "clearance": geometry.CLEARANCE,
+        "bends": geometry.BENDS,
     }
     facts = {
         **space,
