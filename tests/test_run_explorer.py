@@ -497,8 +497,11 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
             _, node_reached, bits = space["moves"][node_reached][3 * choice : 3 * choice + 3]
             broken |= bits
         assert broken >> properties.index("causal") & 1
-    began = crownless("explore", node, "--replay", str(schedule), "--json").json["space"]
-    assert len(began["start"]) == 5
+    program = ["--", sys.executable, str(Path(CAUSAL).parent / "adapter.py"), "causal.py:OwnColumn"]
+    spaces = [
+        crownless("explore", "--replay", str(schedule), "--json", *nodes).json["space"] for nodes in ([node], program)
+    ]
+    assert [(len(space["start"]), len(space["moves"])) for space in spaces] == [(5, len(spaces[0]["moves"]))] * 2
     assert crownless("explore", "counterexample-mf5", "--json").code == 0
 
 
@@ -511,7 +514,10 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),
+        ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
         ("rst --replay x.json --html x.html", "--replay: rst is no class of nodes; give the class of the nodes"),
+        ("rst --form json --html x.html", "--form: only of nodes; leave it out"),
+        ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
         (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),
         (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),

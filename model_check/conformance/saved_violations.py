@@ -17,6 +17,7 @@ from .schedules import Schedule, ScheduledStep, read_schedule
 
 #: What a step may be called that takes no packet.
 WITHOUT_PACKETS = ("send", UNPROMPTED, TICK, RESTART)
+AGAIN = "write the schedule once more, with 'conform --save'"
 HINT = "give what 'conform --json' printed"
 
 
@@ -75,7 +76,7 @@ def _actions(schedule: Schedule) -> list[ShownAction]:
             there = transmitted.get((step.source, step.process), [])
             if not 1 <= step.number <= len(there):
                 said = f"step {k} takes packet {step.number} from {step.source}, which no step before transmits"
-                raise BadInput(said, hint="write the schedule once more, with 'conform --save'")
+                raise BadInput(said, hint=AGAIN)
             taken = there[step.number - 1]
         elif step.action not in WITHOUT_PACKETS:
             raise BadInput(f"step {k} is '{step.action}', and takes no packet", hint="name 'from' and 'number'")

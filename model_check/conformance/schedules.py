@@ -21,7 +21,7 @@ from crownless.model_check.runs import Links, Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SavedPacket
 from crownless.model_check.system import LocalStep, State, System
 from crownless.spec.computation import Computation, process_names
-from crownless.spec.enumeration import SENDS
+from crownless.spec.enumeration import SENDS, known_sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.json_reader import decode_json
 from crownless.spec.orders import ORDERS, decide
@@ -75,6 +75,19 @@ class Schedule(msgspec.Struct):
     def replies(self) -> bool:
         """Does an application send from inside a delivery?"""
         return any(step.reply for step in self.steps)
+
+    @property
+    def request(self) -> Request:
+        """What was searched, within the bounds of the run."""
+        return Request(
+            self.processes,
+            self.messages,
+            self.channel,
+            sends=known_sends(self.sends),
+            self_sends=self.self_sends,
+            ticks=self.ticks,
+            restarts=self.restarts,
+        )
 
     def json(self) -> dict[str, Any]:
         """As a file has it."""

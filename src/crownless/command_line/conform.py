@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import redirect_stdout
 from pathlib import Path
-from re import Pattern
 
 import click
 from click.core import ParameterSource
 
-from crownless.impl import own_protocols
-from crownless.model_check.conformance.bodies import to_ignore
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.line_forms import FORMS, known_form
 from crownless.model_check.conformance.maelstrom_form import possible
 from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.node_limits import NodeLimits
-from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
 from crownless.model_check.conformance.random_runs import NOT_BROKEN, RandomConformance, conform_at_random
 from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
 from crownless.model_check.conformance.schedules import as_test as as_test_of
-from crownless.model_check.conformance.sockets.socket_nodes import SocketNodes
-from crownless.model_check.conformance.sockets.speaking import Speaking
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
@@ -40,6 +30,7 @@ from .check import EXITS, how_far
 from .conform_report import print_conformance, print_replay, shown
 from .conform_sockets import Sockets, with_sockets
 from .endings import say
+from .implementations import COMMAND, Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
 from .reports import Reports, with_reports
@@ -62,25 +53,10 @@ OF_SEARCHES = {
     "sarif": "--sarif",
     "itf": "--itf",
 }
-#: Where the command after `--` is kept.
-COMMAND = "crownless.command"
-
-
-class WithCommand(click.Command):
-    """A verb after whose `--` there may be the command of a program."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        if "--" in args:
-            ctx.meta[COMMAND] = args[args.index("--") + 1 :]
-            args = args[: args.index("--")]
-        return super().parse_args(ctx, args)
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        return ["[OPTIONS]", "[FILE.py:CLASS | -- COMMAND...]"]
 
 
 @click.command(cls=WithCommand)
-@click.argument("node", required=False)
+@click.argument("node", metavar="FILE.py:CLASS", required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="It is said to keep this order (repeatable).")
@@ -109,12 +85,7 @@ class WithCommand(click.Command):
     help="So many random runs, for more processes and messages than every schedule can be tried of.",
 )
 @click.option("--seed", type=click.IntRange(min=0), help="By which --random chooses.  [default: 0]")
-@click.option("--form", help="Lines of COMMAND: plain, json or maelstrom.  [default: plain]")
-@click.option("--prefix", help="COMMAND's own lines begin with this; all others are ignored.")
-@click.option("--ignore", metavar="REGEX", help="What makes no difference in packets, such as time stamps.")
-@click.option(
-    "--timeout", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="Seconds for an answer."
-)
+@with_ways
 @with_sockets
 @click.option("--save", "save_in", metavar="FILE", help="Write the schedule of the first violation to FILE.")
 @click.option("--replay", "replayed", metavar="FILE", help="Only the schedule in FILE: is it still broken?")
@@ -137,10 +108,7 @@ def conform_(
     restarts: int,
     random: int | None,
     seed: int | None,
-    form: str | None,
-    prefix: str | None,
-    ignore: str | None,
-    timeout: float,
+    ways: Ways,
     sockets: Sockets,
     save_in: str | None,
     replayed: str | None,
@@ -165,7 +133,7 @@ def conform_(
     What a program says and hears: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
-    own = {"--replies": replies, "--ticks": ticks, "--restarts": restarts, "--form": form, "--prefix": prefix}
+    own = {"--replies": replies, "--ticks": ticks, "--restarts": restarts, **ways.of_command}
     spoken = sockets.speaking({**own, "--as-test": as_test}, of_command=node is None and command is not None)
     if spoken is not None:
         replies = 0
@@ -180,28 +148,25 @@ def conform_(
         ticks=ticks,
         restarts=restarts,
     )
-    if form == "maelstrom":
+    if ways.form == "maelstrom":
         request = possible(request)
     if seed is not None and random is None:
         raise BadInput("--seed without --random: every schedule is tried", hint="add --random 1000")
-    of_command = {"--form": form, "--prefix": prefix}
-    node_limits, ignored = NodeLimits(seconds=timeout), to_ignore(ignore)
     if replayed is not None:
         _only_of_searches(context)
         schedule = read_schedule(read_bytes(Path(replayed), replayed), replayed)
-        ways = (schedule.sends, node_limits, ignored, spoken)
-        nodes = _implementation(node, command, of_command, schedule.processes, *ways)
+        nodes = implementation_of(node, command, ways, schedule.processes, schedule.sends, spoken)
         with nodes as implementation, redirect_stdout(sys.stderr):
             found = replay(implementation, schedule)
         if as_test:
-            print_drawing(as_test_of(schedule, _for_python(node, command), found.run, _ways(of_command, ignore)))
+            print_drawing(as_test_of(schedule, _for_python(node, command), found.run, _for_replay(ways)))
         elif as_json:
             print_json(found.json())
         else:
             print_replay(implementation.name, found, drawings=not quiet)
         return EXIT_HOLDS if found else EXIT_VIOLATED
     answer: Conformance | RandomConformance
-    nodes = _implementation(node, command, of_command, processes, sends, node_limits, ignored, spoken)
+    nodes = implementation_of(node, command, ways, processes, sends, spoken)
     with nodes as implementation:
         if random is None:
             answer = _conform(implementation, request, limits, quiet or as_json)
@@ -215,7 +180,7 @@ def conform_(
     if as_test:
         if first is None or first.run is None or schedule_found is None:
             raise BadInput("--as-test: nothing is violated", hint="name an order that it does not keep: --order")
-        print_drawing(as_test_of(schedule_found, _for_python(node, command), first.run, _ways(of_command, ignore)))
+        print_drawing(as_test_of(schedule_found, _for_python(node, command), first.run, _for_replay(ways)))
     elif as_json:
         print_json(answer.json())
     else:
@@ -246,10 +211,10 @@ def _for_python(node: str | None, command: list[str] | None) -> str:
     return repr(node if command is None else command)
 
 
-def _ways(of_command: dict[str, str | None], ignore: str | None) -> str:
+def _for_replay(ways: Ways) -> str:
     """The options that `cr.replay` needs, too."""
-    given = {option.removeprefix("--"): value for option, value in {**of_command, "--ignore": ignore}.items() if value}
-    return "".join(f", {name}={value!r}" for name, value in given.items())
+    options = {"form": ways.form, "prefix": ways.prefix, "ignore": ways.ignore}
+    return "".join(f", {name}={value!r}" for name, value in options.items() if value)
 
 
 def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
@@ -279,42 +244,3 @@ def _at_random(
                 line.update(f"{implementation.name}: {made:,} of {some(runs, 'random run')}")
 
         return conform_at_random(implementation, request, runs, seed, limits, progress)
-
-
-@contextmanager
-def _implementation(
-    node: str | None,
-    command: list[str] | None,
-    of_command: dict[str, str | None],
-    n: int,
-    sends: str,
-    limits: NodeLimits,
-    ignored: Pattern[str] | None,
-    spoken: Speaking | None,
-) -> Iterator[Implementation]:
-    if (node is None) == (command is None):
-        said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
-        hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
-        raise BadInput(said, hint=hint)
-    if node is not None:
-        for option, value in of_command.items():
-            if value is not None:
-                raise BadInput(f"{option}: only of a command after --", hint="leave it out")
-        if not own_protocols.is_own(node):
-            hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
-            raise BadInput(f"'{node}' is no class of a file", hint=hint)
-        yield InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
-        return
-    assert command is not None
-    if not command:
-        raise BadInput("there is no command after --", hint="such as -- ./their-node")
-    if spoken is not None:
-        with closing(SocketNodes(command, spoken, n, limits, ignored=ignored)) as nodes:
-            nodes.check_start()
-            yield nodes
-        return
-    chosen, prefix = known_form(of_command["--form"] or FORMS[0]), of_command["--prefix"] or ""
-    way = known_sends(sends)
-    with closing(OutOfProcess(command, n, limits, form=chosen, prefix=prefix, ignored=ignored, sends=way)) as running:
-        running.check_start()
-        yield running
