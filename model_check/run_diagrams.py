@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -64,7 +64,9 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
         found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
         if c is None or found is None:
             return None
-        return Emphasis(found.says, picture.packets_of({c.messages[m].name for m in found.messages}))
+        packets = picture.packets_of({c.messages[m].name for m in found.messages})
+        drawn = [(picture.drawn_event(c, e), picture.drawn_event(c, f)) for e, f in found.pairs]
+        return Emphasis(found.says, packets, tuple((e, f) for e, f in drawn if e != f))
     delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
     twice = [pair for pair, times in delivered.items() if times > 1]
     if breaks == "delivers-once" and twice:
@@ -116,6 +118,8 @@ class _Picture:
         self.copies: list[tuple[int, tuple[int, int]]] = []
         self.arrivals: list[tuple[str, tuple[int, int]]] = []
         self.lost: set[tuple[int, int]] = set()
+        #: Where the sends and deliveries of each process are drawn, in their order.
+        self.application: list[list[tuple[int, int]]] = [[] for _ in run.processes]
         for action in run.actions:
             self._add(action)
         c = Computation(run.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
@@ -124,6 +128,11 @@ class _Picture:
     def packets_of(self, names: set[str]) -> frozenset[int]:
         """The drawn packets that carry these messages."""
         return frozenset(m for m, one in enumerate(self.packets) if one.kind == MESSAGE and one.message in names)
+
+    def drawn_event(self, c: Computation, event: int) -> int:
+        """The drawn event with an event of what the application sees."""
+        p = c.process_of[event]
+        return self._event_at(self.application[p][event - c.first_event[p]])
 
     def diagram(self, title: str, emphasis: Emphasis | None) -> Diagram:
         event, run = self._event_at, self.run
@@ -161,6 +170,11 @@ class _Picture:
                 self._send(p, list(once.values()))
         if len(self.lines[p]) == place[1]:
             self._event(p, Event("internal", None))
+        sends = [(k, m) for k, (kind, m) in self._since(place) if kind == "send" and m is not None]
+        sent = {self.packets[m].message: (p, k) for k, m in sends}
+        for kind, message in action.happened:
+            if kind in ("send", "deliver"):
+                self.application[p].append(sent.get(message, place) if kind == "send" else place)
         plain = arrived is None and action.action == "send" and len(action.transmits) > 0
         remark = action.remark() if plain else action.deed() + action.remark()
         self.remarks[place] = remark.strip()
@@ -218,6 +232,11 @@ class _Picture:
         """The local variables after each action, where they are known."""
         shown = zip(self.first_of, variables_after(self.run), strict=False)
         return {self._event_at(place): variables for place, variables in shown if variables}
+
+    def _since(self, place: tuple[int, int]) -> Iterator[tuple[int, Event]]:
+        """The events of a process from one on, each with its index."""
+        p, first = place
+        return ((k, event) for k, event in enumerate(self.lines[p]) if k >= first)
 
     def _event(self, p: int, event: Event) -> None:
         self.drawn.append((p, len(self.lines[p])))

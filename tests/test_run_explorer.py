@@ -11,6 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -35,8 +36,11 @@ from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import BEYOND, StateSpace
 from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
-from crownless.model_check.runs import Run
+from crownless.model_check.run_diagrams import computation_of_run
+from crownless.model_check.runs import Run, run_of
 from crownless.spec import notation
+from crownless.spec.computation import project
+from crownless.spec.diagrams.emphasis import emphasis_of
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.orders import ORDERS, decide
 
@@ -281,7 +285,8 @@ def test_a_run_is_said_and_drawn_as_everywhere(
         said = [text.split(" breaks ")[0].rstrip("↑↓ ") for text in shown.locator("#run li").all_inner_texts()]
         assert [line.strip() for line in said] == [action.say() for action in run.actions]
         drawn = Seen(shown.locator("#diagram").evaluate("element => new XMLSerializer().serializeToString(element)"))
-    wanted = Seen(in_svg(run.diagram()))
+    wanted = Seen(in_svg(run.diagram(breaks=name)))
+    assert [arrow.name for arrow in drawn.arrows if "shown" in arrow.kinds], "what breaks it stands out"
     down = drawn.rows()[0] - wanted.rows()[0] if wanted.rows() else 0
     assert drawn.columns == wanted.columns
     assert [row - down for row in drawn.rows()] == wanted.rows()
@@ -291,8 +296,66 @@ def test_a_run_is_said_and_drawn_as_everywhere(
         return sorted((name, [(round(x), round(y - shift)) for x, y in points]) for name, points in ends)
 
     assert arrows(drawn, down) == arrows(wanted, 0)
-    for kind in ("lost", "copy", "control", "open", "waits"):
+    for kind in ("lost", "copy", "control", "open", "waits", "shown", "dim"):
         assert bool(drawn.arrow_kinds()[kind]) == bool(wanted.arrow_kinds()[kind]), kind
+    samples = 1 if wanted.kinds()["chain"] else 0  # in the legend
+    assert drawn.kinds()["chain"] == wanted.kinds()["chain"] - samples
+
+
+def walks(data: dict[str, Any], bit: int, count: int) -> Iterator[list[int]]:
+    """Random runs, each up to where it breaks a property for the first time."""
+    random = Random(0)
+    found = 0
+    while found < count:
+        node, choices, broken = 0, [], 0
+        while data["moves"][node] and not broken >> bit & 1:
+            choices.append(random.randrange(len(data["moves"][node]) // 3))
+            _, node, broken = data["moves"][node][3 * choices[-1] : 3 * choices[-1] + 3]
+        if broken >> bit & 1:
+            found += 1
+            yield choices
+
+
+@needs_chromium
+@pytest.mark.parametrize(
+    ("protocol", "n", "m", "order", "given"),
+    [
+        ("unordered", 3, 4, "fifo", {}),
+        ("unordered", 3, 4, "causal", {}),
+        ("fifo-sequence", 3, 4, "causal", {}),
+        ("unordered", 3, 4, "synchronous", {}),
+        ("fifo-sequence", 4, 3, "synchronous", {}),
+        ("ses-multicast", 3, 3, "synchronous", {}),
+    ],
+)
+def test_the_messages_that_stand_out_show_the_violation(
+    tmp_path: Path, protocol: str, n: int, m: int, order: str, given: dict[str, Any]
+) -> None:
+    """Alone they break the order, too, and there are as few of them as in the witness of the specification."""
+    space = space_of(protocol, n, m, **given)
+    data = space.as_data()
+    bit = [name for name, _ in data["properties"]].index(order)
+    with opened(page_of(tmp_path, space_of(protocol, n, m, **given))) as shown:
+        for choices in walks(data, bit, 60):
+            found = shown.evaluate(
+                "([choices, order]) => { const found = emphasisOf(space, replay(space, choices), order);"
+                "return found && { says: found.says, messages: [...found.messages] } }",
+                [choices, order],
+            )
+            steps, node = [], 0
+            for choice in choices:
+                steps.append(space.step(node, choice))
+                node = data["moves"][node][3 * choice + 1]
+            c = computation_of_run(run_of(space.system, steps, keep_names=False))
+            assert c is not None
+            names = [message.name for message in c.messages]
+            verdict = decide(c, order, "pending")
+            assert found is not None
+            alone = project(c, [names.index(name) for name in found["messages"]])
+            assert not decide(alone, order, "pending").kept
+            emphasis = emphasis_of(c, verdict)
+            assert emphasis is not None
+            assert len(found["messages"]) == len(emphasis.messages), (found, emphasis.says)
 
 
 #: The least distance of the middle of an event from an arrow that does not begin or end there.

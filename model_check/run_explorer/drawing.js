@@ -53,8 +53,8 @@ function pictureOf(space, moments) {
   return { events, arrows, waits: [...waits, ...waiting.map((wait) => ({ ...wait, until: null }))] };
 }
 
-/** Draws the run into an SVG element; `chosen(place)` is called for the action of an event that is clicked. */
-function draw(svg, space, moments, drag) {
+/** Draws the run into an SVG element, with emphasis on what breaks something, if it does; `drag` is called for each event. */
+function draw(svg, space, moments, emphasis, drag) {
   const { row, column, radius, margin, character } = space.layout;
   const { events, arrows, waits } = pictureOf(space, moments);
   const labels = arrows.map(({ packet }) => labelOfPacket(packet).length);
@@ -73,7 +73,8 @@ function draw(svg, space, moments, drag) {
   svg.replaceChildren();
   Object.entries({ width, height, viewBox: `0 0 ${width} ${height}` }).forEach(([key, value]) => svg.setAttribute(key, value));
   element(svg, "title", {}, "The run as a space-time diagram");
-  element(svg, "desc", {}, moments.slice(1).map(({ action }, k) => `${k + 1}. ${say(space, action)}.`).join(" "));
+  const because = emphasis ? `Not ${emphasis.name}: ${emphasis.says}. ` : "";
+  element(svg, "desc", {}, because + moments.slice(1).map(({ action }, k) => `${k + 1}. ${say(space, action)}.`).join(" "));
   element(svg, "rect", { class: "page", width, height });
   space.processes.forEach((name, p) => {
     element(svg, "text", { class: "name", x: x[p], y: margin + 5 }, name);
@@ -84,7 +85,14 @@ function draw(svg, space, moments, drag) {
   });
   waits.forEach(({ process, row: top, until }) => element(svg, "rect", { class: "waits", x: x[process] - 3.5, y: y(top),
     width: 7, height: (until === null ? foot : y(until)) - y(top), rx: 3 }));
-  arrows.forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout));
+  (emphasis?.pairs ?? []).forEach(([one, other]) => {
+    if (one.process !== other.process) return;
+    const [y1, y2] = [one, other].map((each) => y(rowOf(each, events, arrows)));
+    if (y1 !== y2) element(svg, "line", { class: "chain", x1: x[one.process], y1, x2: x[one.process], y2 });
+  });
+  const shown = (arrow) => arrow.packet.kind === "message" && emphasis !== null && emphasis.messages.has(arrow.packet.message);
+  arrows.filter((arrow) => !shown(arrow)).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, emphasis ? "dim" : ""));
+  arrows.filter(shown).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, "shown"));
   const group = element(svg, "g", { class: "events" });
   events.forEach((event) => {
     const { action, breaks } = moments[event.place + 1];
@@ -100,8 +108,14 @@ function draw(svg, space, moments, drag) {
       element(one, "circle", { ...at, r: radius, class: hollow ? "hollow" : "" });
     }
     if (event.remark) element(svg, "text", { class: "quiet", x: remarksAt, y: at.cy + 4 }, event.remark);
-    drag(one, event, row);
+    drag(one, event, events, row);
   });
+}
+
+/** The row of what the application sees happen in an action: of a send that of its packets, if there are any. */
+function rowOf({ kind, message, place }, events, arrows) {
+  const sent = kind === "send" && arrows.find(({ packet, start }) => packet.kind === "message" && packet.message === message && events[start].place === place);
+  return sent ? sent.start : events.findIndex((event) => event.place === place);
 }
 
 /** True if what arrives at this event is not delivered by its action. */
@@ -111,7 +125,7 @@ function waitsAt(event, arrows, moments) {
   return !moments[event.place + 1].action.happened.some(([kind, message]) => kind === "deliver" && message === arrow.packet.message);
 }
 
-function drawArrow(svg, arrow, events, x, y, layout) {
+function drawArrow(svg, arrow, events, x, y, layout, emphasis) {
   const { packet, start, end, lost, copy } = arrow;
   const x0 = x[packet.source === events[start].process ? packet.source : events[start].process], y0 = y(start);
   const loop = packet.source === packet.destination;
@@ -120,7 +134,7 @@ function drawArrow(svg, arrow, events, x, y, layout) {
   const beside = loop ? layout.loop : Math.abs(x[packet.source + side] - x[packet.source]) * layout.stub;
   const x1 = arrives ? x[packet.destination] : x0 + side * beside;
   const y1 = arrives ? y(end) : y0 + layout.stubDown * layout.row;
-  const kinds = ["arrow", packet.kind === "message" ? "" : "control", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : ""];
+  const kinds = ["arrow", packet.kind === "message" ? "" : "control", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : "", emphasis];
   const group = element(svg, "g", { class: kinds.filter(Boolean).join(" ") });
   const curved = loop && arrives;
   const straight = (y0 + y1) / 2, control = arrives && !loop ? controlOf(arrow, events, x, y, layout, [x0, y0, x1, y1]) : straight;

@@ -3,7 +3,7 @@
 
 const space = JSON.parse(document.getElementById("space").textContent);
 const at = (id) => document.getElementById(id);
-let choices = [], undone = [];
+let choices = [], undone = [], wanted = null;
 
 function make(name, text = "", attributes = {}) {
   const made = document.createElement(name);
@@ -90,11 +90,24 @@ async function move(from, to) {
   arrive(made, sayMoved(space, before, replay(space, made), null));
 }
 
+/** Scrolls the diagram, and nothing else, to where an event can be seen. */
+function lookAt(event) {
+  if (!event) return;
+  const frame = at("diagram").parentElement, room = 40;
+  const seen = frame.getBoundingClientRect(), place = event.getBoundingClientRect();
+  const off = (low, high, from, to) => Math.max(0, high + room - to) || Math.min(0, low - room - from);
+  frame.scrollTop += off(place.top, place.bottom, seen.top, seen.bottom);
+  frame.scrollLeft += off(place.left, place.right, seen.left, seen.right);
+}
+
 /** Everything anew, for the run as it is. */
 function show(said = "") {
   const moments = replay(space, choices);
   const now = moments[moments.length - 1], moves = movesOf(space, now.node);
-  draw(at("diagram"), space, moments, dragging);
+  const violation = shownViolation(space, moments, wanted);
+  draw(at("diagram"), space, moments, violation, dragging);
+  lookAt(at("diagram").querySelector(".events > g:last-child"));
+  at("why").textContent = violation ? `not ${violation.name}: ${violation.says}` : "";
   showOrders(moments);
   at("moves").replaceChildren(...moves.map((one, choice) => {
     const action = actionOf(space, one.step, (message) => nameOf(space, new Map(now.names), message));
@@ -130,21 +143,29 @@ function show(said = "") {
 
 function showOrders(moments) {
   const broken = new Map(brokenBy(space, moments).map(([name, , place]) => [name, place]));
-  at("orders").replaceChildren(...space.properties.map(([name, meaning], k) => {
-    const item = document.createElement("li");
-    const place = broken.get(name);
-    const sign = place === undefined ? "✓" : "✗";
-    const how = place === undefined ? "kept" : place === -1 ? "broken if the run ends here" : `broken by action ${place + 1}`;
-    const button = item.appendChild(make("button", `${sign} ${name}`, { class: place === undefined ? "kept" : "broken", title: `${meaning}: ${how}. Click: the shortest run that breaks it.`, "aria-label": `${name}: ${how}` }));
-    if (place !== undefined) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad" }));
-    button.addEventListener("click", () => act(() => {
-      const shortest = shortestViolation(space, 1 << k);
-      undone = [];
-      if (shortest === null) return show(`No run ${space.beyond ? "on this page " : ""}breaks ${name}.`);
-      return go(shortest, `The shortest run that breaks ${name}: ${shortest.length} ${shortest.length === 1 ? "action" : "actions"}.`);
-    }));
-    return item;
+  const items = space.properties.map(([name, meaning], k) => [space.orders.includes(name), stripItem(name, meaning, broken.get(name), k)]);
+  for (const [id, orders] of [["orders", true], ["properties", false]]) {
+    const list = items.filter(([order]) => order === orders).map(([, item]) => item);
+    at(id).replaceChildren(...list);
+    at(id).parentElement.hidden = !list.length;
+  }
+}
+
+/** A property, with the place of the action that broke it: -1 is the end of the run, undefined if it is kept. */
+function stripItem(name, meaning, place, k) {
+  const item = document.createElement("li");
+  const kept = place === undefined;
+  const how = kept ? "kept" : place === -1 ? "broken if the run ends here" : `broken by action ${place + 1}`;
+  const button = item.appendChild(make("button", `${kept ? "✓" : "✗"} ${name}`, { class: kept ? "kept" : "broken", title: `${meaning}: ${how}. Click for a shortest run that breaks it.`, "aria-label": `${name}: ${how}` }));
+  if (!kept) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad", "aria-hidden": "true" }));
+  button.addEventListener("click", () => act(() => {
+    const shortest = shortestViolation(space, 1 << k);
+    wanted = name;
+    if (shortest === null) return show(`No run ${space.beyond ? "on this page " : ""}breaks ${name}.`);
+    undone = [];
+    return go(shortest, `The shortest run that breaks ${name}: ${shortest.length} ${shortest.length === 1 ? "action" : "actions"}.`);
   }));
+  return item;
 }
 
 /** The packets in flight, and why those that wait are held back. */
@@ -172,33 +193,39 @@ function showLocals(moments) {
     section.appendChild(make("h3", name));
     const was = new Map(space.locals[before.locals[p]]);
     space.locals[now.locals[p]].forEach(([variable, rows]) => {
-      const table = section.appendChild(document.createElement("table"));
-      table.createCaption().textContent = variable;
       const old = was.get(variable) ?? [];
-      rows.forEach((row, r) => {
-        const line = table.insertRow();
-        row.forEach((cell, k) => {
-          const changed = (old[r] ?? [])[k] !== cell;
-          const place = line.insertCell();
-          const shown = changed ? place.appendChild(make("mark", "", { title: "changed by the last action" })) : place;
-          shown.textContent = text(cell);
-        });
-      });
+      const shown = { name: variable, rows: rows.map((row) => row.map(text)) };
+      section.appendChild(tableOf(shown, (r, k) => (old[r] ?? [])[k] !== rows[r][k], space.processes));
     });
     return section;
   }));
-  at("states").hidden = space.locals.every((variables) => variables.length === 0);
+  // A state that is always the same, as where all are empty, says nothing.
+  at("states").hidden = new Set(space.locals.map((variables) => JSON.stringify(variables))).size < 2;
 }
 
 /** An event can be dragged up or down: its action moves in the run. */
-function dragging(group, event, row) {
+function dragging(group, event, events, row) {
   let from = null;
-  group.addEventListener("pointerdown", (pressed) => { from = pressed.clientY; group.setPointerCapture(pressed.pointerId); });
-  group.addEventListener("pointerup", (released) => {
-    if (from === null) return;
-    const rows = Math.round((released.clientY - from) / row);
+  const end = () => {
     from = null;
-    if (rows) act(() => move(event.place, Math.max(0, Math.min(choices.length - 1, event.place + rows))));
+    group.removeAttribute("transform");
+    group.classList.remove("dragged");
+  };
+  const rows = (pointer) => Math.round((pointer.clientY - from) / row);
+  group.addEventListener("pointerdown", (pointer) => {
+    from = pointer.clientY;
+    group.setPointerCapture(pointer.pointerId);
+    group.classList.add("dragged");
+  });
+  group.addEventListener("pointermove", (pointer) => {
+    if (from !== null) group.setAttribute("transform", `translate(0 ${rows(pointer) * row})`);
+  });
+  group.addEventListener("pointercancel", end);
+  group.addEventListener("pointerup", (pointer) => {
+    if (from === null) return;
+    const to = Math.max(0, Math.min(events.length - 1, event.row + rows(pointer)));
+    end();
+    act(() => move(event.place, events[to].place));
   });
 }
 

@@ -10,14 +10,15 @@ from string import Template
 from typing import Any
 
 from crownless.spec.diagrams import geometry
-from crownless.spec.diagrams.page import as_data, document
+from crownless.spec.diagrams.page import as_data, document, page_file
 from crownless.spec.diagrams.style import style_sheet
+from crownless.spec.diagrams.svg import legend
 from crownless.spec.orders import ORDERS
 
 #: The scripts, in the order in which they come on the page.
-SCRIPTS = ("space.js", "words.js", "drawing.js", "saving.js", "page.js")
-#: The rule for the event that broke something, beside those of diagrams.
-RING = "#diagram .events .ring{fill:none;stroke:#b3261e;stroke-width:2.5;stroke-dasharray:3 2}"
+SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "page.js")
+#: The look of an event whose action breaks something.
+BREAKS = {".events .ring": "fill:none;stroke:{shown};stroke-width:2.5;stroke-dasharray:3 2"}
 
 
 def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), *, served: bool = False) -> str:
@@ -26,7 +27,9 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), 
     """
     left_out = "; runs that lead beyond the states on this page end there" if space["beyond"] and not served else ""
     scope = f"{space['scope']}; {space['channel']} channel{left_out}"
-    body = Template(_file("page.html")).substitute(title=escape(title), scope=escape(scope))
+    body = Template(_file("page.html")).substitute(
+        title=escape(title), scope=escape(scope), legend=legend()
+    )
     layout = {
         "row": geometry.ROW,
         "column": geometry.COLUMN,
@@ -51,9 +54,9 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), 
     }
     return document(
         title,
-        [_file("page.css"), style_sheet("diagram") + RING],
+        [_file("page.css"), *(style_sheet(scope, BREAKS) for scope in ("diagram", "legend"))],
         [body, f'<script id="space" type="application/json">{as_data(facts)}</script>'],
-        ["\n".join(_file(name) for name in SCRIPTS)],
+        ["\n".join([page_file("tables.js"), *map(_file, SCRIPTS)])],
         connects="'self'" if served else "'none'",
     )
 

@@ -3,33 +3,22 @@
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
 
-function table(variable) {
-  const element = document.createElement("table");
-  element.createCaption().textContent = variable.name;
-  variable.rows.forEach((row, r) => {
-    const line = element.insertRow();
-    row.forEach((value, k) => {
-      const cell = line.insertCell();
-      const changed = variable.changed.some(([i, j]) => i === r && j === k);
-      const text = changed ? cell.appendChild(document.createElement("mark")) : cell;
-      text.textContent = value;
-      if (changed) text.title = "changed by this event";
-    });
-  });
-  return element;
-}
-
 document.querySelectorAll(".diagram").forEach((diagram, number) => {
   const aside = diagram.querySelector("aside");
+  const { processes, events: said } = facts[number];
   const events = [...diagram.querySelectorAll("[tabindex]")];
   const show = (place) => {
-    const fact = facts[number][place];
+    const fact = said[place];
     const words = document.createElement("p");
     words.textContent = fact.words;
     const process = document.createElement("p");
     process.className = "quiet";
     process.textContent = fact.variables.length ? `Local variables of ${fact.process} after it:` : "";
-    aside.replaceChildren(words, process, ...fact.variables.map(table));
+    const tables = fact.variables.map((variable) => {
+      const places = new Set(variable.changed.map(String));
+      return tableOf(variable, (r, k) => places.has(`${r},${k}`), processes);
+    });
+    aside.replaceChildren(words, process, ...tables);
   };
   const focus = (place) => {
     events.forEach((event, k) => event.setAttribute("tabindex", k === place ? "0" : "-1"));

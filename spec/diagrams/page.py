@@ -17,10 +17,11 @@ from typing import Any
 from crownless.spec.printable import printable
 
 from .diagram import Diagram
+from .style import colours_of_pages
 from .svg import event_in_words, in_svg
 
 ASIDE = (
-    "<aside aria-live='polite'><p class='quiet'>Point at an event, or move with <kbd>Tab</kbd> and the arrow keys: "
+    "<aside class='variables' aria-live='polite'><p class='quiet'>Point at an event, or move with <kbd>Tab</kbd> and the arrow keys: "
     "what happens there is said here.</p></aside>"
 )
 
@@ -28,21 +29,25 @@ ASIDE = (
 def in_html(diagrams: Sequence[Diagram], title: str) -> str:
     """The page, with all the diagrams, one below the other."""
     drawn = [in_svg(diagram, focusable=True) for diagram in diagrams]
-    facts = [[_fact(diagram, event) for event in diagram.linearization] for diagram in diagrams]
+    facts = [
+        {"processes": diagram.process_names, "events": [_fact(diagram, event) for event in diagram.linearization]}
+        for diagram in diagrams
+    ]
     body = [
         f"<h1>{escape(printable(title))}</h1>",
         *(f"<div class='diagram'><figure>{svg}</figure>{ASIDE}</div>" for svg in drawn),
         f'<script id="facts" type="application/json">{as_data(facts)}</script>',
     ]
-    return document(title, [_file("page.css")], body, [_file("page.js")])
+    return document(title, [page_file("page.css")], body, [f"{page_file('tables.js')}\n{page_file('page.js')}"])
 
 
 def document(
     title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str], *, connects: str = "'none'"
 ) -> str:
-    """A page of its own: its policy admits these styles and scripts, the styles of pictures in it, and nothing else;
-    and connections to `connects`.
+    """A page of its own, with the look of all of them: its policy admits these styles and scripts, the styles of pictures
+    in it, and nothing else; and connections to `connects`.
     """
+    styles = [f"{colours_of_pages()}\n{page_file('base.css')}", *styles]
     of_pictures = [found for part in body for found in re.findall(r"<style>(.*?)</style>", part, re.DOTALL)]
     policy = (
         f"default-src 'none'; script-src {_hashes(scripts)}; style-src {_hashes([*styles, *of_pictures])}; "
@@ -85,7 +90,8 @@ def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
     }
 
 
-def _file(name: str) -> str:
+def page_file(name: str) -> str:
+    """A style sheet or a script that pages have in them."""
     return files("crownless.spec.diagrams").joinpath(name).read_text("utf-8")
 
 

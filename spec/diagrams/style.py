@@ -1,6 +1,9 @@
-"""The look of a diagram: one style sheet, light and dark. What is meant is never said by a colour alone."""
+"""The look of diagrams and pages, light and dark. What is meant is never said by a colour alone."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 #: Each colour, on a light page and on a dark one.
 COLOURS = {
@@ -11,6 +14,10 @@ COLOURS = {
     "shown": ("#b3261e", "#ff8f7d"),
     "chain": ("#0b57d0", "#79b8ff"),
     "waits": ("#e0a100", "#d9a514"),
+    "edge": ("#d0d7de", "#30363d"),
+    "mark": ("#fff3c4", "#5a4500"),
+    "kept": ("#1a7f37", "#56d364"),
+    "raised": ("#f6f8fa", "#161b22"),
 }
 
 #: What each class looks like: `{ink}` stands for the colour of that name.
@@ -53,12 +60,21 @@ RULES = {
 }
 
 
-def style_sheet(scope: str) -> str:
-    """The rules for what is inside the element of that id."""
-    light = "".join(_rule(scope, selector, rule, 0) for selector, rule in RULES.items())
+def colours_of_pages() -> str:
+    """The rules by which the style sheet of a page has each colour under its name: `var(--ink)`."""
+    light, dark = (
+        "".join(f"--{name}:{colours[theme]};" for name, colours in COLOURS.items()).removesuffix(";") for theme in (0, 1)
+    )
+    return f":root{{color-scheme:light dark;{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+
+
+def style_sheet(scope: str, further: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The rules for what is inside the element of that id, with further ones that have the form of `RULES`."""
+    rules = {**RULES, **further}
+    light = "".join(_rule(scope, selector, rule, 0) for selector, rule in rules.items())
     dark = "".join(
         _rule(scope, selector, ";".join(part for part in rule.split(";") if "{" in part), 1)
-        for selector, rule in RULES.items()
+        for selector, rule in rules.items()
         if "{" in rule
     )
     return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"

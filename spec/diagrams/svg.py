@@ -24,6 +24,21 @@ LINE, LEAST = 19, 560
 #: Rows after which the names of the processes are written below, too.
 ROWS_ON_A_SCREEN = 24
 TIME = "Time flows down. Lines and slopes show order, not duration."
+#: The signs of diagrams, each with its meaning. The last one is that of pages on which runs are made.
+SIGNS = {
+    "shown": "what breaks it",
+    "chain": "happened before, on one process",
+    "control": "a packet of the protocol's own",
+    "open": "in flight",
+    "lost": "lost",
+    "copy": "a copy",
+    "undone": "undone",
+    "waits": "held back, until it is delivered",
+    "hollow": "an internal event, or an arrival",
+    "silent": "something happens in the channel",
+    "crash": "a crash",
+    "ring": "an action that breaks something",
+}
 
 
 def in_svg(diagram: Diagram, *, focusable: bool = False, legend: bool = True) -> str:
@@ -33,6 +48,15 @@ def in_svg(diagram: Diagram, *, focusable: bool = False, legend: bool = True) ->
     drawn = _Drawing(diagram, focusable).document(legend)
     text = tostring(drawn, encoding="unicode")
     return text.replace(_ID, f"d{hashlib.sha256(text.encode()).hexdigest()[:10]}") + "\n"
+
+
+def legend() -> str:
+    """All signs with their meanings, as an element for a page that draws runs itself."""
+    width, height = _number(LEAST / 2), _number(MARGIN + len(SIGNS) * LINE)
+    svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "id": "legend", "width": width, "height": height})
+    for number, (sign, meaning) in enumerate(SIGNS.items(), 1):
+        _explained(svg, sign, meaning, number * LINE)
+    return tostring(svg, encoding="unicode")
 
 
 def in_words(diagram: Diagram) -> str:
@@ -99,11 +123,8 @@ class _Drawing:
         self._pairs(svg)
         self._arrows(svg)
         self._events(svg)
-        for number, (sample, line) in enumerate(legend):
-            y = foot + 24 + number * LINE
-            if sample is not None:
-                _sample(svg, sample, y - 4)
-            _text(svg, MARGIN + (0 if sample is None else 44), y, line, "quiet")
+        for number, (sign, meaning) in enumerate(legend):
+            _explained(svg, sign, meaning, foot + 24 + number * LINE)
         return svg
 
     def _remarks(self) -> dict[int, str]:
@@ -234,29 +255,34 @@ def _classes(diagram: Diagram, arrow: Arrow) -> Iterator[str]:
 
 def _legend(diagram: Diagram) -> list[tuple[str | None, str]]:
     """The signs that the diagram has, each with its meaning."""
-    arrows = diagram.arrows
-    events = diagram.computation.events
-    waits = bool(diagram.waits)
-    emphasis = diagram.emphasis
-    known = [
-        (None, TIME, True),
-        ("shown", "what breaks it", emphasis is not None and bool(emphasis.messages)),
-        ("chain", "the way from event to event, on a process", emphasis is not None and bool(emphasis.pairs)),
-        ("control", "a packet of the protocol's own", bool(diagram.control)),
-        ("open", diagram.unreceived.removesuffix(" by").removesuffix(" to"), any(
-            not arrow.received and not arrow.lost for arrow in arrows
-        )),
-        ("lost", "lost", any(arrow.lost for arrow in arrows)),
-        ("copy", "a copy", any(arrow.copy for arrow in arrows)),
-        ("undone", "undone", bool(diagram.undone)),
-        ("waits", "held back, until it is delivered", waits),
-        ("hollow", "an internal event" + (", or an arrival" if waits else ""), waits or any(
-            event.message is None and e not in diagram.silent for e, event in enumerate(events)
-        )),
-        ("silent", "something happens in the channel", bool(diagram.silent)),
-        ("crash", "a crash", bool(diagram.crashes)),
-    ]  # fmt: skip
-    return [(sample, text) for sample, text, there in known if there]
+    arrows, emphasis = diagram.arrows, diagram.emphasis
+    internal = any(
+        event.message is None and e not in diagram.silent for e, event in enumerate(diagram.computation.events)
+    )
+    there = {
+        "shown": emphasis is not None and emphasis.messages,
+        "chain": emphasis is not None and emphasis.pairs,
+        "control": diagram.control,
+        "open": any(not arrow.received and not arrow.lost for arrow in arrows),
+        "lost": any(arrow.lost for arrow in arrows),
+        "copy": any(arrow.copy for arrow in arrows),
+        "undone": diagram.undone,
+        "waits": diagram.waits,
+        "hollow": diagram.waits or internal,
+        "silent": diagram.silent,
+        "crash": diagram.crashes,
+    }
+    meanings = SIGNS | {"open": diagram.unreceived.removesuffix(" by").removesuffix(" to").removeprefix("is ")}
+    if not diagram.waits:
+        meanings["hollow"] = "an internal event"
+    return [(None, TIME), *((sign, meanings[sign]) for sign, present in there.items() if present)]
+
+
+def _explained(svg: Element, sign: str | None, meaning: str, y: float) -> None:
+    """A line of the legend."""
+    if sign is not None:
+        _sample(svg, sign, y - 4)
+    _text(svg, MARGIN + (0 if sign is None else 44), y, meaning, "quiet")
 
 
 def _sample(svg: Element, sign: str, y: float) -> None:
@@ -268,9 +294,11 @@ def _sample(svg: Element, sign: str, y: float) -> None:
     elif sign == "waits":
         SubElement(svg, "rect", {"class": sign, "x": _number(middle - 3.5), "y": _number(y - 7), "width": "7",
                                  "height": "14", "rx": "3"})  # fmt: skip
-    elif sign in ("hollow", "silent", "crash"):
+    elif sign in ("hollow", "silent", "crash", "ring"):
         group = SubElement(svg, "g", {"class": "events"})
-        if sign == "hollow":
+        if sign == "ring":
+            SubElement(group, "circle", {"class": sign, "cx": _number(middle), "cy": _number(y), "r": "8"})
+        elif sign == "hollow":
             SubElement(group, "circle", {"class": sign, "cx": _number(middle), "cy": _number(y), "r": "4"})
         elif sign == "silent":
             _path(group, f"M{_number(middle)} {_number(y - 5)}l5 5l-5 5l-5 -5z")

@@ -18,12 +18,10 @@ from crownless.spec.printable import printable, some
 
 TITLE = "The claims of the five texts"
 STYLE = """
-:root { color-scheme: light dark }
-body { margin: 0 auto; padding: 1rem; max-width: 70rem; font: 15px/1.5 system-ui, sans-serif }
-table { border-collapse: collapse; width: 100% }
-th, td { border-bottom: 1px solid #8884; padding: .25rem .6rem .25rem 0; text-align: left; vertical-align: top }
-section { border-top: 1px solid #8884; margin-top: 1.5rem }
-h2 { font-size: 1.05rem }
+body { max-width: 70rem }
+table { width: 100% }
+th, td { border-bottom: 1px solid var(--edge); padding: .25rem .6rem .25rem 0; text-align: left; vertical-align: top }
+section { border-top: 1px solid var(--edge); margin-top: 1.5rem }
 dt { font-weight: 600; margin-top: .4rem }
 dd { margin-left: 1.2rem }
 figure { margin: 1rem 0; overflow: auto }

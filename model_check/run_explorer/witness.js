@@ -1,0 +1,140 @@
+// Why a run breaks a property: the messages and events that show it. That it breaks it, the engine says.
+"use strict";
+
+/** The violations that are shown of themselves, the first first: what an application would notice. */
+const NOTICED = ["fifo", "causal", "delivers-once", "delivers-all", "synchronous"];
+
+/** What the application sees of a run: its sends and deliveries. `before`: events by one step before each, along the line
+ * of its process as far as it goes, or from the send of its message. */
+function applicationEvents(moments) {
+  const events = [], lines = new Map(), sends = new Map();
+  moments.slice(1).forEach(({ action }, place) => action.happened.forEach(([kind, message]) => {
+    if (kind !== "send" && kind !== "deliver") return;
+    const line = lines.get(action.process) ?? [];
+    const before = kind === "deliver" && sends.has(message) ? [...line, sends.get(message)] : [...line];
+    if (kind === "send") sends.set(message, events.length);
+    lines.set(action.process, [...line, events.length]);
+    events.push({ process: action.process, kind, message, place, before, to: receiversOf(moments, message) });
+  }));
+  return events;
+}
+
+/** The receivers of a message, which the action that submits it names. */
+function receiversOf(moments, message) {
+  return moments.slice(1).find(({ action }) => action.message === message && action.to.length)?.action.to ?? [];
+}
+
+/** The emphasis on what breaks a property: in words, the messages, and pairs of events of one process; or null. */
+function emphasisOf(space, moments, property) {
+  const events = applicationEvents(moments);
+  const find = { fifo: overtaking, causal: overtaking, synchronous: crown, "delivers-once": twice, "delivers-all": missing }[property];
+  return find ? find(space, events, property, moments) : null;
+}
+
+/** The emphasis on what a run breaks: a property that is asked for, if it does, or the one that is noticed first. */
+function shownViolation(space, moments, wanted) {
+  const broken = brokenBy(space, moments).map(([name]) => name);
+  const names = [wanted, ...NOTICED].filter((name) => broken.includes(name));
+  for (const name of names) {
+    const found = emphasisOf(space, moments, name);
+    if (found) return { name, ...found };
+  }
+  return null;
+}
+
+/** A message that is delivered though one that was sent before it to the same process is not: with the shortest chain. */
+function overtaking(space, events, order) {
+  let shortest = null;
+  for (const [second, { kind, process, message }] of events.entries()) {
+    const send = events.findIndex((each) => each.kind === "send" && each.message === message);
+    if (kind !== "deliver" || send === -1) continue;
+    const delivered = new Set(events.slice(0, second).filter((each) => each.kind === "deliver" && each.process === process).map((each) => each.message));
+    const overtaken = (e) => e !== send && events[e].kind === "send" && events[e].to.includes(process) && !delivered.has(events[e].message);
+    const chain = backwards(events, send, (e) => overtaken(e) && (order !== "fifo" || events[e].process === events[send].process));
+    if (chain !== null && (shortest === null || chain.length < shortest.chain.length)) shortest = { chain, second };
+  }
+  return shortest && sayOvertaking(space, events, shortest);
+}
+
+function sayOvertaking(space, events, { chain, second }) {
+  const { process, message } = events[second], first = events[chain[0]].message;
+  const later = events.findIndex((each) => each.kind === "deliver" && each.process === process && each.message === first);
+  const pairs = chain.slice(1).map((e, k) => [events[chain[k]], events[e]]);
+  if (later !== -1) pairs.push([events[second], events[later]]);
+  const what = later === -1 ? `${message} and not ${first}` : `${message} before ${first}`;
+  return { says: `${space.processes[process]} receives ${what}, which was sent earlier`,
+           messages: new Set([first, ...chain.map((e) => events[e].message), message]), pairs };
+}
+
+/** The shortest chain of events to one of them from an event that is wanted; null if there is none. */
+function backwards(events, end, wanted) {
+  const next = new Map([[end, null]]);
+  for (const e of next.keys()) {
+    if (wanted(e)) {
+      const chain = [];
+      for (let at = e; at !== null; at = next.get(at)) chain.push(at);
+      return chain;
+    }
+    events[e].before.forEach((before) => { if (!next.has(before)) next.set(before, e); });
+  }
+  return null;
+}
+
+/** A smallest crown: messages, the send of each before a receive of the next, in a cycle. A receive that is still to come
+ * is after all that its process has done. */
+function crown(space, events) {
+  const past = [];
+  events.forEach((event, e) => past.push(new Set([e, ...event.before.flatMap((before) => [...past[before]])])));
+  const sends = events.flatMap((event, e) => (event.kind === "send" ? [e] : []));
+  const receives = new Map(sends.map((send) => [send, events[send].to.map((q) => receiveAt(events, past, send, q))]));
+  const link = (one, other) => receives.get(other).find((receive) => receive.past.has(one));
+  const followers = new Map(sends.map((one) => [one, sends.filter((other) => other !== one && link(one, other))]));
+  const smallest = sends.map((start) => shortestCycle(followers, start)).filter(Boolean)
+    .reduce((least, cycle) => (least && least.length <= cycle.length ? least : cycle), null);
+  if (smallest === null) return null;
+  const links = smallest.map((one, k) => [one, smallest[(k + 1) % smallest.length]]);
+  const pending = links.filter(([one, other]) => link(one, other).event === null).map(([, other]) => events[other].message);
+  const still = pending.length ? `, ${pending.join(" and ")} still to be received` : "";
+  const pairs = links.filter(([one, other]) => link(one, other).event).map(([one, other]) => [events[one], link(one, other).event]);
+  return { says: `crown of size ${smallest.length}${still}`, messages: new Set(smallest.map((e) => events[e].message)), pairs };
+}
+
+function receiveAt(events, past, send, q) {
+  const e = events.findIndex(({ kind, process, message }) => kind === "deliver" && process === q && message === events[send].message);
+  if (e !== -1) return { event: events[e], past: past[e] };
+  const line = events.flatMap((event, f) => (event.process === q ? [...past[f]] : []));
+  return { event: null, past: new Set([...line, ...past[send]]) };
+}
+
+/** A shortest cycle from a number on, in the order of its links; null if there is none. */
+function shortestCycle(followers, start) {
+  const from = new Map(), nearest = [start];
+  for (const one of nearest) {
+    for (const other of followers.get(one)) {
+      if (from.has(other)) continue;
+      from.set(other, one);
+      nearest.push(other);
+    }
+  }
+  if (!from.has(start)) return null;
+  const cycle = [start];
+  for (let one = from.get(start); one !== start; one = from.get(one)) cycle.splice(1, 0, one);
+  return cycle;
+}
+
+/** A message that is delivered twice at one process. */
+function twice(space, events) {
+  const again = events.find(({ kind, process, message }, e) => kind === "deliver"
+    && events.slice(0, e).some((each) => each.kind === kind && each.process === process && each.message === message));
+  return again ? { says: `${space.processes[again.process]} delivers ${again.message} twice`, messages: new Set([again.message]), pairs: [] } : null;
+}
+
+/** Messages that are not delivered where they should be, also those that the application only submitted. */
+function missing(space, events, _, moments) {
+  const delivered = new Set(events.filter(({ kind }) => kind === "deliver").map(({ process, message }) => `${process} ${message}`));
+  const owed = moments.slice(1).flatMap(({ action: { message, to } }) => to.map((q) => [message, q]))
+    .filter(([message, q]) => !delivered.has(`${q} ${message}`));
+  if (!owed.length) return null;
+  return { says: `never delivered: ${owed.map(([message, q]) => `${message} at ${space.processes[q]}`).join(", ")}`,
+           messages: new Set(owed.map(([message]) => message)), pairs: [] };
+}
