@@ -35,6 +35,7 @@ class State(NamedTuple):
 class MurtyGarg(ProtocolMachine):
     source = "[MG] §4"
     promises = "synchronous"
+    control_kinds = frozenset({"request"})
     sends_before_delivery = False
 
     invariants = {

@@ -185,6 +185,8 @@ class ProtocolMachine:
     is_known_to_be_pure: ClassVar[bool] = False
     #: False if its local states are no variables that anybody would look at.
     shows_variables: ClassVar[bool] = True
+    #: Kinds of packets that name a message without carrying it, such as a request to send it.
+    control_kinds: ClassVar[frozenset[str]] = frozenset()
     #: True if the text says how survivors go on after a crash, by rolling back. Then events may be undone.
     rolls_back: ClassVar[bool] = False
     #: True if it treats all processes alike, never ranking them, as its invariants and witnesses do. Then `renamed` and
@@ -223,6 +225,10 @@ class ProtocolMachine:
         if value is None:
             return self.parameters[name].default(self.n)
         return value[i] if isinstance(value, tuple) else value
+
+    def is_control(self, packet: Packet) -> bool:
+        """True if the packet carries no message of the application."""
+        return packet.message is None or packet.kind in self.control_kinds
 
     @property
     def ordered_at(self) -> frozenset[int] | None:

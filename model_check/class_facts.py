@@ -45,6 +45,9 @@ def check_class(kind: Any) -> None:
         raise _wrong(kind, "source", "is not a string", 'say where the protocol is described, such as "[MF] §2"')
     if not isinstance(kind.constants, tuple) or not all(isinstance(name, str) for name in kind.constants):
         raise _wrong(kind, "constants", "is not a tuple of names", 'such as constants = ("capacity",)')
+    kinds = kind.control_kinds
+    if not isinstance(kinds, frozenset) or not all(isinstance(name, str) for name in kinds):
+        raise _wrong(kind, "control_kinds", "is not a frozenset of names", 'such as frozenset({"request"})')
     _check_parameters(kind)
     _check_predicates(kind)
     _check_methods(kind)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crownless.impl.protocol import Packet
@@ -17,6 +18,8 @@ from .wrong_machine import shown
 SHOWN = 40
 #: What stands for no entries at all.
 NOTHING = "∅"
+#: What stands for the entries that are not shown.
+MORE = "…"
 
 Called = Callable[[Message], str]
 
@@ -34,7 +37,8 @@ def with_changes(after: tuple[Variable, ...], before: tuple[Variable, ...]) -> t
 
 def _changed(before: tuple[tuple[str, ...], ...], after: tuple[tuple[str, ...], ...]) -> frozenset[tuple[int, int]]:
     was = {(r, k): cell for r, row in enumerate(before) for k, cell in enumerate(row)}
-    return frozenset((r, k) for r, row in enumerate(after) for k, cell in enumerate(row) if was.get((r, k)) != cell)
+    now = {(r, k): cell for r, row in enumerate(after) for k, cell in enumerate(row)}
+    return frozenset(place for place in was.keys() | now.keys() if was.get(place) != now.get(place))
 
 
 def _fields(state: Any, name: str) -> Iterator[tuple[str, Any]]:
@@ -51,11 +55,27 @@ def _fields(state: Any, name: str) -> Iterator[tuple[str, Any]]:
 
 def _rows(value: Any, called: Called) -> tuple[tuple[str, ...], ...]:
     if _is_row(value) and value and all(_is_row(row) and len(row) == len(value[0]) for row in value):
-        rows = tuple(tuple(_text(cell, called) for cell in row[:SHOWN]) for row in value[:SHOWN])
-        return rows if any(rows) else ((NOTHING,),)
+        rows = tuple(_cells(row, called) for row in value[:SHOWN])
+        cut = ((MORE,),) if len(value) > SHOWN else ()
+        return (*rows, *cut) if any(rows) else ((NOTHING,),)
     if _is_row(value):
-        return (tuple(_text(cell, called) for cell in value[:SHOWN]) or (NOTHING,),)
+        return (_cells(value, called) or (NOTHING,),)
     return ((_text(value, called),),)
+
+
+def _cells(row: Sequence[Any], called: Called) -> tuple[str, ...]:
+    return tuple(_shortened([_text(cell, called) for cell in row[: SHOWN + 1]]))
+
+
+def _shortened(texts: list[str]) -> list[str]:
+    """The first of them, with a sign if there are more."""
+    return texts if len(texts) <= SHOWN else [*texts[:SHOWN], MORE]
+
+
+def _by_number(text: str) -> list[tuple[int, int, str]]:
+    """A key by which m2 comes before m10."""
+    parts = re.split(r"(\d+)", text)
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 
 
 def _is_row(value: Any) -> bool:
@@ -73,13 +93,14 @@ def _text(value: Any, called: Called) -> str:
     if isinstance(value, str):
         return printable_name(value)
     if isinstance(value, (frozenset, set)):
-        return f"{{{', '.join(sorted(_text(one, called) for one in value)[:SHOWN])}}}" if value else NOTHING
+        inside = sorted((_text(one, called) for one in value), key=_by_number)
+        return f"{{{', '.join(_shortened(inside))}}}" if value else NOTHING
     if isinstance(value, Mapping):
-        items = sorted(f"{_text(key, called)}: {_text(one, called)}" for key, one in value.items())
-        return f"{{{', '.join(items[:SHOWN])}}}" if items else NOTHING
+        items = sorted((f"{_text(key, called)}: {_text(one, called)}" for key, one in value.items()), key=_by_number)
+        return f"{{{', '.join(_shortened(items))}}}" if items else NOTHING
     if isinstance(value, (tuple, list)):
         fields = getattr(value, "_fields", ())
-        inside = [_text(one, called) for one in value[:SHOWN]]
+        inside = [_text(one, called) for one in value[: SHOWN + 1]]
         named = [f"{name}={text}" for name, text in zip(fields, inside, strict=False)]
-        return f"({', '.join(named or inside)})" if inside else NOTHING
+        return f"({', '.join(_shortened(named or inside))})" if inside else NOTHING
     return printable_name(shown(value))

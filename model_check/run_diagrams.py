@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 #: Faults of the channel: nothing happens at a process.
 FAULTS = ("lose", "duplicate")
-#: The kind of a packet that is the application's message.
-MESSAGE = "message"
+#: The arrival of a packet that waits in the hold-back queue: the process does nothing yet.
+ARRIVES = "receive"
 
 
 def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
@@ -92,8 +92,9 @@ def variables_after(run: Run) -> list[tuple[Variable, ...]]:
     now = {process: variables_of(one, called) for process, one in zip(run.processes, run.initial_states, strict=True)}
     shown: list[tuple[Variable, ...]] = []
     for action in run.actions:
-        if action.state is None:
-            shown.append(())
+        if action.state is None:  # nothing of it changes where a packet joins the hold-back queue
+            arrives = action.action == ARRIVES and not action.by_channel
+            shown.append(with_changes(now[action.process], now[action.process]) if arrives else ())
             continue
         after = variables_of(action.state, called)
         shown.append(with_changes(after, now[action.process]))
@@ -117,6 +118,12 @@ class _Picture:
         self.copied: list[tuple[ShownPacket, int]] = []
         self.copies: list[tuple[int, tuple[int, int]]] = []
         self.arrivals: list[tuple[str, tuple[int, int]]] = []
+        #: Control packets in hold-back queues, and those that were: with the place of the arrival, and of what took it.
+        self.held_back: list[tuple[ShownPacket, tuple[int, int]]] = []
+        self.taken: list[tuple[ShownPacket, tuple[int, int], tuple[int, int]]] = []
+        self.crashed: set[int] = set()
+        #: Where a fault of the channel is drawn, or an arrival at a process that has crashed.
+        self.in_the_channel: list[tuple[int, int]] = []
         self.lost: set[tuple[int, int]] = set()
         #: Where the sends and deliveries of each process are drawn, in their order.
         self.application: list[list[tuple[int, int]]] = [[] for _ in run.processes]
@@ -126,8 +133,13 @@ class _Picture:
         self.computation = c
 
     def packets_of(self, names: set[str]) -> frozenset[int]:
-        """The drawn packets that carry these messages."""
-        return frozenset(m for m, one in enumerate(self.packets) if one.kind == MESSAGE and one.message in names)
+        """The drawn packets that carry these messages; of a message that none carries yet, those that name it."""
+        carried = {one.message for one in self.packets if not one.control}
+        return frozenset(
+            m
+            for m, one in enumerate(self.packets)
+            if one.message in names and (not one.control or one.message not in carried)
+        )
 
     def drawn_event(self, c: Computation, event: int) -> int:
         """The drawn event with an event of what the application sees."""
@@ -145,8 +157,8 @@ class _Picture:
             remarks={event(place): remark for place, remark in self.remarks.items() if remark},
             unreceived="is in flight to",
             lost=frozenset(self.lost),
-            control=frozenset(m for m, one in enumerate(self.packets) if one.kind != MESSAGE),
-            silent=frozenset(e for action, e in actions if action.by_channel and action.action in FAULTS),
+            control=frozenset(m for m, one in enumerate(self.packets) if one.control),
+            silent=frozenset(map(event, self.in_the_channel)),
             copies=tuple((m, event(place)) for m, place in self.copies),
             crashes=frozenset(e for action, e in actions if action.by_channel and action.action == "crash"),
             undone=self.packets_of(undone),
@@ -175,6 +187,10 @@ class _Picture:
         for kind, message in action.happened:
             if kind in ("send", "deliver"):
                 self.application[p].append(sent.get(message, place) if kind == "send" else place)
+        if action.by_channel and action.action == "crash":
+            self.crashed.add(p)
+        elif (action.by_channel and action.action in FAULTS) or (p in self.crashed and action.packet is not None):
+            self.in_the_channel.append(place)
         plain = arrived is None and action.action == "send" and len(action.transmits) > 0
         remark = action.remark() if plain else action.deed() + action.remark()
         self.remarks[place] = remark.strip()
@@ -198,21 +214,25 @@ class _Picture:
         taken = next((one for one in self.under_way if one[0] == packet), None)
         if taken is not None:
             self.under_way.remove(taken)
-            if action.by_channel and action.action == "lose":
+            if (action.by_channel and action.action == "lose") or place[0] in self.crashed:
                 self.lost.add((taken[1], place[0]))
                 return None
-            self._arrived(packet, place)
+            if not taken[0].control:
+                self.arrivals.append((taken[0].message or "", place))
+            elif action.action == ARRIVES:
+                self.held_back.append((taken[0], place))
             return taken[1]
         copy = next((one for one in self.copied if one[0] == packet), None)
         if copy is not None:
             self.copied.remove(copy)
             if action.action != "lose":
                 self.copies.append((copy[1], place))
-        return None  # a copy, or from the hold-back queue: it was drawn when it arrived
-
-    def _arrived(self, packet: ShownPacket, place: tuple[int, int]) -> None:
-        if packet.kind == MESSAGE and packet.message is not None:
-            self.arrivals.append((packet.message, place))
+            return None
+        queued = next((one for one in self.held_back if one[0] == packet), None)
+        if queued is not None:
+            self.held_back.remove(queued)
+            self.taken.append((*queued, place))
+        return None  # from the hold-back queue: it was drawn when it arrived
 
     def _waits(self) -> list[Wait]:
         """What arrives and is not delivered in the same action."""
@@ -226,6 +246,8 @@ class _Picture:
             arrival, delivery = self._event_at(place), deliveries.get((place[0], message))
             if delivery is None or delivery > arrival:
                 waits.append(Wait(message, arrival, delivery))
+        waits += [Wait(packet.label, self._event_at(place), None) for packet, place in self.held_back]
+        waits += [Wait(packet.label, self._event_at(place), self._event_at(end)) for packet, place, end in self.taken]
         return waits
 
     def _variables(self) -> Mapping[int, tuple[Variable, ...]]:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
-from crownless.impl.protocol import Packet
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
@@ -37,6 +37,8 @@ class ShownPacket:
     destination: str
     #: Its number among all that were transmitted on this link, from 1; 0 where it is not known.
     number: int = field(default=0, compare=False)
+    #: True if it carries no message of the application.
+    control: bool = field(default=False, compare=False)
 
     @property
     def label(self) -> str:
@@ -77,7 +79,13 @@ class ShownAction:
             facts["from"] = self.packet.source
             facts["packet"] = self.packet.kind
         facts["transmits"] = [
-            {"kind": packet.kind, "message": packet.message, "to": packet.destination} for packet in self.transmits
+            {
+                "kind": packet.kind,
+                "message": packet.message,
+                "to": packet.destination,
+                **({"control": True} if packet.control and packet.message is not None else {}),
+            }
+            for packet in self.transmits
         ]
         facts["happens"] = [{"event": kind, "message": message} for kind, message in self.happened]
         if self.by_channel:
@@ -177,6 +185,9 @@ class Transitions(Protocol):
     @property
     def workload(self) -> Workload: ...
 
+    @property
+    def machine(self) -> ProtocolMachine: ...
+
     def transmitted(self, step: LocalStep) -> list[Packet]:
         """The packets that a step puts on the channel."""
 
@@ -204,7 +215,8 @@ def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool,
 
     def shown(packet: Packet, number: int) -> ShownPacket:
         source, destination = processes[packet.source], processes[packet.destination]
-        return ShownPacket(packet.kind, name(packet.message), source, destination, number)
+        control = system.machine.is_control(packet)
+        return ShownPacket(packet.kind, name(packet.message), source, destination, number, control)
 
     actions = []
     links = Links()

@@ -19,6 +19,7 @@ class SavedPacket(msgspec.Struct):
     kind: str
     message: str | None
     to: str
+    control: bool = False
 
 
 class SavedEvent(msgspec.Struct):
@@ -53,7 +54,10 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}):
             message=self.message,
             to=tuple(self.to),
             packet=packet,
-            transmits=tuple(ShownPacket(x.kind, x.message, self.process, x.to) for x in self.transmits),
+            transmits=tuple(
+                ShownPacket(x.kind, x.message, self.process, x.to, control=x.control or x.message is None)
+                for x in self.transmits
+            ),
             happened=tuple((x.event, x.message) for x in self.happens),
             by_channel=self.by_channel,
         )

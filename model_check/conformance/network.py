@@ -75,8 +75,8 @@ class Network:
         self.workload = workload
         self._names = workload.processes
         n = len(self._names)
-        self._machine = NodeMachine(n, queries, (), replies=replies, ticks=ticks, restarts=restarts)
-        self._states: list[Any] = [self._machine.initial(p) for p in range(n)]
+        self.machine = NodeMachine(n, queries, (), replies=replies, ticks=ticks, restarts=restarts)
+        self._states: list[Any] = [self.machine.initial(p) for p in range(n)]
         self._position = workload.start()
         self._packets: list[Packet] = []
         self._channel = channel(lambda packet: self._packets[packet].source * n + self._packets[packet].destination)
@@ -100,10 +100,10 @@ class Network:
         for pending in self.workload.pending_sends(self._position):
             like = (pending.process, pending.message.receivers)
             moves.append(Move("send", ("send", *like), partial(self._send, pending)))
-            if self._machine.may_keep(self._states[pending.process]):
+            if self.machine.may_keep(self._states[pending.process]):
                 moves.append(Move("send", ("keep", *like), partial(self._keep, pending), ("send", *like)))
         for p, state in enumerate(self._states):
-            for name in self._machine.own_steps(state):
+            for name in self.machine.own_steps(state):
                 moves.append(Move("step", (name, p), partial(self._own, p, name)))
         for packet, after, *_ in self._channel.arrivals(self._flight):
             moves.append(Move("step", ("receive", *self._link(packet)), partial(self._arrive, packet, after)))
@@ -155,28 +155,28 @@ class Network:
 
     def _send(self, pending: PendingSend) -> None:
         p, message = pending.process, self._submit(pending)
-        self._take(p, Action(p, "send", message, None), self._machine.send_now(p, self._states[p], message))
+        self._take(p, Action(p, "send", message, None), self.machine.send_now(p, self._states[p], message))
 
     def _keep(self, pending: PendingSend) -> None:
         p, message = pending.process, self._submit(pending)
-        self._take(p, Action(p, "send", message, None), self._machine.keep(self._states[p], message))
+        self._take(p, Action(p, "send", message, None), self.machine.keep(self._states[p], message))
 
     def _submit(self, pending: PendingSend) -> Message:
         """The next message; messages are called m1, m2, … as they are submitted."""
         self._position = pending.after
         self._submitted += 1
         message = Message(f"m{self._submitted}", pending.process, pending.message.receivers)
-        self._machine.messages[name_for_nodes(message)] = message
+        self.machine.messages[name_for_nodes(message)] = message
         self.owed |= {(message.name, self._names[q]) for q in message.receivers}
         return message
 
     def _own(self, p: int, name: str) -> None:
-        self._take(p, Action(p, name, None, None), self._machine.own_step(p, self._states[p], name))
+        self._take(p, Action(p, name, None, None), self.machine.own_step(p, self._states[p], name))
 
     def _arrive(self, number: int, after: Any) -> None:
         packet, self._flight = self._packets[number], after
         p = packet.destination
-        (step,) = self._machine.on_packet(p, self._states[p], packet)
+        (step,) = self.machine.on_packet(p, self._states[p], packet)
         self._take(p, action_of_arrival(p, packet, step), step)
 
     def _fault(self, name: str, number: int, after: Any) -> None:
@@ -206,14 +206,14 @@ class Network:
                 self.owed.discard((called, name))
                 self._recorder.deliver(name, called)
             else:
-                place = self._machine.place_of_delivery(p, step.state, message)
+                place = self.machine.place_of_delivery(p, step.state, message)
                 why = "a second time" if message in self._sent else "before it is sent"
                 raise WrongNode(DELIVERS_ONCE.name, f"{name}: {place or name}: delivers {called} {why}")
 
     def _cause(self, p: int, failed: Failed) -> BaseException | None:
         """The exception of the node's own."""
         try:
-            self._machine.query(p, failed.history[:-1], failed.history[-1])
+            self.machine.query(p, failed.history[:-1], failed.history[-1])
         except NodeFailure as failure:
             return failure.__cause__
         return None

@@ -80,7 +80,10 @@ def _actions(schedule: Schedule) -> list[ShownAction]:
             taken = there[step.number - 1]
         elif step.action not in WITHOUT_PACKETS:
             raise BadInput(f"step {k} is '{step.action}', and takes no packet", hint="name 'from' and 'number'")
-        packets = [ShownPacket(one.kind, one.message, step.process, one.to) for one in step.transmits]
+        packets = [
+            ShownPacket(one.kind, one.message, step.process, one.to, control=one.message is None)
+            for one in step.transmits
+        ]
         for packet in packets:
             transmitted.setdefault((step.process, packet.destination), []).append(packet)
         shown.append(_action(k, step, taken, tuple(packets)))

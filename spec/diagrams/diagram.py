@@ -39,7 +39,7 @@ class Arrow(NamedTuple):
 
 class Variable(NamedTuple):
     """A local variable after an event, as it is printed: a matrix, or one row, or one value. `changed`: the places, by
-    row and column, where it differs from before.
+    row and column, where it differs from before; those where it has no entry any more lie beyond its rows.
     """
 
     name: str
@@ -51,7 +51,12 @@ class Variable(NamedTuple):
             " ".join(f"{cell}*" if (r, k) in self.changed else cell for k, cell in enumerate(row))
             for r, row in enumerate(self.rows)
         )
-        return f"{self.name} = {' / '.join(marked)}"
+        return f"{self.name} = {' / '.join(marked)}{' (entries removed)*' if self.removed else ''}"
+
+    @property
+    def removed(self) -> bool:
+        """True if it had more entries before."""
+        return any(r >= len(self.rows) or k >= len(self.rows[r]) for r, k in self.changed)
 
 
 class Wait(NamedTuple):

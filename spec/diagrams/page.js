@@ -14,10 +14,7 @@ document.querySelectorAll(".diagram").forEach((diagram, number) => {
     const process = document.createElement("p");
     process.className = "quiet";
     process.textContent = fact.variables.length ? `Local variables of ${fact.process} after it:` : "";
-    const tables = fact.variables.map((variable) => {
-      const places = new Set(variable.changed.map(String));
-      return tableOf(variable, (r, k) => places.has(`${r},${k}`), processes);
-    });
+    const tables = fact.variables.map((variable) => tableOf(variable, new Set(variable.changed.map(String)), processes));
     aside.replaceChildren(words, process, ...tables);
   };
   const focus = (place) => {

@@ -1,7 +1,17 @@
-// A local variable as a table: its rows, with the cells marked that an event changed.
+// A local variable as a table: its rows, with the entries marked that an event changed.
 "use strict";
 
-/** `processes`: their names, which head the rows and columns of what has a number for each process. */
+/** The places, "row,column", at which two versions of a variable differ; those that are gone are beyond the rows. */
+function changedPlaces(before, after) {
+  const places = new Set();
+  for (let r = 0; r < Math.max(before.length, after.length); r += 1) {
+    const was = before[r] ?? [], is = after[r] ?? [];
+    for (let k = 0; k < Math.max(was.length, is.length); k += 1) if (was[k] !== is[k]) places.add(`${r},${k}`);
+  }
+  return places;
+}
+
+/** `changed`: these places. `processes`: their names, which head the rows and columns of what has a number for each. */
 function tableOf({ name, rows }, changed, processes) {
   const table = document.createElement("table");
   table.createCaption().textContent = name;
@@ -16,14 +26,22 @@ function tableOf({ name, rows }, changed, processes) {
   rows.forEach((row, r) => {
     const line = body.insertRow();
     if (matrix) line.appendChild(heading(processes[r], "row"));
-    row.forEach((value, k) => {
-      const cell = line.insertCell();
-      const text = changed(r, k) ? cell.appendChild(document.createElement("mark")) : cell;
-      text.textContent = value;
-      if (text !== cell) text.title = "changed by this event";
-    });
+    row.forEach((value, k) => entry(line, value, changed.has(`${r},${k}`) ? "changed by this event" : ""));
   });
+  const removed = [...changed].some((place) => {
+    const [r, k] = place.split(",").map(Number);
+    return r >= rows.length || k >= rows[r].length;
+  });
+  if (removed) entry(body.rows[0] ?? body.insertRow(), "(removed)", "this event removed entries");
   return table;
+}
+
+function entry(line, text, change) {
+  const cell = line.insertCell();
+  if (!change) { cell.textContent = text; return; }
+  const mark = cell.appendChild(document.createElement("mark"));
+  mark.textContent = text;
+  mark.title = change;
 }
 
 function heading(text, scope) {
