@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
-from crownless.impl.registry import qualified_name_of
-from crownless.impl.workloads import Free, Workload
+from crownless.impl.workloads import Workload
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.notebook import mimebundle
@@ -303,16 +302,7 @@ class CheckResult:
         check, engine, found = self.check, self.engine, self.exploration
         shared = engine.symmetry if engine.shared else None
         return {
-            "protocol": qualified_name_of(type(check.machine)),
-            "processes": len(check.workload.processes),
-            "process_names": list(check.workload.processes),
-            "messages": check.workload.messages,
-            "program": None if check.program is None else check.program.name,
-            "channel": check.channel_name,
-            "sends": check.workload.sends if isinstance(check.workload, Free) else None,
-            "self_sends": isinstance(check.workload, Free) and check.workload.self_sends,
-            "crash": check.crashes,
-            "parameters": dict(check.machine.settings),
+            **check.json(),
             "engine": engine.name,
             "reductions": list(engine.reductions),
             "symmetry": {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine
@@ -74,22 +74,24 @@ def _with_value(number: Any) -> str:
     return f"{number.name} = {int(number)}" if isinstance(number, NamedNumber) else str(number)
 
 
-def comparisons(machine: ProtocolMachine, process: int, state: Any, packet: Packet) -> list[str]:
-    """What the guard compares to decide about this packet, in order: of one that it holds back the last one fails.
+def comparisons(
+    machine: ProtocolMachine, process: int, state: Any, packet: Packet, processes: Sequence[str]
+) -> list[str]:
+    """What the guard compares to decide about this packet, in order, each with its outcome. `processes`: their names.
 
     None of a guard that compares no numbers of the local state or the stamp, or cannot be run on such numbers.
     """
     compared: list[str] = []
     try:
-        named_state = _named(state, "", compared, machine.n)
-        named_packet = packet._replace(stamp=_named(packet.stamp, "stamp", compared, machine.n))
+        named_state = _named(state, "", compared, processes)
+        named_packet = packet._replace(stamp=_named(packet.stamp, "stamp", compared, processes))
         machine.deliverable(process, named_state, named_packet)
     except Exception:  # of any kind: it may be anybody's own code, which is not made for such numbers
         return []
     return compared
 
 
-def _named(value: Any, name: str, compared: list[str], n: int) -> Any:
+def _named(value: Any, name: str, compared: list[str], processes: Sequence[str]) -> Any:
     """The value, with its numbers named by their place in it; what is no tuple of numbers stays as it is."""
     if isinstance(value, bool) or value is None:
         return value
@@ -102,11 +104,11 @@ def _named(value: Any, name: str, compared: list[str], n: int) -> Any:
             return value
         prefix = f"{name}." if name else ""
         fields = zip(value._fields, value, strict=True)
-        return type(value)(*(_named(part, f"{prefix}{field}", compared, n) for field, part in fields))
+        return type(value)(*(_named(part, f"{prefix}{field}", compared, processes) for field, part in fields))
     if type(value) is tuple:
-        by_process = len(value) == n
+        by_process = len(value) == len(processes)
         return tuple(
-            _named(part, f"{name or 'state'}[{f'P{k + 1}' if by_process else k}]", compared, n)
+            _named(part, f"{name or 'state'}[{processes[k] if by_process else k}]", compared, processes)
             for k, part in enumerate(value)
         )
     return value

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from crownless.impl.channels import Channel, channel_named, name_of_channel
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
-from crownless.impl.registry import PROTOCOLS, name_of, protocol_named
+from crownless.impl.registry import PROTOCOLS, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
@@ -171,6 +172,22 @@ class ResolvedCheck:
                     hint=f"known: {named}",
                     joint=": ",
                 )
+
+    def json(self) -> dict[str, Any]:
+        """What is checked, by the stable keys of the command line."""
+        free = self.workload if isinstance(self.workload, Free) else None
+        return {
+            "protocol": qualified_name_of(type(self.machine)),
+            "processes": len(self.workload.processes),
+            "process_names": list(self.workload.processes),
+            "messages": self.workload.messages,
+            "program": None if self.program is None else self.program.name,
+            "channel": self.channel_name,
+            "sends": None if free is None else free.sends,
+            "self_sends": free is not None and free.self_sends,
+            "crash": self.crashes,
+            "parameters": dict(self.machine.settings),
+        }
 
     def system(self, monitors: Iterable[Monitor] | None = None) -> System:
         """The transition system, with these monitors or new ones."""

@@ -10,23 +10,14 @@ function element(parent, name, attributes = {}, text = null) {
   return made;
 }
 
-/** The rows of a run: events with their process, action and kind; and the arrows between them. */
+/** The rows of a run: events with their process, action and kind; the arrows between them; and what is held back. */
 function pictureOf(space, moments) {
-  const events = [], arrows = [], open = [], waiting = [], waits = [];
+  const events = [], arrows = [], open = [], undelivered = [], waits = [], queued = [];
+  const crashed = new Set();
   moments.slice(1).forEach(({ action }, place) => {
     const first = events.length;
     const add = (kind) => events.push({ process: action.process, kind, place, row: events.length }) - 1;
-    const at = action.packet ? open.findIndex((each) => each.packet.id === action.packet.id) : -1;
-    if (at !== -1 && action.name === "duplicate") open.push({ ...open[at], copy: true });
-    else if (at !== -1) {
-      const [arrow] = open.splice(at, 1);
-      if (action.name === "lose") arrow.lost = true;
-      else {
-        arrow.end = add("receive");
-        if (arrow.copy) arrows.push(arrow);
-        if (arrow.packet.kind === "message") waiting.push({ message: arrow.packet.message, process: action.process, row: arrow.end });
-      }
-    }
+    const inChannel = takeFromChannel(action, { arrows, open, undelivered, queued, waits, crashed, first }, add);
     const left = [...action.transmits];
     while (left.length) {
       const alike = left.filter((packet) => packet.kind === left[0].kind && packet.message === left[0].message);
@@ -39,18 +30,47 @@ function pictureOf(space, moments) {
         open.push(arrow);
       });
     }
-    if (events.length === first) add(action.name === "lose" || action.name === "duplicate" ? "silent"
-                                     : action.name === "crash" && action.byChannel ? "crash" : "internal");
+    const crash = action.name === "crash" && action.byChannel;
+    if (events.length === first) add(inChannel ? "silent" : crash ? "crash" : "internal");
+    if (crash) crashed.add(action.process);
     const plain = action.name === "send" && action.transmits.length > 0 && events[first].kind === "send";
     events[first].remark = (plain ? remark(action) : deed(space, action) + remark(action)).trim();
     action.happened.filter(([kind]) => kind === "deliver").forEach(([, message]) => {
-      const wait = waiting.find((each) => each.message === message && each.process === action.process);
+      const wait = undelivered.find((each) => each.message === message && each.process === action.process);
       if (!wait) return;
-      waiting.splice(waiting.indexOf(wait), 1);
+      undelivered.splice(undelivered.indexOf(wait), 1);
       if (wait.row < first) { waits.push({ ...wait, until: first }); events[first].delivers = true; }
     });
   });
-  return { events, arrows, waits: [...waits, ...waiting.map((wait) => ({ ...wait, until: null }))] };
+  return { events, arrows, waits: [...waits, ...[...undelivered, ...queued].map((wait) => ({ ...wait, until: null }))] };
+}
+
+/** Ends the arrow of the packet that an action takes from the channel, if it does; true of what happens to a packet in
+ * the channel alone: a fault, or an arrival at a process that has crashed. */
+function takeFromChannel(action, { arrows, open, undelivered, queued, waits, crashed, first }, add) {
+  if (!action.packet) return false;
+  const arrow = open.find((each) => each.packet.id === action.packet.id);
+  if (action.name === "duplicate") {
+    if (arrow) open.push({ ...arrow, copy: true });
+    return true;
+  }
+  const gone = action.name === "lose" || crashed.has(action.process);
+  if (!arrow) { // it arrived before
+    const wait = queued.find((each) => each.id === action.packet.id && each.process === action.process);
+    if (wait) {
+      queued.splice(queued.indexOf(wait), 1);
+      waits.push({ ...wait, until: first });
+    }
+    return gone;
+  }
+  open.splice(open.indexOf(arrow), 1);
+  if (gone) { arrow.lost = true; return true; }
+  arrow.end = add("receive");
+  if (arrow.copy) arrows.push(arrow);
+  const wait = { id: arrow.packet.id, message: arrow.packet.message, process: action.process, row: arrow.end };
+  if (!arrow.packet.control && !arrow.copy) undelivered.push(wait);
+  else if (arrow.packet.control && arrivesOnly(action)) queued.push(wait);
+  return false;
 }
 
 /** Draws the run into an SVG element, with emphasis on what breaks something, if it does; `drag` is called for each event. */
@@ -90,21 +110,23 @@ function draw(svg, space, moments, emphasis, drag) {
     const [y1, y2] = [one, other].map((each) => y(rowOf(each, events, arrows)));
     if (y1 !== y2) element(svg, "line", { class: "chain", x1: x[one.process], y1, x2: x[one.process], y2 });
   });
-  const shown = (arrow) => arrow.packet.kind === "message" && emphasis !== null && emphasis.messages.has(arrow.packet.message);
+  const carried = new Set(arrows.filter(({ packet }) => !packet.control).map(({ packet }) => packet.message));
+  const shown = ({ packet }) => emphasis !== null && emphasis.messages.has(packet.message)
+    && (!packet.control || !carried.has(packet.message));
   arrows.filter((arrow) => !shown(arrow)).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, emphasis ? "dim" : ""));
   arrows.filter(shown).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, "shown"));
   const group = element(svg, "g", { class: "events" });
   events.forEach((event) => {
     const { action, breaks } = moments[event.place + 1];
     const at = { cx: x[event.process], cy: y(event.row) };
-    const one = element(group, "g", { class: breaks ? "breaks" : "", "data-place": event.place });
+    const one = element(group, "g", { class: breaks.length ? "breaks" : "", "data-place": event.place });
     element(one, "title", {}, say(space, action));
-    if (breaks) element(one, "circle", { ...at, r: radius + 5, class: "ring" });
+    if (breaks.length) element(one, "circle", { ...at, r: radius + 5, class: "ring" });
     if (event.kind === "silent") element(one, "path", { d: `M${at.cx} ${at.cy - 5}l5 5l-5 5l-5 -5z` });
     else if (event.kind === "crash") element(one, "path", { class: "crash", d: `M${at.cx - 6} ${at.cy - 6}l12 12m0 -12l-12 12` });
     else {
-      const waits = event.kind === "receive" && waitsAt(event, arrows, moments);
-      const hollow = waits || (event.kind === "internal" && !event.delivers);
+      const waiting = waits.some((wait) => wait.process === event.process && wait.row === event.row);
+      const hollow = waiting || (event.kind === "internal" && !event.delivers);
       element(one, "circle", { ...at, r: radius, class: hollow ? "hollow" : "" });
     }
     if (event.remark) element(svg, "text", { class: "quiet", x: remarksAt, y: at.cy + 4 }, event.remark);
@@ -114,15 +136,8 @@ function draw(svg, space, moments, emphasis, drag) {
 
 /** The row of what the application sees happen in an action: of a send that of its packets, if there are any. */
 function rowOf({ kind, message, place }, events, arrows) {
-  const sent = kind === "send" && arrows.find(({ packet, start }) => packet.kind === "message" && packet.message === message && events[start].place === place);
+  const sent = kind === "send" && arrows.find(({ packet, start }) => packet.message === message && events[start].place === place);
   return sent ? sent.start : events.findIndex((event) => event.place === place);
-}
-
-/** True if what arrives at this event is not delivered by its action. */
-function waitsAt(event, arrows, moments) {
-  const arrow = arrows.find((each) => each.end === event.row);
-  if (!arrow || arrow.packet.kind !== "message") return false;
-  return !moments[event.place + 1].action.happened.some(([kind, message]) => kind === "deliver" && message === arrow.packet.message);
 }
 
 function drawArrow(svg, arrow, events, x, y, layout, emphasis) {
@@ -134,7 +149,7 @@ function drawArrow(svg, arrow, events, x, y, layout, emphasis) {
   const beside = loop ? layout.loop : Math.abs(x[packet.source + side] - x[packet.source]) * layout.stub;
   const x1 = arrives ? x[packet.destination] : x0 + side * beside;
   const y1 = arrives ? y(end) : y0 + layout.stubDown * layout.row;
-  const kinds = ["arrow", packet.kind === "message" ? "" : "control", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : "", emphasis];
+  const kinds = ["arrow", packet.control ? "control" : "", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : "", emphasis];
   const group = element(svg, "g", { class: kinds.filter(Boolean).join(" ") });
   const curved = loop && arrives;
   const straight = (y0 + y1) / 2, control = arrives && !loop ? controlOf(arrow, events, x, y, layout, [x0, y0, x1, y1]) : straight;

@@ -10,24 +10,17 @@ function asJson(space, moments) {
     ...(action.message === null ? {} : { message: action.message }),
     ...(action.to.length ? { to: action.to.map(called) } : {}),
     ...(action.packet ? { from: called(action.packet.source), packet: action.packet.kind } : {}),
-    transmits: action.transmits.map(({ kind, message, destination }) => ({ kind, message, to: called(destination) })),
+    transmits: action.transmits.map(({ kind, message, destination, control }) => ({
+      kind, message, to: called(destination), ...(control && message !== null ? { control } : {}),
+    })),
     happens: action.happened.map(([event, message]) => ({ event, message })),
     ...(action.byChannel ? { by_channel: true } : {}),
   }));
   const broken = brokenBy(space, moments).map(([name]) => name);
   const properties = (broken.length ? broken : ["run"]).map((name) => ({ name, verdict: broken.length ? "violated" : "holds", run }));
-  const check = { protocol: space.protocol, process_names: space.processes, properties };
+  const title = broken.length ? {} : { title: `a run of ${space.protocol}` };
+  const check = { protocol: space.protocol, process_names: space.processes, ...space.check, ...title, properties };
   return JSON.stringify({ crownless: space.version, checks: [check] }, null, 1);
-}
-
-/** The properties that a run breaks, each with its meaning and the place of the action that broke it; -1 is its end. */
-function brokenBy(space, moments) {
-  const last = moments[moments.length - 1];
-  return space.properties.flatMap(([name, meaning], k) => {
-    const bit = 1 << k;
-    if (last.broken & bit) return [[name, meaning, moments.findIndex((moment) => moment.breaks & bit) - 1]];
-    return (space.ends[last.node] ?? 0) & bit ? [[name, meaning, -1]] : [];
-  });
 }
 
 /** The application's events, in the order of the run. */
@@ -57,34 +50,91 @@ function asItf(space, moments) {
   return JSON.stringify({ "#meta": meta, vars: ["action", "event"], states: numbered }, null, 1);
 }
 
-/** A log with vector clocks, as ShiViz reads it. */
+/** A log with vector clocks, as ShiViz reads it, whose hosts have no white space in their names. */
 function asShiViz(space, moments) {
+  const host = (name) => name.replace(/[\s,]+/g, "_");
   const clocks = new Map(space.processes.map((name) => [name, {}]));
   const stamps = new Map();
-  return eventsOf(space, moments).map(({ process, kind, message }) => {
+  return eventsOf(space, moments).map(({ process, kind, message, sender, to }) => {
     const clock = clocks.get(process);
-    if (kind === "deliver") Object.entries(stamps.get(message) ?? {}).forEach(([host, at]) => { clock[host] = Math.max(clock[host] ?? 0, at); });
-    clock[process] = (clock[process] ?? 0) + 1;
+    if (kind === "deliver") Object.entries(stamps.get(message) ?? {}).forEach(([name, time]) => { clock[name] = Math.max(clock[name] ?? 0, time); });
+    clock[host(process)] = (clock[host(process)] ?? 0) + 1;
     if (kind === "send") stamps.set(message, { ...clock });
-    return `${process} ${JSON.stringify(clock)}\n${kind} ${message}\n`;
+    const others = kind === "send" ? ` to ${to.map(host).join(",")}` : kind === "deliver" ? ` from ${host(sender)}` : "";
+    return `${host(process)} ${JSON.stringify(clock)}\n${kind} ${host(message)}${others}\n`;
   }).join("");
 }
 
-/** A test in Python of the computation that the application saw. */
+/** A test in Python: of the protocol, where the applications send and receive as in this run, in every interleaving; or
+ * else of the computation that the applications saw. */
 function asTest(space, moments) {
-  const lines = space.processes.map((name) => {
-    const own = eventsOf(space, moments).filter(({ process, kind }) => process === name && (kind === "send" || kind === "deliver"));
-    return `${name}: ${own.map(({ kind, message, to }) => (kind === "send" ? `send ${message} to ${to.join(", ")}` : `receive ${message}`)).join("; ")}`;
-  });
-  const broken = brokenBy(space, moments).map(([name]) => name).filter((name) => space.orders.includes(name));
-  const text = JSON.stringify(lines.join("\n"));
+  const broken = brokenBy(space, moments).map(([name]) => name);
+  return (space.check ? testOfProtocol(space, moments, broken) : testOfComputation(space, moments, broken)).join("\n");
+}
+
+function testOfProtocol(space, moments, broken) {
+  const { protocol, channel, crash, parameters } = space.check;
+  const orders = broken.filter((name) => space.orders.includes(name));
+  const given = [quoted(protocol), "program=PROGRAM", `channel=${quoted(channel)}`,
+                 ...(orders.length ? [`orders=[${orders.map(quoted).join(", ")}]`] : []),
+                 ...(crash ? [`crash=${quoted(crash)}`] : []),
+                 ...(Object.keys(parameters).length ? [`parameters=${JSON.stringify(parameters)}`] : [])];
   return [
-    "import crownless as cr", "", "",
-    "def test_a_run() -> None:",
-    `    seen = cr.classify(${text})`,
-    `    assert {order for order, verdict in seen.items() if verdict.outcome == "broken"} >= {${broken.map((name) => JSON.stringify(name)).join(", ") || "*()"}}`,
+    "import crownless as cr", "",
+    `PROGRAM = """`, ...programOf(space, moments), `"""`, "", "",
+    "def test_the_protocol_keeps_its_promises() -> None:",
+    `    found = cr.check(${given.join(", ")})`,
+    "    assert not found.violations, str(found)",
     "",
-  ].join("\n");
+  ];
+}
+
+/** The lines of a program that can make the run: what each process sends, and a receive for each delivery, also for those
+ * that are still to come. */
+function programOf(space, moments) {
+  const lines = space.processes.map(() => []);
+  const owed = new Map();
+  moments.slice(1).forEach(({ action }) => {
+    if (action.to.length) {
+      lines[action.process].push(`send ${action.message} to ${action.to.map((q) => space.processes[q]).join(", ")}`);
+      action.to.forEach((q) => owed.set(`${q} ${action.message}`, q));
+    }
+    action.happened.filter(([kind]) => kind === "deliver").forEach(([, message]) => {
+      lines[action.process].push("receive");
+      owed.delete(`${action.process} ${message}`);
+    });
+  });
+  owed.forEach((q) => lines[q].push("receive"));
+  return lines.map((line, p) => `${space.processes[p]}: ${line.join("; ")}`);
+}
+
+function testOfComputation(space, moments, broken) {
+  const events = eventsOf(space, moments);
+  const named = plainNames(space.processes, "P"), called = plainNames([...new Set(events.map(({ message }) => message))], "m");
+  const lines = space.processes.map((name) => {
+    const own = events.filter(({ process, kind }) => process === name && (kind === "send" || kind === "deliver"));
+    return `${named.get(name)}: ${own.map(({ kind, message, to }) => (kind === "send"
+      ? `send ${called.get(message)} to ${to.map((each) => named.get(each)).join(", ")}` : `receive ${called.get(message)}`)).join("; ")}`;
+  });
+  const orders = broken.filter((name) => space.orders.includes(name));
+  return [
+    "import crownless as cr", "",
+    `COMPUTATION = """`, ...lines, `"""`, "", "",
+    "def test_what_the_application_saw() -> None:",
+    `    seen = cr.classify(COMPUTATION, unreceived="pending")`,
+    `    assert {order for order, verdict in seen.items() if verdict.outcome == "broken"} == {${orders.map(quoted).join(", ") || "*()"}}`,
+    "",
+  ];
+}
+
+/** These names by themselves, or numbered ones if the notation cannot write them. */
+function plainNames(names, letter) {
+  const plain = names.every((name) => /^\w[\w-]*$/.test(name) && !["send", "to", "receive", "from"].includes(name));
+  return new Map(names.map((name, k) => [name, plain ? name : `${letter}${k + 1}`]));
+}
+
+function quoted(text) {
+  return JSON.stringify(text);
 }
 
 function download(name, text) {

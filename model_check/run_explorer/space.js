@@ -3,18 +3,23 @@
 
 const BEYOND = -1;
 
-/** The moves of a node: what each does, where it leads, and the properties that it breaks, as bits. */
+/** The moves of a node: what each does, where it leads, and the properties that it breaks, by their numbers. */
 function movesOf(space, node) {
   const flat = space.moves[node] ?? [];
   const moves = [];
-  for (let k = 0; k < flat.length; k += 3) moves.push({ step: flat[k], next: flat[k + 1], breaks: flat[k + 2] });
+  for (let k = 0; k < flat.length; k += 3) moves.push({ step: flat[k], next: flat[k + 1], breaks: space.effects[flat[k + 2]] });
   return moves;
+}
+
+/** The properties that a run breaks by ending at a node. */
+function brokenAtEnd(space, node) {
+  return space.effects[space.ends[node] ?? 0];
 }
 
 /** The moments of a run, from its beginning on: one more than it has choices. A choice that cannot be made ends it. */
 function replay(space, choices) {
   const beginning = {
-    node: 0, locals: space.initial, broken: 0, breaks: 0, names: new Map(), flight: [], action: null, by: null,
+    node: 0, locals: space.initial, broken: new Set(), breaks: [], names: new Map(), flight: [], action: null, by: null,
   };
   const moments = [beginning];
   for (const choice of choices) {
@@ -29,21 +34,30 @@ function replay(space, choices) {
 /** The moment after a move. */
 function after(space, before, move) {
   const names = new Map(before.names);
-  const called = (message) => nameOf(space, names, message);
-  const action = actionOf(space, move.step, called);
+  const action = actionOf(space, move.step, (message) => nameOf(space, names, message));
   const locals = [...before.locals];
   if (action.local !== -1) locals[action.process] = action.local;
-  const flight = before.flight.filter((each, place) => place !== takenPlace(before.flight, action));
-  if (action.packet && action.name === "duplicate") flight.push({ ...action.packet, copy: true });
-  flight.push(...action.transmits);
-  return { node: move.next, locals, broken: before.broken | move.breaks, breaks: move.breaks & ~before.broken, names,
-           flight, action, by: move.step };
+  return { node: move.next, locals, broken: new Set([...before.broken, ...move.breaks]),
+           breaks: move.breaks.filter((k) => !before.broken.has(k)), names, flight: flightAfter(before.flight, action), action, by: move.step };
 }
 
-/** The place of the packet that an action takes from the channel; -1 if it takes none. */
-function takenPlace(flight, action) {
-  if (!action.packet || action.name === "duplicate") return -1;
-  return flight.findIndex((each) => each.id === action.packet.id);
+/** What is on the way after an action: on the channel, or `arrived`, in the hold-back queue of its destination. */
+function flightAfter(flight, action) {
+  const rest = [...flight];
+  if (action.packet && action.name === "duplicate") rest.push({ ...action.packet, copy: true });
+  else if (action.packet) {
+    const queued = action.name !== "receive";
+    const alike = flight.filter((each) => each.id === action.packet.id);
+    const taken = alike.find((each) => Boolean(each.arrived) === queued) ?? alike[0];
+    const place = flight.indexOf(taken);
+    if (place !== -1) rest.splice(place, 1, ...(arrivesOnly(action) ? [{ ...taken, arrived: true }] : []));
+  }
+  return [...rest, ...action.transmits];
+}
+
+/** True of the arrival of a packet that waits in the hold-back queue: the process does nothing yet. */
+function arrivesOnly(action) {
+  return action.name === "receive" && !action.byChannel;
 }
 
 /** The name of a message: the program's, or m1, m2, … as the run comes to them. */
@@ -57,26 +71,26 @@ function nameOf(space, names, message) {
 function actionOf(space, step, called) {
   const [process, name, message, packet, to, transmits, happened, byChannel, local] = space.steps[step];
   const shown = (id) => {
-    const [kind, carried, source, destination] = space.packets[id];
-    return { id, kind, message: called(carried), source, destination };
+    const [kind, carried, source, destination, control] = space.packets[id];
+    return { id, kind, message: called(carried), source, destination, control: control === 1 };
   };
   const named = called(message);
   return {
-    process, name, message: named, id: message, packet: packet === -1 ? null : shown(packet), to,
+    process, name, message: named, packet: packet === -1 ? null : shown(packet), to,
     transmits: transmits.map(shown), happened: happened.map(([kind, which]) => [kind, called(which)]),
     events: happened, byChannel: byChannel === 1, local,
   };
 }
 
 /** The choices of a shortest run whose last move breaks a property, or that breaks it by ending; null if none does. */
-function shortestViolation(space, bit) {
+function shortestViolation(space, property) {
   const from = new Map([[0, null]]);
   for (const node of from.keys()) { // in the order in which they are added: the nearest first
-    if ((space.ends[node] ?? 0) & bit) return choicesTo(from, node);
+    if (brokenAtEnd(space, node).includes(property)) return choicesTo(from, node);
     const moves = movesOf(space, node);
     for (let choice = 0; choice < moves.length; choice += 1) {
       const { next, breaks } = moves[choice];
-      if (breaks & bit) return next === BEYOND ? null : [...choicesTo(from, node), choice];
+      if (breaks.includes(property) && next !== BEYOND) return [...choicesTo(from, node), choice];
       if (next !== BEYOND && !from.has(next)) from.set(next, [node, choice]);
     }
   }
@@ -96,24 +110,24 @@ function labelOf(space, step) {
   return JSON.stringify([process, name, message, to, kind, carried, source]);
 }
 
-/** The run with one action at another place, as far as that is possible: its choices, and the first action that is not. */
+/** The run with one action at another place: its choices as far as they go; the action that is `refused` there, if one
+ * is, with whether it only leads `beyond` the page; or a node whose moves are `missing` from the page so far. */
 function moved(space, choices, from, to) {
-  const steps = replay(space, choices).slice(1).map((moment) => moment.by);
-  const order = steps.filter((_, place) => place !== from);
-  order.splice(to, 0, steps[from]);
+  const order = replay(space, choices).slice(1).map((moment) => moment.by);
+  order.splice(to, 0, ...order.splice(from, 1));
   const made = [];
   let node = 0;
   for (const step of order) {
-    if (space.served && !space.moves[node]) return { choices: made, refused: null, missing: node };
-    const moves = movesOf(space, node);
-    const alike = moves.map((move, choice) => [move, choice])
-      .filter(([move]) => move.next !== BEYOND && labelOf(space, move.step) === labelOf(space, step));
-    if (alike.length === 0) return { choices: made, refused: step };
-    const [move, choice] = alike.find(([each]) => each.step === step) ?? alike[0];
-    made.push(choice);
+    if (space.session && !space.moves[node]) return { choices: made, missing: node };
+    const alike = movesOf(space, node).map((move, choice) => ({ ...move, choice }))
+      .filter((move) => labelOf(space, move.step) === labelOf(space, step));
+    const there = alike.filter((move) => move.next !== BEYOND);
+    if (there.length === 0) return { choices: made, refused: step, beyond: alike.length > 0 };
+    const move = there.find((each) => each.step === step) ?? there[0];
+    made.push(move.choice);
     node = move.next;
   }
-  return { choices: made, refused: null };
+  return { choices: made };
 }
 
 /** The application's events at each process, in order. */
@@ -123,4 +137,13 @@ function linesOf(space, moments) {
     action.events.forEach(([kind, message]) => lines[action.process].push(`${kind} ${message}`));
   }
   return lines;
+}
+
+/** The properties that a run breaks, each with its meaning and the place of the action that broke it; -1 is its end. */
+function brokenBy(space, moments) {
+  const last = moments[moments.length - 1];
+  return space.properties.flatMap(([name, meaning], k) => {
+    if (last.broken.has(k)) return [[name, meaning, moments.findIndex((moment) => moment.breaks.includes(k)) - 1]];
+    return brokenAtEnd(space, last.node).includes(k) ? [[name, meaning, -1]] : [];
+  });
 }

@@ -7,8 +7,8 @@ nodes refer to it by number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.limits import Limits
@@ -47,14 +47,29 @@ class Table:
         return known
 
 
-class StateSpace:
-    """A part of the states and moves of a check. `as_data` is what the page reads."""
+class Names(NamedTuple):
+    """What the page calls the processes, and messages that a program calls otherwise; and the scope in words."""
 
-    def __init__(self, check: ResolvedCheck) -> None:
+    processes: Sequence[str]
+    messages: Mapping[str, str]
+    scope: str
+
+
+class StateSpace:
+    """A part of the states and moves of a check. `as_data` is what the page reads. `names`: those of the check's own
+    workload if they are not given.
+    """
+
+    def __init__(self, check: ResolvedCheck, names: Names | None = None) -> None:
         self.check = check
+        #: False of nodes and computations: there is no class of a protocol to check.
+        self.is_of_a_protocol = names is None and type(check.machine).shows_variables
+        self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
         self.properties = [known for known in check.properties() if known.kind == "always" or known == DELIVERS_ALL]
-        self._bits = {known.name: 1 << k for k, known in enumerate(self.properties)}
+        self._place = {known.name: k for k, known in enumerate(self.properties)}
+        self._effects = Table()
+        self._effect(())
         self._messages, self._packets, self._steps, self._locals = Table(), Table(), Table(), Table()
         self._guards: dict[str, list[str]] = {}
         self._nodes: list[tuple[State, MonitorState]] = []
@@ -68,16 +83,17 @@ class StateSpace:
         limits: Limits | None = None,
         progress: Callable[[int], None] | None = None,
         *,
+        start: Sequence[int] = (),
         serves_more: bool = False,
     ) -> dict[str, Any]:
-        """The tables, and so many nodes, the nearest first, but for those that were looked at before.
+        """The tables, and so many nodes: the nearest to the beginning, and those of the run of the choices `start`.
 
-        Of each node: its moves one after the other, each as three numbers (a step, the node after it, and the
-        properties that it breaks, as bits); and of those where a run may end what it breaks by ending. `stopped`: why
-        there are fewer nodes, if a limit or a signal ended the search. `serves_more`: moves may lead to nodes that are
-        not there, which `more` has.
+        Of each node: its moves one after the other, each as three numbers (a step, the node after it, and the set of
+        properties that it breaks, in the table `effects`); and of those where a run may end what it breaks by ending.
+        `states`: how many global states the nodes have. `stopped`: why there are fewer nodes, if a limit or a signal
+        ended the search. `serves_more`: moves may lead to nodes that are not there, which `more` has.
         """
-        check, workload = self.check, self.check.workload
+        check = self.check
         moves: list[list[int]] = []
         ends: dict[str, int] = {}
         with stoppable(limits) as part:
@@ -90,20 +106,32 @@ class StateSpace:
                 in_all += len(flat) // 3
                 if progress is not None and not len(moves) % EVERY:
                     progress(len(moves))
+        kept = list(range(len(moves)))
+        if not serves_more:
+            for node in self._nodes_of(start):
+                if node >= len(kept) and node not in kept:
+                    kept.append(node)
+                    flat, broken = self.moves(node)
+                    if broken:
+                        ends[str(len(moves))] = broken
+                    moves.append(flat)
         beyond = len(self._nodes) > len(moves)
         if beyond and not serves_more:
-            known = len(moves)
-            moves = [[BEYOND if k % 3 == 1 and x >= known else x for k, x in enumerate(flat)] for flat in moves]
+            number = {node: k for k, node in enumerate(kept)}
+            moves = [[number.get(x, BEYOND) if k % 3 == 1 else x for k, x in enumerate(flat)] for flat in moves]
         initial = self._nodes[0][0]
         return {
             "protocol": printable(check.protocol),
-            "scope": printable(workload.scope),
+            "check": check.json() if self.is_of_a_protocol else None,
+            "scope": printable(self.names.scope),
             "channel": check.channel_name,
-            "processes": [printable(name) for name in workload.processes],
+            "processes": [printable(name) for name in self.names.processes],
+            "states": len({self._nodes[node][0] for node in kept}),
             "properties": [[printable(known.name), printable(known.meaning)] for known in self.properties],
             "initial": [self._local(p, initial[p]) for p in range(self.system.n)],
             "moves": moves,
             "ends": ends,
+            "effects": self._effects.rows,
             "beyond": beyond,
             "stopped": part.reason,
             "messages": self._messages.rows,
@@ -121,6 +149,7 @@ class StateSpace:
             raise IndexError(node)
         moves, ends = self.moves(node)
         tables = {
+            "effects": self._effects.rows,
             "messages": self._messages.rows,
             "packets": self._packets.rows,
             "steps": self._steps.rows,
@@ -153,11 +182,15 @@ class StateSpace:
             flat: list[int] = []
             for step, target in moves:
                 after, broken = self.system.evaluate(monitor_state, step)
-                bits = sum(self._bits[name] for name in {*broken, *self._false_after(step)} if name in self._bits)
-                flat += (self._step(step), self._node(target, after), bits)
+                effect = self._effect({*broken, *self._false_after(step)})
+                flat += (self._step(step), self._node(target, after), effect)
             self._explain(state)
         owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
-        return flat, self._bits.get(DELIVERS_ALL.name, 0) if owed else 0
+        return flat, self._effect((DELIVERS_ALL.name,) if owed else ())
+
+    def broken_by(self, effect: int) -> list[str]:
+        """The properties in a row of the table `effects`."""
+        return [self.properties[k].name for k in self._effects.rows[effect]]
 
     def step(self, node: int, choice: int) -> LocalStep:
         """The step of a move of a node."""
@@ -169,6 +202,19 @@ class StateSpace:
         if number == len(self._nodes):
             self._nodes.append((state, monitor_state))
         return number
+
+    def _nodes_of(self, choices: Sequence[int]) -> Iterator[int]:
+        """The nodes of a run."""
+        node = 0
+        for choice in choices:
+            yield node
+            node = self.moves(node)[0][3 * choice + 1]
+        yield node
+
+    def _effect(self, broken: Iterable[str]) -> int:
+        """The set of these properties, as the numbers of those that the page has."""
+        places = tuple(sorted(self._place[name] for name in broken if name in self._place))
+        return self._effects.number(places, lambda: list(places))
 
     def _false_after(self, step: LocalStep) -> list[str]:
         """The invariants that are false of the local state after a step."""
@@ -184,7 +230,9 @@ class StateSpace:
             q = packet.destination
             key = f"{self._local(q, state[q])},{self._packet(packet)}"
             if key not in self._guards:
-                said = comparisons(self.system.machine, q, self.system.local_state(state[q]), packet)
+                said = comparisons(
+                    self.system.machine, q, self.system.local_state(state[q]), packet, self.names.processes
+                )
                 self._guards[key] = [printable(line) for line in said]
 
     # -- tables --------------------------------------------------------------------------------------------------------
@@ -217,10 +265,11 @@ class StateSpace:
     def _message(self, message: Message) -> int:
         """Its name, if a program gives it one."""
         free = self.check.workload.takes_anything
-        return self._messages.number(message, lambda: "" if free else printable(message.name))
+        name = self.names.messages.get(message.name, message.name)
+        return self._messages.number(message, lambda: "" if free else printable(name))
 
     def _packet(self, packet: Packet) -> int:
-        """Kind, message, source, destination."""
+        """Kind, message, source, destination, and 1 if it carries no message."""
         return self._packets.number(
             packet,
             lambda: [
@@ -228,6 +277,7 @@ class StateSpace:
                 -1 if packet.message is None else self._message(packet.message),
                 packet.source,
                 packet.destination,
+                int(self.system.machine.is_control(packet)),
             ],
         )
 

@@ -14,7 +14,7 @@ from crownless.model_check.conformance.node_machine import machine_class
 from crownless.model_check.conformance.queries import Queries
 from crownless.model_check.conformance.schedules import Follower, Schedule, cannot_be_taken
 from crownless.model_check.properties import AT_ONE_RECEIVER
-from crownless.model_check.request import Check, ResolvedCheck, load_program
+from crownless.model_check.request import Check, load_program
 from crownless.model_check.run_diagrams import computation_of_run
 from crownless.model_check.runs import Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SAVED_RUNS_HINT, SavedCheck
@@ -22,29 +22,46 @@ from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import printable_name
+from crownless.spec.printable import printable_name, some
 
-from .state_space import BEYOND, StateSpace
+from .state_space import BEYOND, Names, StateSpace
+
+#: What the page of a computation has.
+ANY_LINEARIZATION = "in every order that happened-before allows"
 
 
 class Explored(NamedTuple):
-    """A state space, what the page calls it, and the choices of the run to begin with."""
+    """A state space, what the page calls it, the choices of the run to begin with, and the check that it is of."""
 
     space: StateSpace
     title: str
     start: list[int]
+    check: Check
 
 
 def of_check(check: Check) -> Explored:
     """A protocol; where no orders are requested, with all of which anything can be said."""
-    resolved = _with_orders(check)
-    return Explored(StateSpace(resolved), f"{resolved.protocol}: every run, step by step", [])
+    check = _with_orders(check)
+    space = StateSpace(check.resolve())
+    return Explored(space, f"{space.check.protocol}: every run, step by step", [], check)
 
 
 def of_computation(c: Computation, name: str) -> Explored:
     """A computation or a run of a log: its events happen in any order that happened-before allows."""
-    resolved = _with_orders(Check(protocol="unordered", program=notation.of_computation(c)))
-    return Explored(StateSpace(resolved), f"{name}: every linearization, step by step", [])
+    script, messages = _plain_script(c)
+    check = _with_orders(Check(protocol="unordered", program=script))
+    scope = f"{some(len(c.processes), 'process')}, {some(len(c.messages), 'message')}, {ANY_LINEARIZATION}"
+    space = StateSpace(check.resolve(), Names(c.processes, messages, scope))
+    return Explored(space, f"{name}: every linearization, step by step", [], check)
+
+
+def _plain_script(c: Computation) -> tuple[notation.Script, dict[str, str]]:
+    """The script of a computation whose names may be any, with plain names; and the messages' own names by these."""
+    processes = tuple(f"P{p}" for p in range(1, len(c.processes) + 1))
+    plain = [f"m{m}" for m in range(1, len(c.messages) + 1)]
+    messages = tuple(message._replace(name=name) for message, name in zip(c.messages, plain, strict=True))
+    script = notation.of_computation(Computation(processes, messages, c.lines))
+    return script, {name: message.name for name, message in zip(plain, c.messages, strict=True)}
 
 
 def of_nodes(implementation: Implementation, request: Request, schedule: Schedule | None = None) -> Explored:
@@ -64,7 +81,7 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
             hint = "nodes that are no longer wrong may not follow it: see 'conform --replay'"
             raise BadInput(f"step {number} of the schedule: {cannot_be_taken(step)}", hint=hint)
         start.append(choice)
-    return Explored(space, f"{implementation.name}: every run, step by step", start)
+    return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
 
 def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
@@ -73,22 +90,24 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     """
     if saved.processes is None:
         return _of_recorded_run(saved, run, name)
-    space = _space_of(saved)
-    start = choices_of(space, run)
-    return Explored(space, f"{saved.protocol} breaks {name}, step by step", start)
+    check = _check_of(saved)
+    start = choices_of(StateSpace(check.resolve()), run)  # another one, in which nodes are numbered as they come
+    return Explored(StateSpace(check.resolve()), f"{saved.protocol} breaks {name}, step by step", start, check)
 
 
 def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
     c = computation_of_run(run)
     if c is None:
         raise BadInput("what its application sees is no computation", hint="draw the run: crownless show")
+    explored = of_computation(c, name)
     space = of_computation(c, name).space
     start, node = [], 0
     for action in run.actions:
         for kind, message in action.happened:
             choice, node = _move_of(space, node, (run.processes.index(action.process), kind, message))
             start.append(choice)
-    return Explored(space, f"{saved.protocol} breaks {name}: its computation, step by step", start)
+    title = f"{saved.protocol} breaks {name}: its computation, step by step"
+    return explored._replace(title=title, start=start)
 
 
 def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple[int, int]:
@@ -103,7 +122,7 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
 
 def with_variables(saved: SavedCheck, run: Run) -> Run:
     """The same run, made once more, so that its local states are known; raises `BadInput` if it cannot be made."""
-    space = _space_of(saved)
+    space = StateSpace(_check_of(saved).resolve())
     steps, node = [], 0
     for choice in choices_of(space, run):
         steps.append(space.step(node, choice))
@@ -111,7 +130,7 @@ def with_variables(saved: SavedCheck, run: Run) -> Run:
     return run_of(space.system, steps, keep_names=saved.program is not None)
 
 
-def _space_of(saved: SavedCheck) -> StateSpace:
+def _check_of(saved: SavedCheck) -> Check:
     if saved.processes is None:
         raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
     if saved.protocol not in PROTOCOLS:  # a file of runs is data, which starts nobody's code
@@ -129,7 +148,7 @@ def _space_of(saved: SavedCheck) -> StateSpace:
         crash=saved.crash,
         parameters=saved.parameters,
     )
-    return StateSpace(_with_orders(check))
+    return _with_orders(check)
 
 
 def choices_of(space: StateSpace, run: Run) -> list[int]:
@@ -170,7 +189,7 @@ def _is(space: StateSpace, step: int, action: ShownAction, run: Run, names: dict
         return False
     if action.packet is None:
         return True
-    kind, _, source, _ = space.packet_rows[packet]
+    kind, _, source, *_ = space.packet_rows[packet]
     return (kind, run.processes[source]) == (action.packet.kind, action.packet.source)
 
 
@@ -186,11 +205,8 @@ def _note_names(space: StateSpace, step: int, action: ShownAction, names: dict[s
         names.setdefault(called, which)
 
 
-def _with_orders(check: Check) -> ResolvedCheck:
-    if check.orders:
-        return check.resolve()
-    machine = check.resolve().machine
-    return replace(check, orders=_orders(machine)).resolve()
+def _with_orders(check: Check) -> Check:
+    return check if check.orders else replace(check, orders=_orders(check.resolve().machine))
 
 
 def _orders(machine: ProtocolMachine) -> tuple[str, ...]:

@@ -37,10 +37,21 @@ function sayPacket(space, packet) {
 }
 
 /** What became of a run in which an action was moved. */
-function sayMoved(space, before, afterwards, refused) {
-  if (refused) return `Not possible: at its new place in the run, ${refused} cannot happen.`;
+function sayMoved(space, before, afterwards) {
   const was = linesOf(space, before), is = linesOf(space, afterwards);
   const other = was.findIndex((line, p) => line.join() !== is[p].join());
-  if (other === -1) return "The same computation: each process has the same events; only concurrent events changed places.";
-  return `Another computation: ${space.processes[other]} now has its events in another order.`;
+  if (other !== -1) return `Another computation: ${space.processes[other]} now has its events in another order.`;
+  const names = (moments) => JSON.stringify([...moments[moments.length - 1].names].sort(([one], [two]) => one - two));
+  const renamed = names(before) === names(afterwards) ? "" : " Messages are numbered in the order of the run, so their names changed.";
+  return `The same computation: each process has the same events; only concurrent events changed places.${renamed}`;
+}
+
+/** Why an action cannot be moved. */
+function sayRefused(action, beyond) {
+  if (beyond) return `Not on this page: at its new place in the run, ${action} leads beyond the states that are here.`;
+  return `Not possible: at its new place in the run, ${action} cannot happen.`;
+}
+
+function count(number, one) {
+  return `${number} ${one}${number === 1 ? "" : "s"}`;
 }

@@ -21,8 +21,8 @@ from .style import colours_of_pages
 from .svg import event_in_words, in_svg
 
 ASIDE = (
-    "<aside class='variables' aria-live='polite'><p class='quiet'>Point at an event, or move with <kbd>Tab</kbd> and the arrow keys: "
-    "what happens there is said here.</p></aside>"
+    "<aside class='variables' aria-live='polite'><p class='quiet'>Point at an event, or move with <kbd>Tab</kbd> and "
+    "the arrow keys, to see here what happens there.</p></aside>"
 )
 
 
@@ -44,7 +44,7 @@ def in_html(diagrams: Sequence[Diagram], title: str) -> str:
 def document(
     title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str], *, connects: str = "'none'"
 ) -> str:
-    """A page of its own, with the look of all of them: its policy admits these styles and scripts, the styles of pictures
+    """A page of its own, with the look of all pages: its policy admits these styles and scripts, the styles of pictures
     in it, and nothing else; and connections to `connects`.
     """
     styles = [f"{colours_of_pages()}\n{page_file('base.css')}", *styles]

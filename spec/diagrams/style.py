@@ -63,7 +63,8 @@ RULES = {
 def colours_of_pages() -> str:
     """The rules by which the style sheet of a page has each colour under its name: `var(--ink)`."""
     light, dark = (
-        "".join(f"--{name}:{colours[theme]};" for name, colours in COLOURS.items()).removesuffix(";") for theme in (0, 1)
+        "".join(f"--{name}:{colours[theme]};" for name, colours in COLOURS.items()).removesuffix(";")
+        for theme in (0, 1)
     )
     return f":root{{color-scheme:light dark;{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
 

@@ -97,7 +97,7 @@ def explore(
                 if line is not None:
                     line.update(some(states, "state"))
 
-            data = explored.space.as_data(max_states, limits, progress)
+            data = explored.space.as_data(max_states, limits, progress, start=explored.start)
     if as_json:
         print_json({"space": {**data, "start": explored.start}})
     if html is not None:
