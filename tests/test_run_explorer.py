@@ -434,7 +434,7 @@ def test_what_the_page_saves_can_be_read_again(
     again = crownless("explore", str(saved["json"]), "--json").json["space"]
     assert name in broken_by(again, again["start"])
     assert crownless("show", str(saved["json"])).code == 0
-    with pytest.raises(AssertionError, match=f"{protocol} breaks .*{name}"):
+    with pytest.raises(AssertionError, match=f"{protocol} breaks"):
         the_test_in(saved["test"])()
     if name != "causal":
         return
@@ -461,7 +461,7 @@ def test_a_saved_test_of_a_computation_says_what_it_breaks(tmp_path: Path) -> No
         assert shown.locator("#diagram .name").all_text_contents() == list(odd.processes)
         shown.locator("#orders button", has_text="fifo").click()
         written = download(shown, "test", tmp_path)
-        assert "receive m" in written.read_text()
+        assert "P2: receive b" in written.read_text()
         the_test_in(written)()
 
 
