@@ -32,7 +32,7 @@ function show(given = "") {
   lookAt(at("diagram").querySelector(".events > g:last-child"));
   showStrip(moments);
   showMoves(now, moves);
-  showFlight(now);
+  showFlight(now, moves);
   showRun(moments);
   showLocals(moments);
   at("back").disabled = !choices.length;
@@ -106,13 +106,15 @@ function showMoves(now, moves) {
 }
 
 /** The packets in flight, and why those that wait are held back. */
-function showFlight(now) {
+function showFlight(now, moves) {
+  const taken = new Set(moves.map(({ step }) => space.steps[step]).filter(([, name]) => name !== "lose" && name !== "duplicate").map((step) => step[3]));
   const queues = space.steps.some(([, name]) => name === "receive"); // over FIFO channels packets wait there, else on the channel
   at("flight").replaceChildren(...now.flight.map((packet) => {
     const item = make("li", sayPacket(space, packet));
     const guard = space.guards[`${now.locals[packet.destination]},${packet.id}`];
     const held = guard !== undefined && (packet.arrived || !queues);
-    const where = [packet.arrived ? "in the hold-back queue" : "", held ? "held back" : ""].filter(Boolean);
+    const waits = held ? "held back" : taken.has(packet.id) ? "" : "cannot be received yet";
+    const where = [packet.arrived ? "in the hold-back queue" : "", waits].filter(Boolean);
     if (where.length) item.appendChild(make("span", `, ${where.join(", ")}`, { class: "waits" }));
     if (held && guard.length) {
       const lines = item.appendChild(document.createElement("ul"));
