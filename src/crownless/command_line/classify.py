@@ -27,7 +27,8 @@ from .classify_delivery import first_violations, print_delivery_summary
 from .classify_progress import Rate
 from .classify_report import first_broken, print_classification, print_notes, print_summary
 from .endings import say
-from .options import Folder, with_limits, with_output
+from .file_options import InputFile, OutputFolder, output_folder
+from .options import with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -43,7 +44,7 @@ SHOWN_UP_TO = 10
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @click.option("--order", "orders", multiple=True, help="Decide only this order (repeatable).  [default: all seven]")
 @click.option(
     "--unreceived",
@@ -99,7 +100,7 @@ SHOWN_UP_TO = 10
     help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
-@click.option("--out", type=Folder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
+@click.option("--out", type=OutputFolder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
 @click.option(
     "--one-run", is_flag=True, help="The log is of one run, perhaps larger than memory: it is read in blocks."
 )
@@ -110,7 +111,12 @@ SHOWN_UP_TO = 10
 )
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
-@click.option("--checkpoint", metavar="DIR", help="With --live: go on here where an earlier call ended.")
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    callback=output_folder,
+    help="With --live: go on here where an earlier call ended.",
+)
 @click.option(
     "--idle-timeout",
     type=click.FloatRange(min=0, min_open=True),

@@ -14,6 +14,7 @@ from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.printable import as_json
 
 from .endings import say
+from .file_options import OutputFile
 from .pictures import write_diagrams, write_file
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -63,11 +64,11 @@ def _diagrams(shown: Sequence[tuple[str, str, Run]]) -> Iterator[Diagram]:
 def with_reports(verb: Verb) -> Verb:
     """Gives a verb these options; it is called with them as `reports`."""
 
-    @click.option("--junit", metavar="FILE", help="Also write the verdicts to FILE as JUnit has them.")
-    @click.option("--sarif", metavar="FILE", help="Also write the violations to FILE as SARIF has them.")
-    @click.option("--itf", metavar="FILE", help="Also write the first violating run to FILE as a trace in ITF.")
-    @click.option("--svg", metavar="FILE", help="Also draw the first violating run as SVG, into FILE.")
-    @click.option("--html", metavar="FILE", help="Also draw every violating run on one HTML page, FILE.")
+    @click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them.")
+    @click.option("--sarif", type=OutputFile(), help="Also write the violations to FILE as SARIF has them.")
+    @click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as a trace in ITF.")
+    @click.option("--svg", type=OutputFile(), help="Also draw the first violating run as SVG, into FILE.")
+    @click.option("--html", type=OutputFile(), help="Also draw every violating run on one HTML page, FILE.")
     @wraps(verb)
     def reporting(*arguments: Any, **options: Any) -> Any:
         reports = Reports(**{name: options.pop(name) for name in Reports._fields})

@@ -19,6 +19,7 @@ from crownless.spec.orders import order_named
 from crownless.spec.printable import printable, printable_name
 from crownless.spec.witnesses import event_json
 
+from .file_options import InputFile, OutputFile
 from .options import with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
@@ -30,10 +31,10 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN", type=InputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
-@click.option("--svg", metavar="FILE", help="Draw it as SVG, into FILE, instead of in text.")
-@click.option("--html", metavar="FILE", help="Draw all of it on one HTML page, FILE, instead of in text.")
+@click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")
+@click.option("--html", type=OutputFile(), help="Draw all of it on one HTML page, FILE, instead of in text.")
 @click.option(
     "--highlight",
     metavar="ORDER",
