@@ -34,7 +34,7 @@ from .file_options import COMMAND, InputClass, InputFile, OutputFile
 from .implementations import Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
-from .pictures import write_file
+from .pictures import write_diagrams, write_file
 from .reports import Reports, with_reports
 
 #: The options that say what is searched.
@@ -168,6 +168,8 @@ def conform_(
             print_json(found.json())
         else:
             print_replay(implementation.name, found, drawings=not quiet)
+        if reports.svg is not None or reports.html is not None:
+            write_diagrams(reports.svg, reports.html, list(found.diagrams()), f"{implementation.name} by {replayed}")
         return EXIT_HOLDS if found else EXIT_VIOLATED
     answer: Conformance | RandomConformance
     nodes = implementation_of(node, command, ways, processes, sends, spoken)
