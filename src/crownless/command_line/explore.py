@@ -20,6 +20,7 @@ from .endings import say
 from .explore_subjects import explored_subject
 from .file_options import COMMAND, InputFile, OutputFile
 from .implementations import Ways, WithCommand, with_ways
+from .log_options import LogOptions, with_log_options, with_run
 from .options import with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
@@ -52,6 +53,8 @@ from .pictures import write_file
     help="The page has so many states, the nearest to the beginning.",
 )
 @with_ways
+@with_run
+@with_log_options
 @with_limits
 @with_output
 @click.pass_context
@@ -64,6 +67,8 @@ def explore(
     port: int,
     max_states: int,
     ways: Ways,
+    chosen: str | None,
+    log: LogOptions,
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -93,7 +98,7 @@ def explore(
     if port and not serve:
         raise BadInput("--port: nothing is served", hint="add --serve")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, given, ways, limits, as_json=as_json) as explored:
+    with explored_subject(subject, command, given, ways, limits, log, chosen, as_json=as_json) as explored:
         if serve:
             return _serve(explored, port)
         with status(quiet or as_json) as line:
