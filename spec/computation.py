@@ -272,7 +272,7 @@ class Computation(Drawn):
         event = self.events[e]
         process = self.processes[self.process_of[e]]
         if event.message is None:
-            return f"{process} acts"
+            return f"internal event at {process}"
         return f"{process} {event.kind}s {self.messages[event.message].name}"
 
 
