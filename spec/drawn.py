@@ -15,8 +15,8 @@ class Drawn:
     titled = False
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """A diagram for each picture that there is of it. What breaks the order `highlight` stands out; without it, what
-        the thing itself says to be broken, and with 'none' nothing.
+        """A diagram for each picture that there is of it. What breaks the order `highlight` stands out; without it,
+        what the thing itself says to be broken, and with 'none' nothing.
         """
         raise NotImplementedError
 

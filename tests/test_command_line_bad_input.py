@@ -132,8 +132,10 @@ def crownless(capsys: Capture) -> Crownless:
         ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
         (
             "show nope",
-            f"no file and no bundled computation is called 'nope'; bundled: {', '.join(library.names())}; "
-            "counterexamples: crownless list counterexamples",
+            (
+                f"no file and no bundled computation is called 'nope'; bundled: {', '.join(library.names())}; "
+                "counterexamples: crownless list counterexamples"
+            ),
         ),
         ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
         (

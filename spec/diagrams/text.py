@@ -72,8 +72,8 @@ def draw(c: Computation, *, unicode: bool = True, unreceived: str = "is never re
 
 
 def in_text(diagram: Diagram, *, unicode: bool = True) -> str:
-    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows. Of a
-    large one it is an excerpt, which says so in its last line.
+    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows.
+    Of a large one it is an excerpt, which says so in its last line.
     """
     diagram = excerpt(diagram)
     c = diagram.computation

@@ -67,11 +67,7 @@ def _runs_in(found: list[oracle.NamedComputation]) -> str:
     """The first runs, or that none has a name."""
     names = [printable_name(one.run) for one in found if one.run]
     more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
-    return (
-        f"it has {', '.join(names[:RUNS_NAMED])}{more}"
-        if names
-        else "leave it out: this is one computation"
-    )
+    return f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
 
 
 def with_log_options(verb: Verb) -> Verb:
