@@ -375,7 +375,7 @@ class Search:
                 length = found.broken[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
-            run = run_of(self.system, steps, keep_names=program, end=state)
+            run = replace(run_of(self.system, steps, keep_names=program, end=state), breaks=known.name)
             return PropertyResult(
                 known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
             )
@@ -391,7 +391,8 @@ class Search:
         lasso = lassos.without(known)
         if lasso is not None:
             note = "from here on it can go on for ever"
-            return PropertyResult(known, "violated", run_of(self.system, lasso, keep_names=program), note)
+            run = replace(run_of(self.system, lasso, keep_names=program), breaks=known.name)
+            return PropertyResult(known, "violated", run, note)
         return PropertyResult(known, "holds")
 
 

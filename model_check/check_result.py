@@ -11,7 +11,7 @@ from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.workloads import Workload
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.notebook import mimebundle
+from crownless.spec.drawn import Drawn
 from crownless.spec.errors import NoSuchName, Undecided, no_such_name
 from crownless.spec.printable import in_brackets, printable, some
 
@@ -22,7 +22,7 @@ from .hints import hints
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK, RELEASES, Property
 from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
-from .runs import Run
+from .runs import Run, diagrams_of_violations, shown_once
 from .stopping import is_interrupt
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agr
 
 
 @dataclass(frozen=True)
-class PropertyResult:
+class PropertyResult(Drawn):
     """The result for one property; `run` shows a violation, `note` says what the verdict rests on where that is
     not plain. `ended_early`: why the search for the run, or for runs that never end, was given up.
     """
@@ -55,10 +55,10 @@ class PropertyResult:
         line = printable(said)
         return line if self.run is None else f"{line}\n\n{self.run}"
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks: with the run that shows a violation."""
-        name = self.property.name
-        return mimebundle(str(self), None if self.run is None else self.run.diagram(str(name), name))
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run that shows a violation, if there is one."""
+        if self.run is not None:
+            yield self.run.diagram(self.property.name, highlight or self.property.name)
 
     def _verdict(self) -> str:
         return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
@@ -75,12 +75,13 @@ class PropertyResult:
 
 
 @dataclass(frozen=True)
-class CheckResult:
+class CheckResult(Drawn):
     """The verdict on each property, and the counts that go with it.
 
     As a truth value it is whether all of them hold; an unknown verdict has none, and raises `Undecided`.
     """
 
+    titled = True
     check: ResolvedCheck
     exploration: Exploration
     properties: tuple[PropertyResult, ...]
@@ -114,22 +115,17 @@ class CheckResult:
         drawn = [f"{breaks}{', '.join(map(printable, names))}:\n\n{run}" for run, names in self.shown_runs()]
         return "\n\n".join([printable(f"{self.protocol}: {self.verdict}; {self.scope}"), *drawn])
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks: with the first run that shows a violation."""
-        return mimebundle(str(self), next(self.diagrams(), None))
-
-    def diagrams(self) -> Iterator[Diagram]:
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """A diagram for each run that shows a violation."""
-        for run, names in self.shown_runs():
-            yield run.diagram(f"{self.protocol} breaks {', '.join(names)}", names[0])
+        return diagrams_of_violations(self.protocol, self._found, highlight)
 
     def shown_runs(self) -> list[tuple[Run, list[str]]]:
         """Each run that shows a violation, once, with the names of the properties that it breaks."""
-        shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
-        for name, line in self.violations.items():
-            if line.run is not None:
-                shown.setdefault(line.run.actions, (line.run, []))[1].append(name)
-        return list(shown.values())
+        return shown_once(self._found)
+
+    @property
+    def _found(self) -> list[tuple[str, Run | None]]:
+        return [(name, line.run) for name, line in self.violations.items()]
 
     def to_pandas(self) -> pd.DataFrame:
         """A row a property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""

@@ -29,6 +29,7 @@ def path_of(name: str) -> Path | None:
     if "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(
-            f"no file and no bundled computation is called '{printable_name(name)}'", hint=f"bundled: {known}"
+            f"no file and no bundled computation is called '{printable_name(name)}'",
+            hint=f"bundled: {known}; counterexamples: crownless list counterexamples",
         )
     return path

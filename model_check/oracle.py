@@ -17,8 +17,9 @@ from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
 from crownless.spec.dataframes import data_frame
 from crownless.spec.delivery_disorder import ProcessSummary, summaries
+from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.notebook import mimebundle
+from crownless.spec.drawn import Drawn
 from crownless.spec.errors import BadInput, no_such_name
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
@@ -59,7 +60,7 @@ FROM_ONE = "indices were taken to count from 1: no event of this run has index 0
 
 
 @dataclass(frozen=True)
-class NamedComputation:
+class NamedComputation(Drawn):
     """A computation to be classified: from which file and run, what is missing from it, and what was assumed."""
 
     file: str
@@ -79,9 +80,9 @@ class NamedComputation:
     def __str__(self) -> str:
         return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks."""
-        return mimebundle(str(self), diagram_of(self.computation, self.run or ""))
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the computation, with the name of its run."""
+        yield diagram_of(self.computation, self.run or "", highlight)
 
     @property
     def processes(self) -> int:
@@ -143,7 +144,7 @@ Subject = NamedComputation | LargeRun
 
 
 @dataclass(frozen=True)
-class Classification(Mapping[str, Verdict]):
+class Classification(Drawn, Mapping[str, Verdict]):
     """The verdict on each requested order, by the order's name."""
 
     subject: Subject
@@ -176,13 +177,14 @@ class Classification(Mapping[str, Verdict]):
     def __str__(self) -> str:
         return "\n".join(map(str, self.verdicts))
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks: with the computation, and what breaks the weakest order that it breaks."""
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the computation, with emphasis on what breaks the weakest order that it breaks; of a large run
+        there is none.
+        """
         subject = self.subject
-        if not isinstance(subject, NamedComputation):
-            return mimebundle(str(self), None)
-        broken = next((verdict.order for verdict in self.verdicts if verdict.shows_violation), "none")
-        return mimebundle(str(self), diagram_of(subject.computation, subject.run or "", broken, self.reading))
+        if isinstance(subject, NamedComputation):
+            broken = next((verdict.order for verdict in self.verdicts if verdict.shows_violation), "none")
+            yield diagram_of(subject.computation, subject.run or "", highlight or broken, self.reading)
 
     def with_delivery(self, delivery: Delivery) -> Classification:
         """The same of a run of a complete log, which delivers its messages so."""

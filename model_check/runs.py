@@ -6,7 +6,7 @@ acknowledgements, a message that waits) can be seen. What happens for the applic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,8 +15,8 @@ from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.diagrams.notebook import mimebundle
 from crownless.spec.diagrams.text import in_text
+from crownless.spec.drawn import Drawn
 from crownless.spec.printable import in_brackets, printable_name
 
 from .run_diagrams import diagram_of_run
@@ -116,7 +116,7 @@ class ShownAction:
 
 
 @dataclass(frozen=True, repr=False)
-class Run:
+class Run(Drawn):
     """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as the program calls
     them.
     """
@@ -128,16 +128,14 @@ class Run:
     #: The protocol's own state at each process, at the end and at the beginning; empty where it is not known.
     local_states: Sequence[Any] = field(default=(), compare=False)
     initial_states: Sequence[Any] = field(default=(), compare=False)
+    #: The property that it was found to break.
+    breaks: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
         return f"{self.draw()}\n{self.say()}"
 
     def __repr__(self) -> str:
         return in_brackets("; ".join(action.say() for action in self.actions))
-
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks."""
-        return mimebundle(str(self), self.diagram())
 
     def __len__(self) -> int:
         """The number of actions."""
@@ -175,8 +173,31 @@ class Run:
         return in_text(self.diagram(), unicode=unicode)
 
     def diagram(self, title: str = "", breaks: str | None = None) -> Diagram:
-        """The space-time diagram of the packets, to be drawn in any form, with emphasis on what breaks a property."""
-        return diagram_of_run(self, title, breaks)
+        """The space-time diagram of the packets, to be drawn in any form, with emphasis on what breaks a property, or
+        else the one that it was found to break.
+        """
+        return diagram_of_run(self, title, breaks or self.breaks)
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """This diagram."""
+        yield self.diagram("", highlight)
+
+
+def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[str]]]:
+    """Each of these runs once, with the names of all the properties that it breaks."""
+    shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
+    for name, run in found:
+        if run is not None:
+            shown.setdefault((run.processes, run.actions), (run, []))[1].append(name)
+    return list(shown.values())
+
+
+def diagrams_of_violations(
+    subject: str, found: Iterable[tuple[str, Run | None]], highlight: str | None = None
+) -> Iterator[Diagram]:
+    """A diagram for each of these runs, with all that it breaks in the title, and emphasis on the first of it."""
+    for run, names in shown_once(found):
+        yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
 
 
 class Transitions(Protocol):

@@ -90,13 +90,13 @@ class SavedCheck(msgspec.Struct):
 
     def violations(self) -> list[tuple[str, Run]]:
         """The properties that are violated, each with its run."""
-        return [(known.name, self._run(known.run)) for known in self.properties if known.run is not None]
+        return [(known.name, self._run(known.run, known.name)) for known in self.properties if known.run is not None]
 
-    def _run(self, actions: list[SavedAction]) -> Run:
+    def _run(self, actions: list[SavedAction], breaks: str) -> Run:
         names = self.process_names
         if len(set(names)) < len(names) or not all(names):
             raise BadInput("'process_names' has an empty name, or one twice", hint=SAVED_RUNS_HINT)
-        run = Run(tuple(names), tuple(action.shown() for action in actions))
+        run = Run(tuple(names), tuple(action.shown() for action in actions), breaks=breaks)
         known = set(names)
         for action in run.actions:
             source = [action.packet.source] if action.packet is not None else []

@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import heappop, heappush
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from .dataframes import data_frame
+from .drawn import Drawn
 from .errors import BadInput
 from .graphs import lightest_path, strong_components
 from .printable import in_brackets
@@ -27,6 +28,8 @@ from .printable import in_brackets
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
+
+    from .diagrams.diagram import Diagram
 
 Kind = Literal["send", "receive", "internal"]
 
@@ -68,7 +71,7 @@ class Cyclic(BadInput):
 
 
 @dataclass(frozen=True, repr=False)
-class Computation:
+class Computation(Drawn):
     """A validated computation; raises `BadInput` when built from lines that are none.
 
     Events are numbered line after line: event `e` of process `p` at index `i` is ``first_event[p] + i``.
@@ -107,12 +110,11 @@ class Computation:
 
         return in_brackets(" | ".join(text_of(self).split("\n")))
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks."""
-        from .diagrams.emphasis import diagram_of
-        from .diagrams.notebook import mimebundle
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """Its diagram, with emphasis on what breaks the order, or else FIFO or causal order."""
+        from .diagrams.emphasis import diagram_of  # which draws computations
 
-        return mimebundle(str(self), diagram_of(self))
+        yield diagram_of(self, highlight=highlight)
 
     def to_networkx(self) -> nx.DiGraph[int]:
         """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each
@@ -270,7 +272,7 @@ class Computation:
         event = self.events[e]
         process = self.processes[self.process_of[e]]
         if event.message is None:
-            return f"{process} acts"
+            return f"internal event at {process}"
         return f"{process} {event.kind}s {self.messages[event.message].name}"
 
 

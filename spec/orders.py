@@ -32,17 +32,21 @@ receives.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, Protocol, get_args
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
+from .drawn import Drawn
 from .errors import Undecided, unknown_name
 from .printable import in_brackets, printable
 from .witnesses import Witness
+
+if TYPE_CHECKING:
+    from .diagrams.diagram import Diagram
 
 UnreceivedPolicy = Literal["lost", "pending"]
 
@@ -61,7 +65,7 @@ Outcome = Literal["kept", "broken", "unknown"]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class Verdict(Drawn):
     """Whether a computation keeps an order; if not, the witness shows why.
 
     `kept` is True only if that is certain; `unknown` says why nothing is. As a truth value
@@ -88,13 +92,12 @@ class Verdict:
         details = map(printable, self.witness.details(self.computation))
         return "\n  ".join([f"{self.order}: {self._in_a_line}", *details])
 
-    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks: with the computation, if the verdict knows it."""
-        from .diagrams.emphasis import diagram_of
-        from .diagrams.notebook import mimebundle
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the computation, if the verdict knows it, with emphasis on what breaks the order."""
+        from .diagrams.emphasis import diagram_of  # which decides orders
 
-        c = self.computation
-        return mimebundle(str(self), None if c is None else diagram_of(c, highlight=self.order))
+        if self.computation is not None:
+            yield diagram_of(self.computation, highlight=highlight or self.order)
 
     @property
     def shows_violation(self) -> bool:

@@ -268,7 +268,13 @@ def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> 
     file.write_text(crownless("check", "unordered", "rst", "--json").out)
     drawn = crownless("show", str(file))
     assert drawn.code == 0
-    assert drawn.out.count("unordered breaks") == 2
+    assert drawn.out.count("unordered breaks fifo, causal:") == drawn.out.count("unordered breaks") == 1
+    assert [one["breaks"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
+    svg, html = tmp_path / "run.svg", tmp_path / "run.html"
+    answer = crownless("show", str(file), "--svg", str(svg), "--html", str(html))
+    assert (answer.code, answer.err) == (0, "")
+    assert html.read_text("utf-8").count("<svg") == svg.read_text("utf-8").count("<svg") == 1
+    assert "unordered breaks fifo, causal" in svg.read_text("utf-8")
     assert "deliver m2 from P1" in drawn.out
     assert "*-m2" in crownless("show", str(file), "--ascii").out
     file.write_text(crownless("check", "rst", "--json").out)

@@ -10,6 +10,7 @@ from command_line_runner import Capture, Crownless, _event
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.request import protocols_supporting
+from crownless.spec import library
 from crownless.spec.orders import ORDERS
 
 SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
@@ -129,6 +130,13 @@ def crownless(capsys: Capture) -> Crownless:
         ),
         ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
         ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
+        (
+            "show nope",
+            (
+                f"no file and no bundled computation is called 'nope'; bundled: {', '.join(library.names())}; "
+                "counterexamples: crownless list counterexamples"
+            ),
+        ),
         ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
         (
             "classify gone.parquet",

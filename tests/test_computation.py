@@ -84,7 +84,7 @@ def test_only_a_unicast_has_the_receiver() -> None:
 def test_processes_and_events_are_called_by_the_papers_names() -> None:
     c = Computation.of_lines(2, [X], [[SEND_X, INTERNAL], [RECEIVE_X]])
     assert c.processes == process_names(2) == ("P1", "P2")
-    assert [c.say(e) for e in range(3)] == ["P1 sends x", "P1 acts", "P2 receives x"]
+    assert [c.say(e) for e in range(3)] == ["P1 sends x", "internal event at P1", "P2 receives x"]
 
 
 def test_a_process_may_have_no_events_and_a_computation_no_messages() -> None:

@@ -192,6 +192,14 @@ def test_a_class_without_methods_is_refused() -> None:
         conform(InProcess(object, 2), Request(2, 2))
 
 
+def test_a_replayed_run_is_drawn_into_files(crownless: Crownless, tmp_path: Path) -> None:
+    file, svg, html = (str(tmp_path / name) for name in ("schedule.json", "run.svg", "run.html"))
+    wrong = f"{CAUSAL}:OnePass"
+    assert crownless("conform", wrong, "--order", "causal", "--save", file).code == 1
+    assert crownless("conform", wrong, "--replay", file, "--svg", svg, "--html", html).code == 1
+    assert all("OnePass breaks" in Path(name).read_text("utf-8") for name in (svg, html))
+
+
 def test_a_schedule_is_saved_and_replayed(crownless: Crownless, tmp_path: Path) -> None:
     file = str(tmp_path / "schedule.json")
     answer = crownless("conform", f"{CAUSAL}:OnePass", "-n", "2", "--quiet", "--save", file)

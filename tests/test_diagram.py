@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import crownless as cr
 from crownless.spec.computation import Computation, Event, Kind, Message
 from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.excerpt import excerpt
 from crownless.spec.diagrams.text import in_text
 
 Run: TypeAlias = tuple[Computation, list[int]]
@@ -244,7 +246,17 @@ def test_drawing_never_raises_and_leaves_no_trailing_spaces(
 
 
 def test_a_very_long_and_a_very_wide_computation_can_be_drawn() -> None:
-    steps = [f"P1 send m{m} to P2" for m in range(300)] + [f"P2 receive m{m}" for m in reversed(range(300))]
+    steps = [f"P1 send m{m} to P2" for m in range(200)] + [f"P2 receive m{m}" for m in reversed(range(200))]
     rows = draw(*run_of("P1 P2", "; ".join(steps))).split("\n")
-    assert len(rows) == 602
-    assert max(map(len, rows)) > 600
+    assert len(rows) == 402
+    assert max(map(len, rows)) > 400
+
+
+def test_of_more_than_200_messages_text_is_the_excerpt_that_pictures_are() -> None:
+    steps = [f"P1 send m{m} to P2; P2 receive m{m}" for m in range(20_000)]
+    c, _ = run_of("P1 P2", "; ".join(steps))
+    part = excerpt(Diagram(c))
+    assert str(c) == cr.draw(c) == in_text(part)
+    *rows, last = str(c).split("\n")
+    assert len(rows) == 402
+    assert last == part.left_out == "An excerpt: 200 of 20,000 messages, those that are sent first."

@@ -50,7 +50,13 @@ def test_a_log_of_one_run_is_one_computation_without_holes() -> None:
     )
     assert (run.run, run.holes) == ("", ())
     assert run.computation.processes == ("P1", "P2", "P3")
-    assert in_words(run.computation) == ["P1 sends x", "P2 receives x", "P2 acts", "P2 sends y", "P3 receives y"]
+    assert in_words(run.computation) == [
+        "P1 sends x",
+        "P2 receives x",
+        "internal event at P2",
+        "P2 sends y",
+        "P3 receives y",
+    ]
     assert receivers(run.computation) == {"x": ["P2"], "y": ["P1", "P3"]}
     assert run.computation.unreceived == ((1, 0),)
 
@@ -124,7 +130,13 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
         event("P4", 0, "deliver", "x"),
     )
     assert run.holes == (Gap("P2", 0, 1), Gap("P2", 3, 5))
-    assert in_words(run.computation) == ["P1 sends x", "P1 acts", "P2 acts", "P2 acts", "P4 receives x"]
+    assert in_words(run.computation) == [
+        "P1 sends x",
+        "internal event at P1",
+        "internal event at P2",
+        "internal event at P2",
+        "P4 receives x",
+    ]
     assert receivers(run.computation) == {"x": ["P3", "P4"]}
     assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
 
@@ -137,7 +149,7 @@ def test_a_message_delivered_beside_a_gap_stays() -> None:
 def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole() -> None:
     run = read(event("P2", 0, "send", "y", "P3"), event("P3", 0, "deliver", "x", "P2"), event("P3", 1, "deliver", "y"))
     assert run.holes == (MissingSend("P3", "x"),)
-    assert in_words(run.computation) == ["P2 sends y", "P3 acts", "P3 receives y"]
+    assert in_words(run.computation) == ["P2 sends y", "internal event at P3", "P3 receives y"]
 
 
 def test_a_missing_send_tears_the_line_of_the_sender_and_no_other() -> None:

@@ -94,6 +94,13 @@ def test_without_a_violation_no_trace_is_written(crownless: Crownless, tmp_path:
     assert not file.exists()
 
 
+def test_where_the_verdict_is_unknown_no_violation_was_found(crownless: Crownless, tmp_path: Path) -> None:
+    files = {option: str(tmp_path / option) for option in ("--itf", "--svg", "--html")}
+    arguments = [word for pair in files.items() for word in pair]
+    answer = crownless("check", "rst", "--max-seconds", "0", *arguments)
+    assert (answer.code, answer.err.count("is not written: no violating run was found")) == (3, 3)
+
+
 @pytest.mark.parametrize("option", ["--junit", "--sarif", "--itf"])
 def test_a_file_that_cannot_be_written_is_refused(crownless: Crownless, option: str) -> None:
     answer = crownless("check", "unordered", "-n", "2", "-m", "2", "--quiet", option, "/nonexistent/file")

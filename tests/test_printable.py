@@ -214,7 +214,7 @@ def test_json_output_has_names_exactly(tmp_path: Path) -> None:
         check = {"protocol": "p", "process_names": [name], "properties": [{"name": "x", "run": [action]}]}
         (tmp_path / "run.json").write_text(json.dumps([check]), "utf-8")
         _, out, _ = run(Input(["show", str(tmp_path / "run.json"), "--json"]))
-        assert json.loads(out)["runs"] == [{"processes": [name], "run": [action]}]
+        assert json.loads(out)["runs"] == [{"processes": [name], "breaks": ["x"], "run": [action]}]
 
 
 def test_only_the_module_for_output_makes_consoles_and_json() -> None:

@@ -17,7 +17,7 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.monitors import DeliveryMonitor
 from crownless.model_check.request import Check
-from crownless.model_check.runs import Run, run_of
+from crownless.model_check.runs import Run, ShownAction, ShownPacket, run_of
 from crownless.model_check.saved_runs import read_checks
 from crownless.model_check.system import LocalStep, System
 from crownless.spec import notation
@@ -439,3 +439,19 @@ def test_a_run_switches_less_often_than_it_acts(run: Run) -> None:
     acting = [action.process for action in run.actions if not action.by_channel]
     assert run.switches <= max(0, len(acting) - 1)
     assert (run.switches == 0) == (len(set(acting)) <= 1)
+
+
+def test_a_run_of_many_messages_is_drawn_around_what_it_breaks() -> None:
+    sends = [ShownPacket("message", f"m{m}", "P1", "P2") for m in range(400)]
+    actions = [
+        ShownAction("P1", "send", one.message, ("P2",), None, (one,), (("send", one.message or ""),), by_channel=False)
+        for one in sends
+    ] + [
+        ShownAction("P2", "deliver", one.message, (), one, (), (("deliver", one.message or ""),), by_channel=False)
+        for one in [*sends[:398], sends[399], sends[398]]
+    ]
+    run = Run(("P1", "P2"), tuple(actions), breaks="fifo")
+    drawn = run.draw()
+    assert drawn.endswith("An excerpt: 200 of 400 messages, those nearest to what breaks the order.")
+    assert "deliver m399 from P1" in drawn
+    assert "deliver m0 from P1" not in drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from unittest.mock import patch
 
@@ -29,6 +30,19 @@ Alice: send m1 to Carol; send m2 to Bob
 Bob: receive m2; send m3 to Carol
 Carol: receive m3; receive m1
 """
+
+
+class DeliversAtOnce:
+    """A node that delivers whatever arrives."""
+
+    def __init__(self, process: int, processes: int, transmit: Callable[..., None], deliver: Callable[[str], None]):
+        self.transmit, self.on_message = transmit, deliver
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.on_message(packet)
 
 
 @pytest.fixture
@@ -249,12 +263,28 @@ def test_local_variables_are_said_at_each_event_with_what_changed() -> None:
         cr.check("unordered", 2, 2),
         cr.check("unordered", 2, 2)["fifo"],
         cr.check("unordered", 2, 2)["fifo"].run,
+        cr.read_log("kuper-alice-bob-carol")[0],
+        cr.conform(DeliversAtOnce, 2, 2),
+        cr.conform(DeliversAtOnce, 2, 2)["fifo"],
+        cr.conform_at_random(DeliversAtOnce, 2, 3, runs=50, orders=["fifo"]),
     ],
+    ids=lambda thing: type(thing).__name__,
 )
 def test_notebooks_show_the_picture_and_the_text(thing: object) -> None:
     shown = thing._repr_mimebundle_(include=None, exclude=None)  # type: ignore[attr-defined]
     assert shown["text/plain"] == str(thing)
     assert Seen(shown["image/svg+xml"]).arrows
+    assert cr.draw(thing, form="svg") == shown["image/svg+xml"]  # type: ignore[arg-type]
+    assert "●" in cr.draw(thing)  # type: ignore[arg-type]
+    assert "<svg" in cr.draw(thing, form="html")  # type: ignore[arg-type]
+
+
+def test_a_run_that_a_check_found_shows_what_it_breaks_unless_another_thing_is_wanted() -> None:
+    run = cr.check("unordered", 2, 2)["fifo"].run
+    assert isinstance(run, ProtocolRun)
+    assert "not fifo: P2 receives m2 and not m1" in cr.draw(run, form="svg")
+    assert "not synchronous" in cr.draw(run, form="svg", highlight="synchronous")
+    assert "not " not in Seen(cr.draw(run, form="svg", highlight="none")).words
 
 
 def test_what_has_nothing_to_draw_is_text_in_notebooks() -> None:
@@ -295,7 +325,7 @@ def test_a_check_draws_its_violations_and_says_where_there_are_none(crownless: C
 def test_a_form_that_there_is_not_is_bad_input() -> None:
     with pytest.raises(cr.BadInput, match="unknown form 'png'"):
         cr.draw(TRIANGLE, form="png")  # type: ignore[arg-type]
-    with pytest.raises(cr.BadInput, match="shows no violation"):
+    with pytest.raises(cr.BadInput, match="there is nothing to draw in <rst: holds"):
         cr.draw(cr.check("rst", 2, 2), form="svg")
 
 

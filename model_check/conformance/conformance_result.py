@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,7 +11,9 @@ from crownless.model_check.exploration import FIRST_VIOLATION
 from crownless.model_check.exports import Suite, VerdictLine
 from crownless.model_check.properties import DELIVERS_ONCE
 from crownless.model_check.realizing import Realization
-from crownless.model_check.runs import Run
+from crownless.model_check.runs import Run, diagrams_of_violations
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import Undecided, no_such_name
 from crownless.spec.orders import ORDERS, strongest, weaker
@@ -24,7 +26,7 @@ from .schedules import Schedule, schedule_of
 
 
 @dataclass(frozen=True, repr=False)
-class Finding:
+class Finding(Drawn):
     """The verdict on one order or property, a shortest run that breaks it, and the search that found it."""
 
     name: str
@@ -40,6 +42,11 @@ class Finding:
 
     def __str__(self) -> str:
         return printable(f"{self.name}: {self.verdict}: {self.meaning}{self.note and '; '}{self.note}")
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run that shows a violation, if there is one."""
+        if self.run is not None:
+            yield self.run.diagram(self.name, highlight or self.name)
 
     def json(self) -> dict[str, Any]:
         run = None if self.run is None else self.run.json()
@@ -90,11 +97,12 @@ class Search:
 
 
 @dataclass(repr=False)
-class Conformance:
+class Conformance(Drawn):
     """The answer. As a truth value: whether no node fails, all is delivered, and the requested orders are kept; an
     unknown verdict has none, and raises `Undecided`.
     """
 
+    titled = True
     name: str
     request: Request
     #: The searches over the channel of the request, that of free sends first.
@@ -123,6 +131,10 @@ class Conformance:
         parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
         parts += [f"{one}\n\n{one.run}" for one in self.violations if one.run is not None]
         return "\n\n".join(parts)
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """A diagram for each run that shows a violation."""
+        return diagrams_of_violations(self.name, [(one.name, one.run) for one in self.violations], highlight)
 
     def __bool__(self) -> bool:
         if self.verdict == "unknown":

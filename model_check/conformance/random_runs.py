@@ -8,8 +8,8 @@ broken: nothing is said to be kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal, NamedTuple
 
@@ -18,8 +18,11 @@ from crownless.impl.workloads import Free
 from crownless.model_check.exports import Suite, VerdictLine
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
+from crownless.model_check.runs import diagrams_of_violations
 from crownless.model_check.stopping import stoppable
 from crownless.spec.computation import Message
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
 from crownless.spec.errors import Undecided, no_such_name
 from crownless.spec.orders import ORDERS, decide, order_named
 from crownless.spec.printable import in_brackets, printable, some
@@ -49,11 +52,12 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(repr=False)
-class RandomConformance:
+class RandomConformance(Drawn):
     """The answer of random runs. As a truth value: do they break nothing of what is demanded? It raises `Undecided`
     where not all runs were made, or where new nodes answer otherwise.
     """
 
+    titled = True
     name: str
     request: Request
     #: By which the runs are chosen, and how many there are to be.
@@ -79,6 +83,10 @@ class RandomConformance:
     def __str__(self) -> str:
         parts = [printable(f"{self.name}: {self.verdict}; {self.scope}")]
         return "\n\n".join([*parts, *(f"{one}\n\n{one.run}" for one in self.violations)])
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """A diagram for each run that shows a violation."""
+        return diagrams_of_violations(self.name, [(one.name, one.run) for one in self.violations], highlight)
 
     def __bool__(self) -> bool:
         if self.verdict == "unknown":
@@ -265,7 +273,7 @@ class _Sampling:
         """The violation, with its run."""
         failure, number = self.found[name]
         driven = self._demanding(name).again(self.request.processes, self.messages, failure.taken).driven
-        run = None if driven is None else driven.run
+        run = None if driven is None else replace(driven.run, breaks=name)
         note = "" if name in ORDERS else failure.problem
         return Finding(name, "violated", _MEANINGS[name], run, f"{RANDOM_RUN} {number:,}", note)
 

@@ -7,6 +7,7 @@ carry.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -21,6 +22,8 @@ from crownless.model_check.runs import Links, Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SavedPacket
 from crownless.model_check.system import LocalStep, State, System
 from crownless.spec.computation import Computation, process_names
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
 from crownless.spec.enumeration import SENDS, known_sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.json_reader import decode_json
@@ -169,7 +172,7 @@ def _scheduled(action: ShownAction) -> ScheduledStep:
 
 
 @dataclass(frozen=True, repr=False)
-class Replay:
+class Replay(Drawn):
     """What came of a schedule: the run as far as it could be followed, and what that breaks.
 
     `differs`: at which step something else happened than before, in words; None: nowhere.
@@ -194,6 +197,11 @@ class Replay:
         return (
             printable(f"{'no longer' if self else 'still'} breaks {self.schedule.breaks}{differs}") + f"\n\n{self.run}"
         )
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run."""
+        still = "" if self else f"{self.schedule.implementation} breaks {self.schedule.breaks}"
+        yield self.run.diagram(still, highlight or self.schedule.breaks)
 
     @property
     def shows_violation(self) -> bool:

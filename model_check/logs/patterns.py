@@ -24,7 +24,7 @@ _PARTS = re.compile(r"\\.|\[\^?(?:\\.|[^\]\\])*\]|\(\?<(?=[A-Za-z_])", re.DOTALL
 
 @dataclass(frozen=True)
 class Patterns:
-    """The options of `classify` that say how a text is read as events."""
+    """The options of the command line that say how a text is read as events."""
 
     pattern: str | None = None
     delimiter: str | None = None

@@ -28,6 +28,7 @@ from rich.cells import cell_len
 from crownless.spec.computation import Computation
 
 from .diagram import Arrow, Diagram
+from .excerpt import excerpt
 
 
 class _Glyphs(NamedTuple):
@@ -71,7 +72,10 @@ def draw(c: Computation, *, unicode: bool = True, unreceived: str = "is never re
 
 
 def in_text(diagram: Diagram, *, unicode: bool = True) -> str:
-    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows."""
+    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows.
+    Of a large one it is an excerpt, which says so in its last line.
+    """
+    diagram = excerpt(diagram)
     c = diagram.computation
     processes = [_spelled(name, unicode) for name in diagram.process_names]
     labels = [_spelled(name, unicode) for name in diagram.message_names]
@@ -93,7 +97,7 @@ def in_text(diagram: Diagram, *, unicode: bool = True) -> str:
             row = canvas.receive(p, event.message, lanes[event.message, p])
         rows.append(row + ("   " + remarks[e] if e in remarks else ""))
     rows.append(canvas.blank())
-    return "\n".join(row.rstrip() for row in rows)
+    return "\n".join([*(row.rstrip() for row in rows), *filter(None, [diagram.left_out])])
 
 
 class _Canvas:

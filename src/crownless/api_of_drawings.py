@@ -8,8 +8,7 @@ from . import arguments
 
 if TYPE_CHECKING:
     from .api import ComputationLike
-    from .model_check.check_result import CheckResult
-    from .model_check.runs import Run
+    from .spec.drawn import Drawn
 
 #: The forms of a drawing.
 Form = Literal["text", "svg", "html"]
@@ -17,48 +16,41 @@ Form = Literal["text", "svg", "html"]
 
 @arguments.speaks_of_arguments
 def draw(
-    thing: ComputationLike | Run | CheckResult,
+    thing: ComputationLike | Drawn,
     *,
     form: Form = "text",
     unicode: bool = True,
     highlight: str | None = None,
 ) -> str:
-    """A space-time diagram, time flowing down, of a computation or a run; of a check's result, of every violation.
+    """A space-time diagram, time flowing down, of a computation, a run, a verdict, a classification or whatever else
+    notebooks show so; of the result of a check or of `conform`, of every violation.
 
     `form`: text, or the source of an SVG picture (of a result's first violation) or of an HTML page. In these, what
     breaks the order `highlight` stands out: 'none' is nothing, and without it FIFO and causal order, or what a result
-    violates. Of more than 200 messages they draw an excerpt. `unicode`: False for text in plain ASCII.
-    Raises `BadInput` if there is no such form or order, or a result shows no violation that could be drawn.
+    violates. Of more than 200 messages an excerpt is drawn. `unicode`: False for text in plain ASCII.
+    Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
     from .api import named
-    from .model_check.check_result import CheckResult
-    from .model_check.runs import Run
-    from .spec.diagrams.emphasis import diagram_of
     from .spec.diagrams.excerpt import excerpt
     from .spec.diagrams.page import in_html
     from .spec.diagrams.svg import in_svg
-    from .spec.diagrams.text import draw as draw_computation
+    from .spec.diagrams.text import in_text
+    from .spec.drawn import Drawn
     from .spec.errors import BadInput, unknown_name
     from .spec.orders import order_named
+    from .spec.printable import printable
 
     if form not in get_args(Form):
         raise unknown_name("form", form, get_args(Form))
     if highlight is not None and highlight != "none":
         order_named(highlight)
+    drawn = thing if isinstance(thing, Drawn) else named("thing", thing)
+    diagrams = [excerpt(diagram) for diagram in drawn.diagrams(highlight)]
+    if not diagrams:
+        hint = "give a computation, or a result that shows a violation"
+        raise BadInput(f"there is nothing to draw in {drawn!r}", hint=hint)
     if form == "text":
-        if isinstance(thing, Run):
-            return thing.draw(unicode=unicode)
-        if isinstance(thing, CheckResult):
-            return "\n".join(f"{', '.join(names)}:\n{run.draw(unicode=unicode)}" for run, names in thing.shown_runs())
-        return draw_computation(named("thing", thing).computation, unicode=unicode)
-    if isinstance(thing, Run):
-        diagrams, title = [thing.diagram("", highlight)], "A run"
-    elif isinstance(thing, CheckResult):
-        diagrams, title = [*thing.diagrams()], f"{thing.protocol}: {thing.verdict}"
-        if not diagrams:
-            raise BadInput(f"{thing.protocol} shows no violation, so there is no run to draw")
-    else:
-        one = named("thing", thing)
-        diagrams, title = [diagram_of(one.computation, one.run or "", highlight)], one.run or "A computation"
-    parts = [excerpt(diagram) for diagram in diagrams]
-    return in_svg(parts[0]) if form == "svg" else in_html(parts, title)
+        titles = [f"{printable(each.title)}:\n" if drawn.titled else "" for each in diagrams]
+        drawings = [in_text(each, unicode=unicode) for each in diagrams]
+        return "\n".join(f"{title}{drawing}" for title, drawing in zip(titles, drawings, strict=True))
+    return in_svg(diagrams[0]) if form == "svg" else in_html(diagrams, diagrams[0].title or "A space-time diagram")

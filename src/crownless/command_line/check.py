@@ -38,6 +38,7 @@ from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
+from .file_options import InputClass, InputFile, OutputFile, output_folder
 from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
@@ -48,10 +49,10 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputClass(), shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
-@click.option("--program", help="A program (file or bundled name) instead of the free workload.")
+@click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [default: see crownless list]")
 @click.option("--clock", "clocks", multiple=True, help="Report messages that are late by this clock (repeatable).")
@@ -70,9 +71,14 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 )
 @click.option("--max-states", type=click.IntRange(min=1), help="End after so many states (exit code 3).")
 @with_limits
-@click.option("--checkpoint", metavar="DIR", help="Save the search in this directory, a new or an empty one.")
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    callback=output_folder,
+    help="Save the search in this directory, a new or an empty one.",
+)
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
-@click.option("--dot", metavar="FILE", help="Also write the graph of all states, for Graphviz, into FILE.")
+@click.option("--dot", type=OutputFile(), help="Also write the graph of all states, for Graphviz, into FILE.")
 @with_reports
 @with_output
 def check(

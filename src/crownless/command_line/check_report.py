@@ -62,16 +62,10 @@ def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
 
 def print_runs(result: CheckResult) -> None:
     """Each run once, with all the properties that it breaks."""
-    shown: dict[tuple[object, ...], list[PropertyResult]] = {}
-    for line in result.properties:
-        if line.run is not None:
-            shown.setdefault(line.run.actions, []).append(line)
-    for lines in shown.values():
-        run = lines[0].run
-        assert run is not None
-        print_line(f"{result.protocol} breaks {', '.join(line.property.name for line in lines)}:")
-        for line in lines:
-            print_line(f"  {line.property.meaning}")
+    for run, names in result.shown_runs():
+        print_line(f"{result.protocol} breaks {', '.join(names)}:")
+        for name in names:
+            print_line(f"  {result[name].property.meaning}")
         print_line()
         print_run(run)
         print_line()

@@ -16,6 +16,7 @@ from crownless.spec.printable import some
 
 from .claims_page import claims_in_html
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from .file_options import OutputFile
 from .options import with_limits, with_output
 from .output import ended_with_nothing, print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from .pictures import write_file
@@ -26,7 +27,7 @@ from .tables import Rows
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
-@click.option("--html", metavar="FILE", help="Also write all of it on an HTML page, FILE, with drawings.")
+@click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
 @with_limits
 @with_output
 def claims(

@@ -5,29 +5,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.model_check.limits import Limits
-from crownless.model_check.logs.columns import TYPES
 from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
 from crownless.model_check.logs.declared import Declared
-from crownless.model_check.logs.files import Format
-from crownless.model_check.logs.kinds import check_kinds
-from crownless.model_check.logs.patterns import Patterns
 from crownless.model_check.stopping import stoppable
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
-from crownless.spec.printable import printable_name
 
 from .classify_delivery import first_violations, print_delivery_summary
 from .classify_progress import Rate
 from .classify_report import first_broken, print_classification, print_notes, print_summary
 from .endings import say
-from .options import Folder, with_limits, with_output
+from .file_options import InputFile, OutputFolder, output_folder
+from .log_options import LogOptions, with_log_options
+from .options import with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -43,7 +39,7 @@ SHOWN_UP_TO = 10
 
 
 @click.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @click.option("--order", "orders", multiple=True, help="Decide only this order (repeatable).  [default: all seven]")
 @click.option(
     "--unreceived",
@@ -53,30 +49,7 @@ SHOWN_UP_TO = 10
     show_default=True,
     help="Messages that are not received: lost for good, or still in flight.",
 )
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(get_args(Format)),
-    help="The format of the logs, where their names do not say it, as of standard input.",
-)
-@click.option(
-    "--column",
-    "columns",
-    multiple=True,
-    metavar="NAME=THEIRS",
-    help="What a log calls a column, such as message=msg_id (repeatable).",
-)
-@click.option(
-    "--kind",
-    "kinds",
-    multiple=True,
-    metavar="THEIRS=KIND",
-    help="What a log calls a kind of event, such as recv=deliver (repeatable).",
-)
-@click.option("--pattern", metavar="REGEX", help="Of ShiViz logs: an event, with the groups host, clock and event.")
-@click.option("--delimiter", metavar="REGEX", help="Of ShiViz logs: what separates runs; its group trace names them.")
-@click.option("--send", metavar="REGEX", help="Of ShiViz logs: a send in an event's text, with the group message.")
-@click.option("--deliver", metavar="REGEX", help="Of ShiViz logs: the same of a deliver.")
+@with_log_options
 @click.option(
     "--complete",
     is_flag=True,
@@ -99,7 +72,7 @@ SHOWN_UP_TO = 10
     help="spark: one dataset of event logs, Parquet or JSON Lines, of any size.",
 )
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[2].")
-@click.option("--out", type=Folder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
+@click.option("--out", type=OutputFolder(), help="A new folder for all verdicts, witnesses and holes, as Parquet.")
 @click.option(
     "--one-run", is_flag=True, help="The log is of one run, perhaps larger than memory: it is read in blocks."
 )
@@ -110,7 +83,12 @@ SHOWN_UP_TO = 10
 )
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
-@click.option("--checkpoint", metavar="DIR", help="With --live: go on here where an earlier call ended.")
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    callback=output_folder,
+    help="With --live: go on here where an earlier call ended.",
+)
 @click.option(
     "--idle-timeout",
     type=click.FloatRange(min=0, min_open=True),
@@ -126,13 +104,7 @@ def classify(
     files: tuple[str, ...],
     orders: tuple[str, ...],
     reading: UnreceivedPolicy,
-    form: Format | None,
-    columns: tuple[str, ...],
-    kinds: tuple[str, ...],
-    pattern: str | None,
-    delimiter: str | None,
-    send: str | None,
-    deliver: str | None,
+    log: LogOptions,
     complete: bool,
     takes_part: tuple[str, ...],
     by_process: bool,
@@ -190,11 +162,9 @@ def classify(
     if complete and reading == "pending":
         hint = "leave one of them out: of a complete log nothing is still in flight"
         raise BadInput("--complete does not go with --unreceived pending", hint=hint)
-    named, called = _columns(columns), _kinds(kinds)
-    patterns = Patterns(pattern, delimiter, send, deliver)
-    form_given = {"--format": form is not None, "--column": named, **dict.fromkeys(patterns.given, True)}
+    form, named, called, patterns = log
     if engine == "spark":
-        _refuse_beside("--engine spark", {"--by-process": by_process, **form_given, "--kind": called, "--match": match})
+        _refuse_beside("--engine spark", {"--by-process": by_process, **log.named, "--kind": called, "--match": match})
         _refuse_beside("--engine spark", said, "judge the log by the plain engine: leave --engine spark out")
         if len(files) != 1:
             raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
@@ -236,7 +206,7 @@ def classify(
         others = {"--match": match, "--out": out is not None, "--by-process": by_process}
         _refuse_beside("--one-run", {**others, **said, **dict.fromkeys(patterns.given, True)})
     if clocks:
-        _refuse_beside("--clocks", {"--match": match, **said, **form_given})
+        _refuse_beside("--clocks", {"--match": match, **said, **log.named})
     if out is not None:
         if len(files) != 1:
             raise BadInput("--out takes one log", hint="give each log a folder of its own")
@@ -333,34 +303,6 @@ def _refuse_beside(option: str, others: Mapping[str, object], hint: str = "leave
     for other, given in others.items():
         if given:
             raise BadInput(f"{other} does not go with {option}", hint=hint)
-
-
-def _columns(given: tuple[str, ...]) -> dict[str, str]:
-    """What a log calls its columns, from `NAME=THEIRS`."""
-    columns: dict[str, str] = {}
-    for one in given:
-        name, equals, theirs = one.partition("=")
-        if not equals or not theirs:
-            raise BadInput(f"--column {printable_name(one)} is not NAME=THEIRS", hint="such as --column message=msg_id")
-        if name not in TYPES:
-            raise unknown_name("column", name, TYPES)
-        columns[name] = theirs
-    return columns
-
-
-def _kinds(given: tuple[str, ...]) -> dict[str, str]:
-    """What a log calls kinds of events, from `THEIRS=KIND`."""
-    kinds: dict[str, str] = {}
-    for one in given:
-        theirs, equals, kind = one.rpartition("=")
-        if not equals or not theirs:
-            raise BadInput(f"--kind {printable_name(one)} is not THEIRS=KIND", hint="such as --kind recv=deliver")
-        if kinds.get(theirs, kind) != kind:
-            both = f"{printable_name(kinds[theirs])} and {printable_name(kind)}"
-            raise BadInput(f"--kind: '{printable_name(theirs)}' is to be {both}", hint="name each kind once")
-        kinds[theirs] = kind
-    check_kinds(kinds)
-    return kinds
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:

@@ -30,9 +30,11 @@ from .check import EXITS, how_far
 from .conform_report import print_conformance, print_replay, shown
 from .conform_sockets import Sockets, with_sockets
 from .endings import say
-from .implementations import COMMAND, Ways, WithCommand, implementation_of, with_ways
+from .file_options import COMMAND, InputClass, InputFile, OutputFile
+from .implementations import Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
+from .pictures import write_diagrams, write_file
 from .reports import Reports, with_reports
 
 #: The options that say what is searched.
@@ -56,7 +58,7 @@ OF_SEARCHES = {
 
 
 @click.command(cls=WithCommand)
-@click.argument("node", metavar="FILE.py:CLASS", required=False)
+@click.argument("node", metavar="FILE.py:CLASS", type=InputClass(), required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="It is said to keep this order (repeatable).")
@@ -87,8 +89,10 @@ OF_SEARCHES = {
 @click.option("--seed", type=click.IntRange(min=0), help="By which --random chooses.  [default: 0]")
 @with_ways
 @with_sockets
-@click.option("--save", "save_in", metavar="FILE", help="Write the schedule of the first violation to FILE.")
-@click.option("--replay", "replayed", metavar="FILE", help="Only the schedule in FILE: is it still broken?")
+@click.option("--save", "save_in", type=OutputFile(), help="Write the schedule of the first violation to FILE.")
+@click.option(
+    "--replay", "replayed", type=InputFile(), metavar="FILE", help="Only the schedule in FILE: is it still broken?"
+)
 @click.option("--as-test", is_flag=True, help="Print the first violation, or that of --replay, as a test for pytest.")
 @with_reports
 @with_limits
@@ -164,6 +168,8 @@ def conform_(
             print_json(found.json())
         else:
             print_replay(implementation.name, found, drawings=not quiet)
+        if reports.svg is not None or reports.html is not None:
+            write_diagrams(reports.svg, reports.html, list(found.diagrams()), f"{implementation.name} by {replayed}")
         return EXIT_HOLDS if found else EXIT_VIOLATED
     answer: Conformance | RandomConformance
     nodes = implementation_of(node, command, ways, processes, sends, spoken)
@@ -199,10 +205,7 @@ def _save(name: str, schedule: Schedule | None) -> None:
     if schedule is None:
         say(f"{name} is not written: nothing is violated")
         return
-    try:
-        Path(name).write_text(json_of(schedule.json(), indent=2) + "\n", "utf-8")
-    except OSError as error:
-        raise BadInput(f"--save {name}: {error.strerror}", hint="name a file that can be written") from None
+    write_file("--save", name, json_of(schedule.json(), indent=2) + "\n")
     say(f"{name}: the schedule that breaks {schedule.breaks}; again: crownless conform --replay {name} …")
 
 

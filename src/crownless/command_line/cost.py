@@ -20,8 +20,9 @@ from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from .file_options import OutputFolder
 from .imports import import_protocols
-from .options import Folder, parse_settings, with_limits, with_output
+from .options import parse_settings, with_limits, with_output
 from .output import ended_with_nothing, print_json, print_line, status
 from .tables import Rows
 
@@ -59,10 +60,10 @@ MOST_SEEDS = 100_000
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
 @click.option(
     "--out",
-    type=Folder(),
+    type=OutputFolder(),
     help="A folder of Parquet, to keep simulations and go on.",
 )
-@click.option("--page", type=Folder(), help="Run all studies, and write the page of costs.")
+@click.option("--page", type=OutputFolder(), help="Run all studies, and write the page of costs.")
 @with_limits
 @with_output
 def cost(

@@ -18,27 +18,33 @@ from crownless.spec.printable import printable_name, some
 from .completion import complete_protocol
 from .endings import say
 from .explore_subjects import explored_subject
-from .implementations import COMMAND, Ways, WithCommand, with_ways
+from .file_options import COMMAND, InputFile, OutputFile
+from .implementations import Ways, WithCommand, with_ways
+from .log_options import LogOptions, with_log_options, with_run
 from .options import with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
 
 
 @click.command(cls=WithCommand)
-@click.argument("subject", metavar="PROTOCOL|NODE|RUN", required=False, shell_complete=complete_protocol)
-@click.option("--html", metavar="FILE", help="Write the page into FILE.")
+@click.argument(
+    "subject", metavar="PROTOCOL|NODE|RUN", type=InputFile(), required=False, shell_complete=complete_protocol
+)
+@click.option("--html", type=OutputFile(), help="Write the page into FILE.")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve it on.  [default: any]")
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
-@click.option("--program", help="A program (file or bundled name) instead of the free workload.")
+@click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--order", "orders", multiple=True, help="Show this order (repeatable).  [default: all]")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
-@click.option("--replay", metavar="FILE", help="Of a NODE: begin with the schedule that 'conform --save' wrote.")
+@click.option(
+    "--replay", type=InputFile(), metavar="FILE", help="Of a NODE: begin with the schedule that 'conform --save' wrote."
+)
 @click.option(
     "--max-states",
     type=click.IntRange(min=1),
@@ -47,6 +53,8 @@ from .pictures import write_file
     help="The page has so many states, the nearest to the beginning.",
 )
 @with_ways
+@with_run
+@with_log_options
 @with_limits
 @with_output
 @click.pass_context
@@ -59,6 +67,8 @@ def explore(
     port: int,
     max_states: int,
     ways: Ways,
+    chosen: str | None,
+    log: LogOptions,
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -88,7 +98,7 @@ def explore(
     if port and not serve:
         raise BadInput("--port: nothing is served", hint="add --serve")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, given, ways, limits, as_json=as_json) as explored:
+    with explored_subject(subject, command, given, ways, limits, log, chosen, as_json=as_json) as explored:
         if serve:
             return _serve(explored, port)
         with status(quiet or as_json) as line:

@@ -10,7 +10,6 @@ from typing import Any
 
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check import oracle
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.maelstrom_form import possible
 from crownless.model_check.conformance.schedules import read_schedule
@@ -25,6 +24,7 @@ from crownless.spec.reading import read_bytes
 
 from .implementations import Ways, implementation_of
 from .imports import import_protocols
+from .log_options import LogOptions
 from .options import parse_settings, within
 from .saved import saved_checks
 
@@ -37,14 +37,25 @@ OF_FREE_SENDS = ("processes", "messages", "sends", "self_sends")
 
 @contextmanager
 def explored_subject(
-    name: str | None, command: list[str] | None, given: dict[str, Any], ways: Ways, limits: Limits, *, as_json: bool
+    name: str | None,
+    command: list[str] | None,
+    given: dict[str, Any],
+    ways: Ways,
+    limits: Limits,
+    log: LogOptions,
+    run: str | None,
+    *,
+    as_json: bool,
 ) -> Iterator[Explored]:
-    """The subject of that name, or of a command after `--`; programs are ended with the block. Raises `BadInput`."""
+    """The subject of that name, or of a command after `--`; programs are ended with the block. Of a log the run that is
+    called `run`. Raises `BadInput`.
+    """
     settings = {option: value for option, value in given.items() if value not in (None, ()) and value is not False}
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
-    if name is None or command is not None or _is_of_nodes(name, limits, as_json):
+    if name is None or command is not None or (not log.given and _is_of_nodes(name, limits, as_json)):
+        _refuse_of_log(log, run)
         with _of_nodes(name, command, settings, ways) as explored:
             yield explored
         return
@@ -54,7 +65,7 @@ def explored_subject(
     if "replay" in settings:
         hint = "give the class of the nodes, such as node.py:MyNode, or their command after --"
         raise BadInput(f"--replay: {printable_name(name)} is no class of nodes", hint=hint)
-    yield _subject(name, settings)
+    yield _subject(name, settings, log, run)
 
 
 def _is_of_nodes(name: str, limits: Limits, as_json: bool) -> bool:
@@ -94,24 +105,23 @@ def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, A
         yield of_nodes(implementation, request, schedule)
 
 
-def _subject(name: str, settings: dict[str, Any]) -> Explored:
-    checks = None if _is_protocol(name) else saved_checks(name)
+def _subject(name: str, settings: dict[str, Any], log: LogOptions, run: str | None) -> Explored:
+    checks = None if _is_protocol(name) or log.given else saved_checks(name)
     if checks is not None:
+        _refuse_of_log(log, run)
         _refuse(settings, "a saved run brings its check with it")
-        violations = [(check, run, known) for check in checks for known, run in check.violations()]
+        violations = [(check, found, known) for check in checks for known, found in check.violations()]
         if not violations:
             raise BadInput("no property is violated there, so there is no run to explore", file=name)
         try:
             return of_saved_run(*violations[0])
         except BadInput as error:
             raise error.at(file=name) from None
-    if not _is_protocol(name) and ("/" in name or "." in name or library.is_file_name(name) or name in _bundled()):
+    if _is_computation(name):
         _refuse(settings, "a computation has its own processes and messages")
-        first, *others = oracle.subjects(name)
-        if others:
-            hint = "give a file with one run alone"
-            raise BadInput(f"it has {len(others) + 1} runs, and a page shows one", hint=hint, file=name)
-        return of_computation(first.computation, first.run or printable_name(name))
+        one = log.one_run(name, run)
+        return of_computation(one.computation, one.run or printable_name(name))
+    _refuse_of_log(log, run)
     program = settings.get("program")
     if program is not None:
         _refuse(
@@ -138,8 +148,19 @@ def _is_protocol(name: str) -> bool:
     return name in PROTOCOLS or ".py" in name or ":" in name
 
 
+def _is_computation(name: str) -> bool:
+    """True of a file, which is no protocol, a bundled name, or standard input."""
+    is_file = name == "-" or "/" in name or "." in name or library.is_file_name(name)
+    return not _is_protocol(name) and (is_file or name in _bundled())
+
+
 def _bundled() -> tuple[str, ...]:
     return (*library.names(), *library.names(".jsonl"), *library.counterexamples(), *library.counterexamples(".json"))
+
+
+def _refuse_of_log(log: LogOptions, run: str | None) -> None:
+    for option in [*log.given, *["--run"] * (run is not None)]:
+        raise BadInput(f"{option}: only of an event log", hint="leave it out")
 
 
 def _refuse(settings: dict[str, Any], why: str) -> None:

@@ -21,10 +21,9 @@ from crownless.model_check.conformance.sockets.speaking import Speaking
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+from .file_options import COMMAND
 
-#: Where the command after `--` is kept.
-COMMAND = "crownless.command"
+Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 class Ways(NamedTuple):

@@ -25,6 +25,7 @@ from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
 from .completion import complete_protocol
+from .file_options import InputClass, OutputFile
 from .imports import import_protocols
 from .options import with_ascii
 from .output import print_json, print_line
@@ -57,9 +58,13 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 
 
 @click.command(name="list")
-@click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", shell_complete=complete_section)
+@click.argument(
+    "names", nargs=-1, metavar="[SECTION | PROTOCOL]...", type=InputClass(), shell_complete=complete_section
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
-@click.option("--svg", metavar="FILE", help="With 'orders': also draw them into FILE, with what is between each two.")
+@click.option(
+    "--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what is between each two."
+)
 @with_ascii
 def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,

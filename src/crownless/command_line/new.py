@@ -10,15 +10,16 @@ import click
 
 from crownless.spec.errors import BadInput
 
+from .file_options import OutputFile, cannot_be_written
 from .options import with_ascii
 from .output import print_json, print_line
 
 
 @click.command()
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
+@click.argument("name", metavar="FILE", type=OutputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @with_ascii
-def new(file: Path, as_json: bool) -> None:
+def new(name: str, as_json: bool) -> None:
     """Write FILE, a commented protocol of your own that can be checked as it stands.
 
     \b
@@ -28,20 +29,21 @@ def new(file: Path, as_json: bool) -> None:
     It numbers the messages of each channel, so that it keeps FIFO order, and promises causal order, which it breaks:
     `crownless check` shows how.
     """
+    file = Path(name)
     if file.suffix != ".py":
         raise BadInput(f"{file}: not the name of a Python file", hint=f"name it {file.name}.py")
-    name = "".join(part.capitalize() for part in file.stem.replace("-", "_").split("_"))
-    if not name.isidentifier() or keyword.iskeyword(name):
-        raise BadInput(f"{file}: no class can be called '{name}'", hint="begin with a letter, such as my_protocol.py")
+    kind = "".join(part.capitalize() for part in file.stem.replace("-", "_").split("_"))
+    if not kind.isidentifier() or keyword.iskeyword(kind):
+        raise BadInput(f"{file}: no class can be called '{kind}'", hint="begin with a letter, such as my_protocol.py")
     template = files("crownless.command_line").joinpath("template.py.txt").read_text(encoding="utf-8")
     try:
         with file.open("x", encoding="utf-8") as new_file:
-            new_file.write(template.replace("MyProtocol", name).replace("my_protocol.py", str(file)))
+            new_file.write(template.replace("MyProtocol", kind).replace("my_protocol.py", str(file)))
     except FileExistsError:
         raise BadInput(f"{file} is there already", hint="name another file, or remove it") from None
     except OSError as error:
-        raise BadInput(f"{file} cannot be written: {error.strerror}", hint="name a file in a folder of yours") from None
+        raise cannot_be_written("FILE", name, error) from None
     if as_json:
-        print_json({"file": str(file), "protocol": f"{file}:{name}"})
+        print_json({"file": str(file), "protocol": f"{file}:{kind}"})
         return
-    print_line(f"{file}: a protocol to begin with. Check it: crownless check {file}:{name}")
+    print_line(f"{file}: a protocol to begin with. Check it: crownless check {file}:{kind}")

@@ -1,12 +1,10 @@
-"""Options that several verbs share, each defined once: limits, parameters of a protocol, folders to write to."""
+"""Options that several verbs share, each defined once: limits, parameters of a protocol."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterable
 from functools import wraps
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -96,42 +94,6 @@ def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
             raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
         parameters[key] = numbers if len(numbers) > 1 else numbers[0]
     return parameters
-
-
-class Folder(click.Path):
-    """A folder to write to. Its name must be text: Arrow, Spark and web pages take no other."""
-
-    name = "folder"
-
-    def __init__(self) -> None:
-        super().__init__(file_okay=False, path_type=Path)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
-        try:
-            str(path).encode("utf-8")
-        except UnicodeEncodeError:
-            option = "--out" if param is None else max(param.opts, key=len)
-            raise BadInput(f"{option} {path}: the name is not UTF-8", hint="name another folder") from None
-        _refuse_unusable(path, "--out" if param is None else max(param.opts, key=len))
-        return path
-
-
-def _refuse_unusable(path: Path, option: str) -> None:
-    """Raises `BadInput` if this is no folder, and none can be made there."""
-    nearest = path
-    while True:
-        try:
-            nearest.lstat()
-            break
-        except (FileNotFoundError, NotADirectoryError):
-            nearest = nearest.parent
-        except OSError as error:
-            raise BadInput(f"{option} {path}: {error.strerror}", hint="name another folder") from None
-    if not nearest.is_dir():
-        raise BadInput(f"{option} {path}: {nearest} is not a folder", hint="name a new folder, or one that is there")
-    if not os.access(nearest, os.W_OK | os.X_OK):
-        raise BadInput(f"{option} {path}: nothing can be written to {nearest}", hint="name another folder")
 
 
 def within(option: str, value: int, most: int, least: int = 1) -> int:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.excerpt import excerpt
-from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 
 from .endings import say
+from .file_options import cannot_be_written
 
 
 def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram], title: str) -> None:
@@ -34,5 +34,4 @@ def write_file(option: str, name: str, text: str) -> None:
     try:
         Path(name).write_text(text, "utf-8")
     except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"{option} {printable_name(name)}: {why}", hint="name a file that can be written") from None
+        raise cannot_be_written(option, name, error) from None

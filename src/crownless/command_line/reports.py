@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
 import click
 
 from crownless.model_check.exports import Suite, itf, junit, sarif
-from crownless.model_check.runs import Run
-from crownless.spec.diagrams.diagram import Diagram
+from crownless.model_check.runs import diagrams_of_violations
 from crownless.spec.printable import as_json
 
 from .endings import say
+from .file_options import OutputFile
 from .pictures import write_diagrams, write_file
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -38,8 +38,10 @@ class Reports(NamedTuple):
             (suite.subject, line.name, line.run) for suite in suites for line in suite.lines if line.run is not None
         ]
         if not shown:
+            certain = all(line.verdict == "holds" for suite in suites for line in suite.lines)
+            why = "there is no violating run" if certain else "no violating run was found"
             for name in filter(None, (self.itf, self.svg, self.html)):
-                say(f"{name} is not written: there is no violating run")
+                say(f"{name} is not written: {why}")
             return
         if self.itf is not None:
             subject, broken, run = shown[0]
@@ -47,27 +49,19 @@ class Reports(NamedTuple):
             write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
         if self.svg is not None or self.html is not None:
             titles = dict.fromkeys(subject for subject, _, _ in shown)
-            write_diagrams(self.svg, self.html, list(_diagrams(shown)), f"Violations: {', '.join(titles)}")
-
-
-def _diagrams(shown: Sequence[tuple[str, str, Run]]) -> Iterator[Diagram]:
-    """A diagram for each run, with all that it breaks in its title."""
-    by_run: dict[tuple[object, ...], list[tuple[str, str, Run]]] = {}
-    for one in shown:
-        by_run.setdefault((one[0], one[2].actions), []).append(one)
-    for alike in by_run.values():
-        subject, broken, run = alike[0]
-        yield run.diagram(f"{subject} breaks {', '.join(name for _, name, _ in alike)}", broken)
+            found = ((suite.subject, [(line.name, line.run) for line in suite.lines]) for suite in suites)
+            diagrams = [one for subject, runs in found for one in diagrams_of_violations(subject, runs)]
+            write_diagrams(self.svg, self.html, diagrams, f"Violations: {', '.join(titles)}")
 
 
 def with_reports(verb: Verb) -> Verb:
     """Gives a verb these options; it is called with them as `reports`."""
 
-    @click.option("--junit", metavar="FILE", help="Also write the verdicts to FILE as JUnit has them.")
-    @click.option("--sarif", metavar="FILE", help="Also write the violations to FILE as SARIF has them.")
-    @click.option("--itf", metavar="FILE", help="Also write the first violating run to FILE as a trace in ITF.")
-    @click.option("--svg", metavar="FILE", help="Also draw the first violating run as SVG, into FILE.")
-    @click.option("--html", metavar="FILE", help="Also draw every violating run on one HTML page, FILE.")
+    @click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them.")
+    @click.option("--sarif", type=OutputFile(), help="Also write the violations to FILE as SARIF has them.")
+    @click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as a trace in ITF.")
+    @click.option("--svg", type=OutputFile(), help="Also draw the first violating run as SVG, into FILE.")
+    @click.option("--html", type=OutputFile(), help="Also draw every violating run on one HTML page, FILE.")
     @wraps(verb)
     def reporting(*arguments: Any, **options: Any) -> Any:
         reports = Reports(**{name: options.pop(name) for name in Reports._fields})

@@ -10,38 +10,51 @@ import click
 
 from crownless.model_check import oracle
 from crownless.model_check.run_diagrams import variables_after
+from crownless.model_check.runs import Run, shown_once
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.emphasis import diagram_of
-from crownless.spec.diagrams.text import draw
+from crownless.spec.diagrams.text import in_text
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable, printable_name
 from crownless.spec.witnesses import event_json
 
+from .file_options import InputFile, OutputFile
+from .log_options import LogOptions, with_log_options, with_run
 from .options import with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
 from .saved import saved_checks
 
 if TYPE_CHECKING:
-    from crownless.model_check.runs import Run
     from crownless.model_check.saved_runs import SavedCheck
 
 
 @click.command()
-@click.argument("run", metavar="RUN")
+@click.argument("run", metavar="RUN", type=InputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
-@click.option("--svg", metavar="FILE", help="Draw it as SVG, into FILE, instead of in text.")
-@click.option("--html", metavar="FILE", help="Draw all of it on one HTML page, FILE, instead of in text.")
+@click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")
+@click.option("--html", type=OutputFile(), help="Draw all of it on one HTML page, FILE, instead of in text.")
 @click.option(
     "--highlight",
     metavar="ORDER",
     help="In SVG and HTML, what breaks ORDER stands out; 'none': nothing. Without it FIFO and causal order.",
 )
 @click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
+@with_run
+@with_log_options
 @with_ascii
-def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: str | None, variables: bool) -> None:
+def show(
+    run: str,
+    as_json: bool,
+    svg: str | None,
+    html: str | None,
+    highlight: str | None,
+    variables: bool,
+    chosen: str | None,
+    log: LogOptions,
+) -> None:
     """Draw RUN: what `check --json`, `conform --json` or `conform --save` wrote, a computation in the papers' notation,
     an event log, or a bundled name.
 
@@ -49,6 +62,7 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
     Examples:
       crownless show mf-fig8
       crownless show mf-fig8 --svg fig8.svg --highlight synchronous
+      crownless show log.csv --column message=msg_id --run friday
       crownless check unordered --json > runs.json; crownless show runs.json
     """
     unicode = speaks_unicode()
@@ -58,11 +72,11 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
             raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
         if highlight != "none":
             order_named(highlight)
-    checks = saved_checks(run)
+    checks = None if log.given else saved_checks(run)
     if checks is None:
         if variables:
             raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
-        subjects = list(oracle.subjects(run))
+        subjects = log.runs(run, chosen)
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
@@ -74,27 +88,26 @@ def show(run: str, as_json: bool, svg: str | None, html: str | None, highlight: 
             _draw_computations(subjects, _bundled_title(run), unicode)
             _see(run)
         return
+    if chosen is not None:
+        raise BadInput("--run: only of an event log", hint="leave it out")
     try:
-        broken = [(check, name, one) for check in checks for name, one in check.violations()]
+        broken = [(check, one, names) for check in checks for one, names in shown_once(check.violations())]
     except BadInput as error:
         raise error.at(file=run) from None
     if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
     if to_files or variables:
-        broken = [(check, name, _with_variables(check, one, run, variables)) for check, name, one in broken]
+        broken = [(check, _with_variables(check, one, run, variables), names) for check, one, names in broken]
     if as_json:
-        print_json({"runs": [{"processes": list(one.processes), "run": one.json()} for _, _, one in broken]})
+        runs = [{"processes": list(one.processes), "breaks": names, "run": one.json()} for _, one, names in broken]
+        print_json({"runs": runs})
     if to_files:
-        drawn = [
-            one.diagram(check.title or f"{check.protocol} breaks {name}", highlight or name)
-            for check, name, one in broken
-        ]
+        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in broken]
         write_diagrams(svg, html, drawn, printable_name(run))
     if to_files or as_json:
         return
-    for check, name, one in broken:
-        broken_there = f"{printable_name(check.protocol)} breaks {printable_name(name)}"
-        print_line(f"{check.title or broken_there}:")
+    for check, one, names in broken:
+        print_line(f"{_title_of_run(check, names)}:")
         print_drawing(one.draw(unicode=unicode))
         for line, after in zip_longest(one.say().splitlines(), variables_after(one) if variables else (), fillvalue=()):
             print_drawing(str(line))
@@ -127,6 +140,10 @@ def _bundled_title(name: str) -> str | None:
     return counterexamples.get(name) or library.comment(name)
 
 
+def _title_of_run(check: SavedCheck, names: list[str]) -> str:
+    return check.title or f"{check.protocol} breaks {', '.join(names)}"
+
+
 def _title(name: str, subject: oracle.NamedComputation) -> str:
     """The title of a diagram."""
     return subject.run or _bundled_title(name) or Path(name).name
@@ -149,7 +166,7 @@ def _draw_computations(subjects: list[oracle.NamedComputation], title: str | Non
     for subject in subjects:
         if subject.run:
             print_line(f"run {printable_name(subject.run)}")
-        print_drawing(draw(subject.computation, unicode=unicode))
+        print_drawing(in_text(diagram_of(subject.computation), unicode=unicode))
 
 
 def _computation_json(c: Computation) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import as_json as as_json_text
 
 from .endings import say
+from .file_options import OutputFile, cannot_be_written
 from .options import with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json
 
@@ -32,7 +33,7 @@ EVERY = 256
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many messages.")
 @click.option("--order", default="causal", show_default=True, help=f"{' or '.join(ORDERS_OF_VECTORS)}.")
 @click.option("--sends", default="unicast", show_default=True, help="unicast or broadcast.")
-@click.option("--out", metavar="FILE", help="Write them here.  [default: standard output]")
+@click.option("--out", type=OutputFile(), help="Write them here.  [default: standard output]")
 @with_limits
 @with_output
 def vectors(
@@ -85,4 +86,4 @@ def _opened(name: str) -> Iterator[TextIO]:
         with Path(name).open("w", encoding="utf-8") as file:
             yield file
     except OSError as error:
-        raise BadInput(f"--out {name}: {error.strerror}", hint="name a file that can be written") from None
+        raise cannot_be_written("--out", name, error) from None
