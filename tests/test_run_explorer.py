@@ -755,6 +755,21 @@ def test_a_saved_run_a_computation_and_a_protocol_are_explored(crownless: Crownl
     assert len(start) == 3
 
 
+def test_a_run_of_a_protocol_of_ones_own_is_explored_where_the_protocol_is_named(
+    crownless: Crownless, tmp_path: Path, monkeypatch: Any
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "from crownless.impl.unordered import Unordered\n\nclass Mine(Unordered):\n    promises = 'causal'\n"
+    )
+    Path("runs.json").write_text(crownless("check", "mine.py:Mine", "-n", "2", "-m", "2", "--json").out)
+    refused = crownless("explore", "runs.json", "--json")
+    assert (refused.code, refused.out) == (2, "")
+    assert "crownless explore mine.py:Mine --replay FILE" in refused.err
+    space = crownless("explore", "mine.py:Mine", "--replay", "runs.json", "--json").json["space"]
+    assert {"fifo", "causal"} <= broken_by(space, space["start"])
+
+
 def test_runs_of_implementations_are_explored_without_their_code(crownless: Crownless, tmp_path: Path) -> None:
     saved, schedule = tmp_path / "found.json", tmp_path / "schedule.json"
     node = f"{CAUSAL}:OwnColumn"
@@ -781,7 +796,9 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
-        ("rst --replay x.json --html x.html", "--replay: rst is no class of nodes; give the class of the nodes"),
+        ("rst --replay gone.json --html x.html", "gone.json: there is no run in it; give what 'check --json' printed"),
+        ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
+        ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
         ("rst --form json --html x.html", "--form: only of nodes; leave it out"),
         ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
         (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),

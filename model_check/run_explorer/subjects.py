@@ -84,13 +84,14 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
 
-def of_saved_run(saved: SavedCheck, run: Run, name: str) -> Explored:
+def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = None) -> Explored:
     """A run that `check --json` printed, in the state space in which it was found; where the check is not known, as of
-    an implementation, in all linearizations of what the application sees. Raises `BadInput` if there is none.
+    an implementation, in all linearizations of what the application sees. `protocol`: in the state space of that one,
+    instead of the one that is named there. Raises `BadInput` if there is none.
     """
-    if saved.processes is None:
+    if saved.processes is None and protocol is None:
         return _of_recorded_run(saved, run, name)
-    check = _check_of(saved)
+    check = _check_of(saved, protocol)
     start = choices_of(StateSpace(check.resolve()), run)  # another one, in which nodes are numbered as they come
     return Explored(StateSpace(check.resolve()), f"{saved.protocol} breaks {name}, step by step", start, check)
 
@@ -130,15 +131,15 @@ def with_variables(saved: SavedCheck, run: Run) -> Run:
     return run_of(space.system, steps, keep_names=saved.program is not None)
 
 
-def _check_of(saved: SavedCheck) -> Check:
+def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
     if saved.processes is None:
         raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
-    if saved.protocol not in PROTOCOLS:  # a file of runs is data, which starts nobody's code
-        hint = f"explore the protocol itself: crownless explore {printable_name(saved.protocol)}"
+    if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data, which starts nobody's code
+        hint = f"name the protocol: crownless explore {printable_name(saved.protocol)} --replay FILE"
         raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not here", hint=hint)
     free = saved.program is None
     check = Check(
-        protocol=saved.protocol,
+        protocol=protocol or saved.protocol,
         processes=saved.processes if free else None,
         messages=saved.messages if free else None,
         program=None if saved.program is None else load_program(saved.program),

@@ -43,7 +43,10 @@ from .pictures import write_file
 @click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
 @click.option(
-    "--replay", type=InputFile(), metavar="FILE", help="Of a NODE: begin with the schedule that 'conform --save' wrote."
+    "--replay",
+    type=InputFile(),
+    metavar="FILE",
+    help="Begin with a run that 'check --json' printed of PROTOCOL, or the schedule of 'conform --save' of NODE.",
 )
 @click.option(
     "--max-states",
@@ -113,12 +116,18 @@ def explore(
     if html is not None:
         write_file("--html", html, explorer_page(data, explored.title, explored.start))
         if not quiet and not as_json:
-            say(f"{printable_name(html)}: {some(len(data['moves']), 'state')}; open it in a browser")
+            say(f"{printable_name(html)}: {_states(data)}; open it in a browser")
     if data["beyond"]:
-        full = f"the page is full with {some(len(data['moves']), 'state')}, the nearest to the beginning"
-        say(f"{data['stopped'] or full}; runs that lead to others end there: choose fewer processes or messages")
+        full = f"the page is full with {_states(data)}, the nearest to the beginning"
+        hint = "choose fewer processes or messages, or --serve, which goes on from there"
+        say(f"{data['stopped'] or full}; runs that lead to others end there: {hint}")
         return EXIT_UNKNOWN
     return EXIT_HOLDS
+
+
+def _states(data: dict[str, Any]) -> str:
+    """How many states the page has, and nodes: states with what a run to them has kept."""
+    return f"{some(data['states'], 'state')}, {len(data['moves']):,} with what is kept so far"
 
 
 def _serve(explored: Explored, port: int) -> int:

@@ -16,6 +16,7 @@ from crownless.model_check.conformance.schedules import read_schedule
 from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
 from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
+from crownless.model_check.saved_runs import SavedCheck
 from crownless.spec import library
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
@@ -33,6 +34,7 @@ OF_PROTOCOLS = ("program", "crash", "settings")
 OF_SCHEDULES = ("processes", "messages", "channel", "sends", "self_sends")
 #: Options that a program leaves no room for.
 OF_FREE_SENDS = ("processes", "messages", "sends", "self_sends")
+REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --save' wrote of nodes"
 
 
 @contextmanager
@@ -63,8 +65,9 @@ def explored_subject(
         if value is not None:
             raise BadInput(f"{option}: only of nodes", hint="leave it out")
     if "replay" in settings:
-        hint = "give the class of the nodes, such as node.py:MyNode, or their command after --"
-        raise BadInput(f"--replay: {printable_name(name)} is no class of nodes", hint=hint)
+        _refuse_of_log(log, run)
+        yield _replayed(name, settings)
+        return
     yield _subject(name, settings, log, run)
 
 
@@ -105,18 +108,36 @@ def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, A
         yield of_nodes(implementation, request, schedule)
 
 
+def _replayed(name: str, settings: dict[str, Any]) -> Explored:
+    """A protocol, beginning with a run that was saved of it."""
+    file = settings.pop("replay")
+    _refuse(settings, "the saved run brings its check with it")
+    if not _is_protocol(name):
+        raise BadInput(f"--replay: {printable_name(name)} is no protocol and no class of nodes", hint=REPLAYED)
+    checks = saved_checks(file)
+    if checks is None:
+        raise BadInput("there is no run in it", hint=REPLAYED, file=file)
+    own = [check for check in checks if check.protocol == name] or checks
+    return _explored_run(own, file, name)
+
+
+def _explored_run(checks: list[SavedCheck], file: str, protocol: str | None = None) -> Explored:
+    """The first run in a file."""
+    violations = [(check, found, known) for check in checks for known, found in check.violations()]
+    if not violations:
+        raise BadInput("no property is violated there, so there is no run to explore", file=file)
+    try:
+        return of_saved_run(*violations[0], protocol)
+    except BadInput as error:
+        raise error.at(file=file) from None
+
+
 def _subject(name: str, settings: dict[str, Any], log: LogOptions, run: str | None) -> Explored:
     checks = None if _is_protocol(name) or log.given else saved_checks(name)
     if checks is not None:
         _refuse_of_log(log, run)
         _refuse(settings, "a saved run brings its check with it")
-        violations = [(check, found, known) for check in checks for known, found in check.violations()]
-        if not violations:
-            raise BadInput("no property is violated there, so there is no run to explore", file=name)
-        try:
-            return of_saved_run(*violations[0])
-        except BadInput as error:
-            raise error.at(file=name) from None
+        return _explored_run(checks, name)
     if _is_computation(name):
         _refuse(settings, "a computation has its own processes and messages")
         one = log.one_run(name, run)
