@@ -1,4 +1,5 @@
-// What happens at an event, and the local variables after it, beside the diagram: on hover, click or focus.
+// What happens at an event, and the local variables after it, beside the diagram: on hover, click or focus. What breaks
+// an order is in view from the beginning.
 "use strict";
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
@@ -20,6 +21,19 @@ document.querySelectorAll(".diagram").forEach((diagram, number) => {
     });
     aside.replaceChildren(words, process, ...tables);
   };
+  const figure = diagram.querySelector("figure"), button = diagram.querySelector("button");
+  const toViolation = () => {
+    const shown = [...figure.querySelectorAll("svg > .shown")].map((arrow) => arrow.getBoundingClientRect());
+    const frame = figure.getBoundingClientRect();
+    const middle = (start, end) => (Math.min(...shown.map((each) => each[start])) + Math.max(...shown.map((each) => each[end]))) / 2;
+    figure.scrollTop += middle("top", "bottom") - frame.top - figure.clientHeight / 2;
+    figure.scrollLeft += middle("left", "right") - frame.left - figure.clientWidth / 2;
+  };
+  if (button) {
+    button.addEventListener("click", toViolation);
+    button.hidden = figure.scrollHeight <= figure.clientHeight && figure.scrollWidth <= figure.clientWidth;
+    toViolation();
+  }
   const focus = (place) => {
     events.forEach((event, k) => event.setAttribute("tabindex", k === place ? "0" : "-1"));
     events[place].focus();
