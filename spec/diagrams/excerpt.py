@@ -33,16 +33,16 @@ def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
     processes = _processes(diagram, nearest)
     kept = _messages(diagram, nearest, processes, messages)
     part = _with(diagram, kept, processes)
-    counts = (
-        (len(kept), len(c.messages), "message"),
-        (part.computation.event_count, c.event_count, "event"),
-        (len(part.computation.processes), len(c.processes), "process"),
-    )
     said = [
-        f"{there:,} of {some(whole, thing)}" for there, whole, thing in counts if there < whole and thing != "event"
+        f"{there:,} of {some(whole, thing)}"
+        for there, whole, thing in (
+            (len(kept), len(c.messages), "message"),
+            (len(part.computation.processes), len(c.processes), "process"),
+        )
+        if there < whole
     ]
-    if not said or c.event_count > EVENTS:
-        said.append("{:,} of {:,} events".format(*counts[1][:2]))
+    if not said or part.computation.event_count == EVENTS:
+        said.append(f"{part.computation.event_count:,} of {some(c.event_count, 'event')}")
     shown = diagram.emphasis is not None and bool(diagram.emphasis.messages)
     which = "nearest to what breaks the order" if shown else "that come first"
     return replace(part, left_out=f"An excerpt: {_and(said)}, those {which}.")
