@@ -64,12 +64,17 @@ def _legs(witness: Witness, c: Computation) -> set[tuple[int, int]]:
         }
 
     if isinstance(witness, Overtaking):
-        return {(witness.first, witness.receiver), (witness.second, witness.receiver), *received(witness.chain)}
+        legs = {(witness.first, witness.receiver), (witness.second, witness.receiver), *received(witness.chain)}
+        return _with_sent(c, {witness.first}, {(m, q) for m, q in legs if q in c.messages[m].receivers})
     if isinstance(witness, Unreceived):
         return {(witness.message, witness.receiver)}
     on_it = witness.events if isinstance(witness, Cycle) else (e for link in witness.links for e in link)
-    legs = received(on_it)
-    only_sent = _messages(witness, c) - {m for m, _ in legs}
+    return _with_sent(c, _messages(witness, c), received(on_it))
+
+
+def _with_sent(c: Computation, messages: set[int], legs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """These legs, and all of the messages that have none among them."""
+    only_sent = messages - {m for m, _ in legs}
     return legs | {(m, q) for m in only_sent for q in c.messages[m].receivers}
 
 

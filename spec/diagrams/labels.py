@@ -169,9 +169,14 @@ def _at_end(arrow: DrawnArrow, size: float) -> Iterator[Box | int]:
 
 
 def _along(curve: Curve, size: float) -> Iterator[Box | int]:
-    aside = size / 2 + 5
-    steep = abs(curve.y1 - curve.y0) > abs(curve.x1 - curve.x0)
-    ways = [(aside, 0.0), (-aside, 0.0)] if steep or curve.loop else [(0.0, -BESIDE), (0.0, BESIDE + 1.0)]
+    high, wide = abs(curve.y1 - curve.y0), abs(curve.x1 - curve.x0)
+    if high > wide or curve.loop:
+        aside = size / 2 + 5 + HEIGHT / 2 * wide / high
+        ways = [(aside, 0.0), (-aside, 0.0)]
+    else:
+        aside = size / 2 + 5
+        lean = min(size / 2 * high / wide, BESIDE)
+        ways = [(0.0, -BESIDE - lean), (0.0, BESIDE + 1 + lean), (0.0, -BESIDE), (0.0, BESIDE + 1.0)]
     ways += [(aside * 0.8, -BESIDE), (-aside * 0.8, BESIDE)]
     for t in ALONG:
         x, y = curve.at(t)

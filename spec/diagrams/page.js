@@ -22,12 +22,16 @@ document.querySelectorAll(".diagram").forEach((diagram, number) => {
     aside.replaceChildren(words, process, ...tables);
   };
   const figure = diagram.querySelector("figure"), button = diagram.querySelector("button");
+  // In the middle, or from its beginning where it is larger than the frame.
   const toViolation = () => {
     const shown = [...figure.querySelectorAll("svg > .shown")].map((arrow) => arrow.getBoundingClientRect());
     const frame = figure.getBoundingClientRect();
-    const middle = (start, end) => (Math.min(...shown.map((each) => each[start])) + Math.max(...shown.map((each) => each[end]))) / 2;
-    figure.scrollTop += middle("top", "bottom") - frame.top - figure.clientHeight / 2;
-    figure.scrollLeft += middle("left", "right") - frame.left - figure.clientWidth / 2;
+    const offset = (start, end, room) => {
+      const first = Math.min(...shown.map((each) => each[start])), last = Math.max(...shown.map((each) => each[end]));
+      return first - frame[start] - Math.max((room - (last - first)) / 2, 40);
+    };
+    figure.scrollTop += offset("top", "bottom", figure.clientHeight);
+    figure.scrollLeft += offset("left", "right", figure.clientWidth);
   };
   if (button) {
     button.addEventListener("click", toViolation);
