@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from math import inf
 from typing import NamedTuple
 
 from .diagram import Arrow, Diagram
@@ -23,8 +24,8 @@ COLUMN, FARTHEST, COLUMNS = 104, 180, 420
 RADIUS, CLEARANCE, TOUCHING = 4.5, 9, 6
 #: How far the middle of an arrow may be moved up or down, as a part of its height: it never leads up.
 BENDS = (0, -0.2, 0.2, -0.35, 0.35, -0.5, 0.5, -0.1, 0.1, -0.27, 0.27, -0.43, 0.43)
-#: How often it is looked where empty rows are needed.
-ROUNDS = 6
+#: How often it is looked where empty rows are needed, and how many ways of arrows are looked at, at most.
+ROUNDS, WAYS = 6, 1300
 #: The part of the way to the next column that an arrow goes that does not arrive, and how far it goes down.
 STUB, STUB_DOWN = 0.3, 0.7
 #: How far further ones of the same send and on the same side go down, in rows.
@@ -178,8 +179,8 @@ class Geometry:
         }
         ways: dict[int, _Way] = {}
         changed: set[int] = set(rows)
-        for rounds_left in reversed(range(ROUNDS)):
-            places = [[tops[row] for row in on_line] for on_line in self._rows_of]
+        for rounds_left in reversed(range(max(min(ROUNDS, WAYS // max(len(passing), 1)), 1))):
+            places = [[-inf, *(tops[row] for row in on_line), inf] for on_line in self._rows_of]
             for number, (arrow, send, receive) in passing.items():
                 if not ways or len(changed) == len(rows) or any(send < row <= receive for row in changed):
                     ways[number] = self._way(arrow, tops[send], tops[receive], places)
@@ -194,29 +195,31 @@ class Geometry:
         return tops, ways
 
     def _way(self, arrow: Arrow, y0: float, y1: float, places: list[list[float]]) -> _Way:
-        """The first of the bends with which it stays farthest from all events between, as far as that is needed."""
+        """The first of the bends with which it stays farthest from all events between, as far as that is needed.
+        `places`: those of the events of each process, with infinite ones around them.
+        """
         x, sender, receiver = self.x, arrow.sender, arrow.receiver
         x0, across = x[sender], x[receiver] - x[sender]
         between = []
         for p in range(min(sender, receiver) + 1, max(sender, receiver)):
             t = (x[p] - x0) / across
-            if places[p]:
-                between.append((t, (1 - t) * (1 - t) * y0 + t * t * y1, 2 * (1 - t) * t, p))
+            between.append(((1 - t) * (1 - t) * y0 + t * t * y1, 2 * (1 - t) * t, places[p], p, t))
         best = _Way(0, -1, 0, above=True)
         for bend in BENDS:
             control = (y0 + y1) / 2 + bend * (y1 - y0)
             nearest, where = float(CLEARANCE), (0, 0, 0.0)
-            for t, ends, weight, p in between:
-                y, on_line = ends + weight * control, places[p]
-                after = bisect_left(on_line, y)
-                for k in (after - 1, after):
-                    if 0 <= k < len(on_line) and abs(on_line[k] - y) < nearest:
-                        nearest, where = abs(on_line[k] - y), (p, k, t)
+            for ends, weight, on_line, p, t in between:
+                y = ends + weight * control
+                k = bisect_left(on_line, y)
+                if on_line[k] - y < nearest:
+                    nearest, where = on_line[k] - y, (p, k, t)
+                if y - on_line[k - 1] < nearest:
+                    nearest, where = y - on_line[k - 1], (p, k - 1, t)
                 if nearest <= best.clearance:
                     break
             if nearest > best.clearance:
                 p, k, t = where
-                row, y = (self._rows_of[p][k], places[p][k]) if nearest < CLEARANCE else (0, 0.0)
+                row, y = (self._rows_of[p][k - 1], places[p][k]) if nearest < CLEARANCE else (0, 0.0)
                 best = _Way(bend, nearest, row, above=y > y0 and (t < 0.5 or y >= y1))
             if nearest >= CLEARANCE:
                 break

@@ -24,7 +24,7 @@ ACROSS, DOWN = 2, 4
 #: What it costs to cover an event or a sign, another name, a line of a process, and most that arrows in a row cost.
 EVENT, NAME, LINE, ARROWS = 120, 60, 2, 5
 #: With less the first place is taken, and with less no farther ones are looked at.
-GOOD, BEARABLE = 1, 20
+GOOD, BEARABLE = 1, 28
 
 
 class Box(NamedTuple):
@@ -57,13 +57,20 @@ class _Pixels:
         high, wide = curve.y1 - curve.y0, abs(curve.x1 - curve.x0)
         apart = DOWN if high < 2 * wide or curve.loop else 3 * DOWN
         steps = max(3, int(high / apart))
-        x, y = curve.x0, curve.y0
-        for step in range(1, steps + 1):
-            after, below = curve.at(step / steps)
-            left, right = (x, after) if x < after else (after, x)
-            first = int(left / ACROSS)
-            self.rows[int((y + below) / 2 / DOWN)] |= ((2 << int(right / ACROSS) - first) - 1) << first
-            x, y = after, below
+        if curve.loop:
+            points = [curve.at(step / steps) for step in range(1, steps + 1)]
+        else:
+            linear, square = 2 * (curve.control - curve.y0), curve.y0 - 2 * curve.control + curve.y1
+            across = (curve.x1 - curve.x0) / steps
+            points = [
+                (curve.x0 + step * across, curve.y0 + step / steps * (linear + step / steps * square))
+                for step in range(1, steps + 1)
+            ]
+        place, y, rows = int(curve.x0 / ACROSS), curve.y0, self.rows
+        for x, below in points:
+            after, row = int(x / ACROSS), int((y + below) / (2 * DOWN))
+            rows[row] |= ((2 << after - place) - 1) << place if place < after else ((2 << place - after) - 1) << after
+            place, y = after, below
 
 
 def places(geometry: Geometry) -> list[tuple[float, float] | None]:
