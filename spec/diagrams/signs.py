@@ -9,6 +9,8 @@ from .diagram import Arrow, Diagram
 from .geometry import MARGIN, Curve
 from .shapes import number
 
+#: Where the meanings begin.
+MEANING = MARGIN + 44
 TIME = "Time flows down. Lines and slopes show order, not duration."
 #: Each sign with its meaning. The last one is that of pages on which runs are made.
 SIGNS = {
@@ -20,7 +22,7 @@ SIGNS = {
     "copy": "duplicate",
     "undone": "send rolled back",
     "waits": "held back until delivered",
-    "hollow": "internal event, or arrival of a message that is held back",
+    "hollow": "internal event, or arrival that is held back",
     "silent": "loss or duplication in the channel",
     "crash": "crash",
     "ring": "action that violates a property",
@@ -46,7 +48,7 @@ def signs_in(diagram: Diagram) -> list[tuple[str | None, str]]:
     }
     meanings = SIGNS | {"open": diagram.unreceived.removesuffix(" by").removesuffix(" to").removeprefix("is ")}
     if not (diagram.waits and internal):
-        meanings["hollow"] = "internal event" if internal else "arrival of a message that is held back"
+        meanings["hollow"] = "internal event" if internal else "arrival that is held back"
     return [(None, TIME), *((sign, meanings[sign]) for sign, present in there.items() if present)]
 
 
@@ -54,7 +56,7 @@ def explained(svg: Element, sign: str | None, meaning: str, y: float) -> None:
     """A line of a legend."""
     if sign is not None:
         _sample(svg, sign, y - 4)
-    shapes.text(svg, MARGIN + (0 if sign is None else 44), y, meaning, "quiet")
+    shapes.text(svg, MARGIN if sign is None else MEANING, y, meaning, "quiet")
 
 
 def _sample(svg: Element, sign: str, y: float) -> None:

@@ -16,7 +16,7 @@ from .diagram import Diagram, Wait
 from .geometry import MARGIN, RADIUS, DrawnArrow, Geometry
 from .labels import places
 from .shapes import number
-from .signs import SIGNS, explained, signs_in
+from .signs import MEANING, SIGNS, explained, signs_in
 from .style import style_sheet
 from .widths import LARGE, SMALL, cut, width, wrapped
 from .words import event_in_words, in_words, name_of, wait_in_words
@@ -64,7 +64,8 @@ def described(name: str, words: str, role: str = "img") -> Element:
 
 def legend() -> str:
     """All signs with their meanings, as an element for a page that draws runs itself."""
-    wide, high = number(LEAST), number(MARGIN + len(SIGNS) * LINE)
+    wide = number(MEANING + max(map(width, SIGNS.values())))
+    high = number(MARGIN + len(SIGNS) * LINE)
     svg = Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "id": "legend", "width": wide, "height": high})
     for place, (sign, meaning) in enumerate(SIGNS.items(), 1):
         explained(svg, sign, meaning, place * LINE)
