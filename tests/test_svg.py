@@ -12,6 +12,7 @@ from unittest.mock import patch
 import pytest
 from command_line_runner import Capture, Crownless
 from hypothesis import given
+from hypothesis import strategies as st
 from svg_reading import Seen
 
 import crownless as cr
@@ -462,6 +463,31 @@ def test_an_excerpt_has_no_more_arrows_events_and_processes_than_can_be_read_and
     part = excerpt(diagram_of(Computation.of_lines(2, [Message("m", 0, (1,))], quiet)))
     assert part.left_out == "An excerpt: 800 of 2,002 events, those that come first."
     assert part.computation.event_count == 800
+
+
+@pytest.mark.parametrize("processes", [12, 40])
+def test_an_excerpt_shows_the_same_arrows(processes: int) -> None:
+    whole = diagram_of(broadcasts(processes))
+
+    def shown(diagram: Diagram) -> set[tuple[str, str]]:
+        c = diagram.computation
+        assert diagram.emphasis is not None
+        assert diagram.emphasis.legs is not None
+        return {(c.messages[m].name, c.processes[q]) for m, q in diagram.emphasis.legs}
+
+    part = excerpt(whole)
+    assert part is not whole
+    assert shown(part) == shown(whole)
+    drawn = [arrow for arrow in Geometry(part).arrows if arrow.shown]
+    assert {(arrow.label, part.computation.processes[arrow.receivers[0]]) for arrow in drawn} == shown(whole)
+
+
+@given(strategies.computations(processes=(2, 4), messages=5, receivers=3), st.sampled_from(list(ORDERS)))
+def test_each_arrow_that_stands_out_is_of_a_message_to_that_process(c: Computation, order: str) -> None:
+    emphasis = diagram_of(c, highlight=order).emphasis
+    if emphasis is not None:
+        assert emphasis.legs
+        assert all(m in emphasis.messages and q in c.messages[m].receivers for m, q in emphasis.legs)
 
 
 def test_what_is_delivered_beyond_an_excerpt_says_so() -> None:
