@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 from command_line_runner import Capture, Crownless
 from gallery import BETWEEN, FOLDER, OPENING, PAGE, Picture, opening, page, pictures
+from svg_reading import Seen
 
 import crownless as cr
 from crownless.spec.diagrams.between_orders import SMALLEST, orders_in_svg, smallest_between
@@ -39,6 +41,15 @@ def test_the_picture_of_the_orders_is_drawn_so(capsys: Capture, tmp_path: Path) 
         2,
         "crownless: --svg: only the orders can be drawn; crownless list orders --svg FILE\n",
     )
+
+
+def test_the_picture_of_the_orders_is_described_and_its_ids_are_its_own() -> None:
+    seen = Seen(orders_in_svg())
+    assert len(set(seen.ids())) == len(seen.ids()) == 2 * (1 + len(SMALLEST)) + 1 + len(SMALLEST)
+    assert all(re.match(r"d[0-9a-f]{10}", name) for name in seen.ids())
+    words = {element.attrib["id"]: element.text or "" for element in seen.root if "id" in element.attrib}
+    described = words[seen.root.attrib["aria-describedby"]]
+    assert all(f"{name}: {order.demands}" in described for name, order in ORDERS.items())
 
 
 @pytest.mark.parametrize("order", SMALLEST)

@@ -15,6 +15,8 @@ from typing import NamedTuple
 from crownless.spec.computation import Computation
 from crownless.spec.printable import printable_line, printable_name
 
+#: The receivers that a short remark names; with one more, that one, too.
+NAMED = 2
 #: Columns across which an arrow leads one row more down.
 FAR = (1, 5)
 
@@ -60,19 +62,29 @@ class Variable(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A message held back at a process, from the event of its arrival to that of its delivery; None: to the end."""
+    """A message held back at a process, from the event of its arrival to that of its delivery; None: to the end.
+    `beyond`: it is delivered, but later than what is drawn.
+    """
 
     message: str
     arrival: int
     delivery: int | None
+    beyond: bool = False
 
 
 class Emphasis(NamedTuple):
-    """What a diagram is to show: in words, by its messages, and by pairs of events, one happening before the other."""
+    """What a diagram is to show: in words, by its messages, and by pairs of events, one happening before the other.
+    `legs`: of which of the messages which receivers; None: all receivers of all of them.
+    """
 
     says: str
     messages: frozenset[int]
     pairs: tuple[tuple[int, int], ...] = ()
+    legs: frozenset[tuple[int, int]] | None = None
+
+    def has(self, message: int, receiver: int) -> bool:
+        """True if the message on its way to that receiver is shown."""
+        return message in self.messages and (self.legs is None or (message, receiver) in self.legs)
 
 
 @dataclass(frozen=True)
@@ -146,9 +158,33 @@ class Diagram:
         return row
 
     @cached_property
+    def by_row(self) -> tuple[int, ...]:
+        """The events from top to bottom, and in a row from left to right: a linearization, too."""
+        c = self.computation
+        return tuple(sorted(range(c.event_count), key=lambda event: (self.row_of[event], c.process_of[event])))
+
+    @cached_property
     def row_count(self) -> int:
         """The number of these rows."""
         return max(self.row_of.values(), default=-1) + 1
+
+    @cached_property
+    def waits_from(self) -> Mapping[int, list[Wait]]:
+        """What is held back from an event on, by its arrival."""
+        waits: dict[int, list[Wait]] = {}
+        for wait in self.waits:
+            waits.setdefault(wait.arrival, []).append(wait)
+        return waits
+
+    @cached_property
+    def _taking(self) -> frozenset[int | None]:
+        """The internal events in which a message is delivered, or taken in once more."""
+        return frozenset([wait.delivery for wait in self.waits] + [event for _, event in self.copies])
+
+    def is_plain(self, event: int) -> bool:
+        """True if nothing but an internal event of the application happens there."""
+        internal = self.computation.events[event].message is None
+        return internal and event not in self.silent and event not in self.crashes and event not in self._taking
 
     @cached_property
     def arrows(self) -> tuple[Arrow, ...]:
@@ -176,7 +212,15 @@ class Diagram:
 
     @cached_property
     def shown_remarks(self) -> Mapping[int, str]:
-        """The remark beside each event that has one: what is not received is said there, too."""
+        """The remark on each event that has one: what is not received is said there, too."""
+        return self._remarks(named=len(self.process_names))
+
+    @cached_property
+    def short_remarks(self) -> Mapping[int, str]:
+        """These remarks, with no more than a few of many receivers."""
+        return self._remarks(NAMED)
+
+    def _remarks(self, named: int) -> Mapping[int, str]:
         said = {event: [printable_line(remark)] for event, remark in self.remarks.items()}
         for m, missing in groupby(self.computation.unreceived, key=lambda pair: pair[0]):
             by_fate: dict[str, list[str]] = {}
@@ -184,6 +228,13 @@ class Diagram:
                 how = "is lost on the way to" if (m, q) in self.lost else self.unreceived
                 by_fate.setdefault(how, []).append(self.process_names[q])
             said.setdefault(self.computation.send_event[m], []).extend(
-                f"{self.message_names[m]} {how} {', '.join(processes)}" for how, processes in by_fate.items()
+                f"{self.message_names[m]} {how} {_listed(processes, named)}" for how, processes in by_fate.items()
             )
         return {event: "; ".join(remarks) for event, remarks in said.items()}
+
+
+def _listed(names: list[str], most: int) -> str:
+    """The names, or the first of them and how many others there are."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {len(names) - most} others"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Literal
 
 from crownless.spec.computation import Computation
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
-from crownless.spec.witnesses import Crown, Cycle, Overtaking, Witness, messages_of
+from crownless.spec.witnesses import Crown, Cycle, Overtaking, Unreceived, Witness, messages_of
 
 from .diagram import Diagram, Emphasis
 
@@ -42,13 +43,39 @@ def emphasis_of(c: Computation, verdict: Verdict) -> Emphasis | None:
     if witness is None:
         return None
     says = f"not {verdict.order}: {'no linearization exists' if isinstance(witness, Cycle) else witness.headline(c)}"
-    return Emphasis(says, frozenset(_messages(witness, c)), tuple(_pairs(witness, c)))
+    messages = frozenset(_messages(witness, c))
+    return Emphasis(says, messages, tuple(_pairs(witness, c)), frozenset(_legs(witness, c)))
 
 
 def _messages(witness: Witness, c: Computation) -> set[int]:
     if isinstance(witness, Cycle):
         return {m for e in witness.events if (m := c.events[e].message) is not None}
     return messages_of(witness, c) or set()
+
+
+def _legs(witness: Witness, c: Computation) -> set[tuple[int, int]]:
+    """The messages of a witness with the receivers on which it rests."""
+
+    def received(events: Iterable[int]) -> set[tuple[int, int]]:
+        return {
+            (event.message, c.process_of[e])
+            for e in events
+            if (event := c.events[e]).kind == "receive" and event.message is not None
+        }
+
+    if isinstance(witness, Overtaking):
+        legs = {(witness.first, witness.receiver), (witness.second, witness.receiver), *received(witness.chain)}
+        return _with_sent(c, {witness.first}, {(m, q) for m, q in legs if q in c.messages[m].receivers})
+    if isinstance(witness, Unreceived):
+        return {(witness.message, witness.receiver)}
+    on_it = witness.events if isinstance(witness, Cycle) else (e for link in witness.links for e in link)
+    return _with_sent(c, _messages(witness, c), received(on_it))
+
+
+def _with_sent(c: Computation, messages: set[int], legs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+    """These legs, and all of the messages that have none among them."""
+    only_sent = messages - {m for m, _ in legs}
+    return legs | {(m, q) for m in only_sent for q in c.messages[m].receivers}
 
 
 def _pairs(witness: Witness, c: Computation) -> list[tuple[int, int]]:

@@ -13,23 +13,71 @@ from .diagram import Diagram
 
 T = TypeVar("T")
 
-#: The most messages that are drawn.
-MESSAGES = 200
+#: The most messages that are drawn, arrows of them, events, and processes.
+MESSAGES, ARROWS, EVENTS, PROCESSES = 200, 400, 800, 30
 
 
 def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
-    """The diagram itself, or a part of it with no more messages: those nearest to what is shown, or the first."""
+    """The diagram itself, or a part of it with no more messages, and no more arrows, events and processes than can be
+    read: those nearest to what is shown, or the first.
+    """
     c = diagram.computation
-    if len(c.messages) <= messages:
+    if (
+        len(c.messages) <= messages
+        and len(diagram.arrows) <= ARROWS
+        and c.event_count <= EVENTS
+        and len(c.processes) <= PROCESSES
+    ):
         return diagram
+    nearest = sorted(range(len(c.messages)), key=_distance(diagram))
+    processes = _processes(diagram, nearest)
+    kept = _messages(diagram, nearest, processes, messages)
+    part = _with(diagram, kept, processes)
+    said = [
+        f"{there:,} of {some(whole, thing)}"
+        for there, whole, thing in (
+            (len(kept), len(c.messages), "message"),
+            (len(part.computation.processes), len(c.processes), "process"),
+        )
+        if there < whole
+    ]
+    if not said or part.computation.event_count == EVENTS:
+        said.append(f"{part.computation.event_count:,} of {some(c.event_count, 'event')}")
     shown = diagram.emphasis is not None and bool(diagram.emphasis.messages)
-    kept = sorted(sorted(range(len(c.messages)), key=_distance(diagram))[:messages])
-    part = _with(diagram, kept)
-    said = [f"{len(kept):,} of {some(len(c.messages), 'message')}"]
-    if len(part.computation.processes) < len(c.processes):
-        said.append(f"{len(part.computation.processes):,} of {some(len(c.processes), 'process')}")
-    which = "nearest to what breaks the order" if shown else "that are sent first"
-    return replace(part, left_out=f"An excerpt: {' and '.join(said)}, those {which}.")
+    which = "nearest to what breaks the order" if shown else "that come first"
+    return replace(part, left_out=f"An excerpt: {_and(said)}, those {which}.")
+
+
+def _processes(diagram: Diagram, nearest: list[int]) -> set[int]:
+    """The processes to which the nearest messages belong, of a message those first between which it is shown."""
+    c, emphasis = diagram.computation, diagram.emphasis
+    if len(c.processes) <= PROCESSES:
+        return set(range(len(c.processes)))
+    legs = [] if emphasis is None else sorted(emphasis.legs or ())
+    ends = [p for m, q in legs for p in (c.messages[m].sender, q)]
+    ends += [p for m in nearest for p in (c.messages[m].sender, *c.messages[m].receivers)]
+    ends += range(len(c.processes))
+    return set(list(dict.fromkeys(ends))[:PROCESSES])
+
+
+def _messages(diagram: Diagram, nearest: list[int], processes: set[int], most: int) -> list[int]:
+    """The nearest messages between these processes that there is room for; one at least."""
+    c = diagram.computation
+    kept: list[int] = []
+    arrows = 0
+    for m in nearest:
+        receivers = sum(q in processes for q in c.messages[m].receivers)
+        if c.messages[m].sender not in processes or not receivers:
+            continue
+        arrows += receivers
+        if kept and (len(kept) == most or arrows > ARROWS):
+            break
+        kept.append(m)
+    return sorted(kept)
+
+
+def _and(parts: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:
@@ -51,24 +99,32 @@ def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:
     return distance
 
 
-def _with(diagram: Diagram, kept: list[int]) -> Diagram:
-    """The diagram of these messages alone, of the events that have none among theirs, and of the processes that have
-    any.
+def _events(diagram: Diagram, kept: set[int], processes: set[int]) -> set[int]:
+    """The events of these messages on these processes; crashes; and of those between that have no message the first, as
+    many as there is room for.
     """
     c, rank = diagram.computation, diagram.rank_of
+    here = [e for e in diagram.linearization if c.process_of[e] in processes]
+    events = {e for e in here if c.events[e].message in kept or e in diagram.crashes}
+    places = [rank[e] for e in here if c.events[e].message in kept]
+    first, last = min(places, default=0), max(places, default=len(here))
+    between = [e for e in here if c.events[e].message is None and e not in events and first <= rank[e] <= last]
+    return events | set(between[: max(EVENTS - len(events), 0)])
+
+
+def _with(diagram: Diagram, kept: list[int], processes: set[int]) -> Diagram:
+    """The diagram of these messages alone, as far as they are for these processes, of the events that have none among
+    theirs, and of the processes that have any of these.
+    """
+    c = diagram.computation
     number_of = {m: k for k, m in enumerate(kept)}
-    with_message = [e for e, event in enumerate(c.events) if event.message in number_of]
-    places = [rank[e] for e in with_message]
-    first, last = min(places), max(places)
-    events = {
-        e for e, event in enumerate(c.events) if event.message in number_of
-        or (event.message is None and first <= rank[e] <= last)
-    }  # fmt: skip
-    used = {c.process_of[e] for e in events} | {q for m in kept for q in c.messages[m].receivers}
+    events = _events(diagram, set(kept), processes)
+    used = {c.process_of[e] for e in events} | {q for m in kept for q in c.messages[m].receivers if q in processes}
     process_of = {p: k for k, p in enumerate(sorted(used))}
     messages = [
         c.messages[m]._replace(
-            sender=process_of[c.messages[m].sender], receivers=tuple(process_of[q] for q in c.messages[m].receivers)
+            sender=process_of[c.messages[m].sender],
+            receivers=tuple(process_of[q] for q in c.messages[m].receivers if q in process_of),
         )
         for m in kept
     ]
@@ -89,7 +145,7 @@ def _with(diagram: Diagram, kept: list[int]) -> Diagram:
         title=diagram.title,
         remarks=_by(diagram.remarks, event_of),
         unreceived=diagram.unreceived,
-        lost=frozenset((number_of[m], process_of[q]) for m, q in diagram.lost if m in number_of),
+        lost=frozenset((number_of[m], process_of[q]) for m, q in diagram.lost if m in number_of and q in process_of),
         control=_among(diagram.control, number_of),
         silent=_among(diagram.silent, event_of),
         copies=tuple((number_of[m], event_of[e]) for m, e in diagram.copies if m in number_of and e in event_of),
@@ -99,6 +155,7 @@ def _with(diagram: Diagram, kept: list[int]) -> Diagram:
             wait._replace(
                 arrival=event_of[wait.arrival],
                 delivery=None if wait.delivery is None else event_of.get(wait.delivery),
+                beyond=wait.beyond or (wait.delivery is not None and wait.delivery not in event_of),
             )
             for wait in diagram.waits
             if wait.arrival in event_of
@@ -106,6 +163,11 @@ def _with(diagram: Diagram, kept: list[int]) -> Diagram:
         emphasis=diagram.emphasis
         and diagram.emphasis._replace(
             messages=_among(diagram.emphasis.messages, number_of),
+            legs=None
+            if diagram.emphasis.legs is None
+            else frozenset(
+                (number_of[m], process_of[q]) for m, q in diagram.emphasis.legs if m in number_of and q in process_of
+            ),
             pairs=tuple(
                 (event_of[e], event_of[f]) for e, f in diagram.emphasis.pairs if e in event_of and f in event_of
             ),

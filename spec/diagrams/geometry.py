@@ -1,31 +1,39 @@
 """The places of a diagram's parts on a page, in pixels: columns, rows, and the curves of its arrows.
 
-An arrow is straight, unless it would run through an event of a process between; then it bends around it.
+An arrow is straight, unless it would run through an event of a process between; then it bends around it. Where no bend
+is enough an empty row makes room.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Iterator
 from functools import cached_property
+from math import inf
 from typing import NamedTuple
 
-from rich.cells import cell_len
-
 from .diagram import Arrow, Diagram
+from .widths import LARGE, width
 
-#: Pixels from row to row; of a character; around it all.
+#: Pixels from row to row; of a character of a page that measures its texts by their lengths; around it all.
 ROW, CHARACTER, MARGIN = 26, 7.4, 20
 #: Pixels from column to column: at least, at most, and of all of them as far as there is room.
 COLUMN, FARTHEST, COLUMNS = 104, 180, 420
-#: The radius of an event, and how far from its middle an arrow of others stays.
-RADIUS, CLEARANCE = 4.5, 9
+#: The radius of an event, how far from its middle an arrow of others stays, and how far at the very least.
+RADIUS, CLEARANCE, TOUCHING = 4.5, 9, 6
 #: How far the middle of an arrow may be moved up or down, as a part of its height: it never leads up.
-BENDS = (0, -0.2, 0.2, -0.35, 0.35, -0.5, 0.5)
+BENDS = (0, -0.2, 0.2, -0.35, 0.35, -0.5, 0.5, -0.1, 0.1, -0.27, 0.27, -0.43, 0.43)
+#: How often it is looked where empty rows are needed, and how many ways of arrows are looked at, at most.
+ROUNDS, WAYS = 6, 1300
 #: The part of the way to the next column that an arrow goes that does not arrive, and how far it goes down.
 STUB, STUB_DOWN = 0.3, 0.7
+#: How far further ones of the same send and on the same side go down, in rows.
+FURTHER_DOWN = (0.12, 1.25, 1.8)
 #: How far a message of a process to itself goes to the side.
 LOOP = 34
+#: A message with more arrows has its name beside its send, once, instead of beside each.
+NAMED_EACH = 3
 
 
 class Curve(NamedTuple):
@@ -51,33 +59,58 @@ class Curve(NamedTuple):
         return not self.loop and self.control == (self.y0 + self.y1) / 2
 
 
+class DrawnArrow(NamedTuple):
+    """An arrow with its way and the text beside it, which may be empty. `receivers`: those for which it stands, several
+    where it does not arrive. `at_send`: the text is beside its send, and that of the message's other arrows, too.
+    """
+
+    arrow: Arrow
+    curve: Curve
+    label: str
+    receivers: tuple[int, ...]
+    shown: bool
+    at_send: bool = False
+
+
+class _Way(NamedTuple):
+    """How an arrow passes the events between: its bend, how far it stays from the nearest, in which row that is, and
+    whether room above that row helps, or below it.
+    """
+
+    bend: float
+    clearance: float
+    row: int
+    above: bool
+
+
 class Geometry:
     """The places of a diagram's parts; `top` is where the names of the processes stand."""
 
     def __init__(self, diagram: Diagram, top: float = MARGIN) -> None:
         self.diagram = diagram
         self.first_row = top + 30
-        labels = [cell_len(name) for name in diagram.message_names]
+        self.signs = list(self._signs())
+        labels = [width(label) for _, label, _, _ in self.signs]
         wide = min(FARTHEST, COLUMNS / max(len(diagram.process_names) - 1, 1))
-        gap = max(COLUMN, wide, max(labels, default=0) * CHARACTER + 44)
-        self.x = self._columns(gap)
-        self.right = self.x[-1] + width(diagram.process_names[-1]) / 2 if self.x else MARGIN
+        gap = max(COLUMN, wide, max(labels, default=0) + 44)
+        names = [width(name, LARGE, bold=True) for name in diagram.process_names]
+        self.x = _columns(names, gap)
+        self.right = self.x[-1] + names[-1] / 2 if self.x else MARGIN
         last = len(self.x) - 1
-        loops = [labels[arrow.message] for arrow in diagram.arrows if arrow.sender == arrow.receiver == last]
+        loops = [
+            size for size, (arrow, *_) in zip(labels, self.signs, strict=True) if arrow.sender == arrow.receiver == last
+        ]
         if loops:
-            self.right = max(self.right, self.x[-1] + LOOP + max(loops) * CHARACTER)
-        self.foot = self.y(diagram.row_count) - ROW / 4
-
-    def _columns(self, gap: float) -> list[float]:
-        names = [width(name) for name in self.diagram.process_names]
-        x = [MARGIN + max(names[0], 24) / 2] if names else []
-        for left, right in zip(names, names[1:], strict=False):
-            x.append(x[-1] + max(gap, (left + right) / 2 + 16))
-        return [round(each) for each in x]
+            self.right = max(self.right, self.x[-1] + LOOP + max(loops) + 8)
 
     def y(self, row: int) -> float:
         """The place of a row."""
-        return self.first_row + row * ROW
+        return self._spread[0][row]
+
+    @property
+    def foot(self) -> float:
+        """Where the lines of the processes end."""
+        return self.y(self.diagram.row_count) - ROW / 4
 
     def x_of(self, event: int) -> float:
         """The column of an event."""
@@ -88,42 +121,122 @@ class Geometry:
         return self.y(self.diagram.row_of[event])
 
     @cached_property
-    def curves(self) -> list[Curve]:
-        """The way of each arrow, which ends in the middle of its receive."""
-        return [self._curve(arrow) for arrow in self.diagram.arrows]
+    def arrows(self) -> list[DrawnArrow]:
+        """The arrows, each of which ends in the middle of its receive; those that do not arrive are one if they are of
+        one send, on one side, and alike.
+        """
+        _, ways = self._spread
+        many = Counter(arrow.message for arrow, _, shown, _ in self.signs if not (shown or arrow.copy))
+        further: Counter[tuple[int, bool]] = Counter()
+        named: set[int] = set()
+        drawn = []
+        for number, (arrow, label, shown, receivers) in enumerate(self.signs):
+            side = arrow.message, arrow.receiver < arrow.sender
+            curve = self._curve(arrow, ways[number].bend if number in ways else 0, further[side])
+            further[side] += not arrow.received
+            at_send = not (shown or arrow.copy) and many[arrow.message] > NAMED_EACH
+            if at_send:
+                label = "" if arrow.message in named else self.diagram.message_names[arrow.message]
+                named.add(arrow.message)
+            drawn.append(DrawnArrow(arrow, curve, label, receivers, shown, at_send))
+        return drawn
 
-    def _curve(self, arrow: Arrow) -> Curve:
+    def _signs(self) -> Iterator[tuple[Arrow, str, bool, tuple[int, ...]]]:
+        """Each arrow that is drawn, its text, whether it is shown, and the receivers for which it stands."""
+        alike: dict[tuple[bool, tuple[int, ...]], list[Arrow]] = {}
+        emphasis = self.diagram.emphasis
+        for number, arrow in enumerate(self.diagram.arrows):
+            shown = emphasis is not None and emphasis.has(arrow.message, arrow.receiver)
+            ways = (arrow.receiver > arrow.sender) - (arrow.receiver < arrow.sender)
+            key = (number,) if arrow.received else (arrow.message, ways, arrow.lost)
+            alike.setdefault((shown, key), []).append(arrow)
+        for (shown, _), arrows in alike.items():
+            name = self.diagram.message_names[arrows[0].message]
+            label = name if len(arrows) == 1 else f"{name} ×{len(arrows)}"
+            yield arrows[0], label, shown, tuple(arrow.receiver for arrow in arrows)
+
+    def _curve(self, arrow: Arrow, bend: float, further: int) -> Curve:
         x0, y0, x1 = self.x[arrow.sender], self.y_of(arrow.send), self.x[arrow.receiver]
         if arrow.receive is None:
             side = -1 if arrow.receiver < arrow.sender else 1
-            beside = arrow.sender + side
-            to_next = abs(self.x[beside] - x0) if arrow.receiver != arrow.sender else LOOP / STUB
-            y1 = y0 + STUB_DOWN * ROW
+            to_next = abs(self.x[arrow.sender + side] - x0) if arrow.receiver != arrow.sender else LOOP / STUB
+            y1 = y0 + (STUB_DOWN, *FURTHER_DOWN)[min(further, len(FURTHER_DOWN))] * ROW
             return Curve(x0, y0, x0 + side * STUB * to_next, y1, (y0 + y1) / 2)
         y1 = self.y_of(arrow.receive)
-        if arrow.sender == arrow.receiver:
-            return Curve(x0, y0, x1, y1, (y0 + y1) / 2, loop=True)
-        between = range(min(arrow.sender, arrow.receiver) + 1, max(arrow.sender, arrow.receiver))
-        curves = [Curve(x0, y0, x1, y1, (y0 + y1) / 2 + bend * (y1 - y0)) for bend in BENDS]
-        return max(curves, key=lambda curve: min(self._clearances(curve, between), default=CLEARANCE))
-
-    def _clearances(self, curve: Curve, between: Iterable[int]) -> Iterator[float]:
-        """How far a curve stays from the next event of each of these processes; no more than is needed."""
-        for p in between:
-            _, y = curve.at((self.x[p] - curve.x0) / (curve.x1 - curve.x0))
-            rows = self._events_of[p]
-            place = bisect_left(rows, y)
-            yield min([CLEARANCE, *(abs(y - each) for each in rows[max(place - 1, 0) : place + 1])])
+        return Curve(x0, y0, x1, y1, (y0 + y1) / 2 + bend * (y1 - y0), loop=arrow.sender == arrow.receiver)
 
     @cached_property
-    def _events_of(self) -> list[list[float]]:
+    def _spread(self) -> tuple[list[float], dict[int, _Way]]:
+        """The place of each row and of the foot, and the ways of the arrows that pass others. Where one would touch an
+        event there is an empty row above or below that event.
+        """
+        row_of, rows = self.diagram.row_of, range(self.diagram.row_count + 1)
+        tops = [self.first_row + row * ROW for row in rows]
+        passing = {
+            number: (arrow, row_of[arrow.send], row_of[arrow.receive])
+            for number, (arrow, *_) in enumerate(self.signs)
+            if arrow.receive is not None and abs(arrow.sender - arrow.receiver) > 1
+        }
+        ways: dict[int, _Way] = {}
+        changed: set[int] = set(rows)
+        for rounds_left in reversed(range(max(min(ROUNDS, WAYS // max(len(passing), 1)), 1))):
+            places = [[-inf, *(tops[row] for row in on_line), inf] for on_line in self._rows_of]
+            for number, (arrow, send, receive) in passing.items():
+                if not ways or len(changed) == len(rows) or any(send < row <= receive for row in changed):
+                    ways[number] = self._way(arrow, tops[send], tops[receive], places)
+            touching = [way for way in ways.values() if way.clearance < TOUCHING]
+            changed = {way.row + (not way.above) for way in touching}
+            if not changed or not rounds_left:
+                break
+            more = 0
+            for row in rows:
+                more += ROW * (row in changed)
+                tops[row] += more
+        return tops, ways
+
+    def _way(self, arrow: Arrow, y0: float, y1: float, places: list[list[float]]) -> _Way:
+        """The first of the bends with which it stays farthest from all events between, as far as that is needed.
+        `places`: those of the events of each process, with infinite ones around them.
+        """
+        x, sender, receiver = self.x, arrow.sender, arrow.receiver
+        x0, across = x[sender], x[receiver] - x[sender]
+        between = []
+        for p in range(min(sender, receiver) + 1, max(sender, receiver)):
+            t = (x[p] - x0) / across
+            between.append(((1 - t) * (1 - t) * y0 + t * t * y1, 2 * (1 - t) * t, places[p], p, t))
+        best = _Way(0, -1, 0, above=True)
+        for bend in BENDS:
+            control = (y0 + y1) / 2 + bend * (y1 - y0)
+            nearest, where = float(CLEARANCE), (0, 0, 0.0)
+            for ends, weight, on_line, p, t in between:
+                y = ends + weight * control
+                k = bisect_left(on_line, y)
+                if on_line[k] - y < nearest:
+                    nearest, where = on_line[k] - y, (p, k, t)
+                if y - on_line[k - 1] < nearest:
+                    nearest, where = y - on_line[k - 1], (p, k - 1, t)
+                if nearest <= best.clearance:
+                    break
+            if nearest > best.clearance:
+                p, k, t = where
+                row, y = (self._rows_of[p][k - 1], places[p][k]) if nearest < CLEARANCE else (0, 0.0)
+                best = _Way(bend, nearest, row, above=y > y0 and (t < 0.5 or y >= y1))
+            if nearest >= CLEARANCE:
+                break
+        return best
+
+    @cached_property
+    def _rows_of(self) -> list[list[int]]:
+        """The rows of the events of each process, but for what happens in the channel."""
         c, diagram = self.diagram.computation, self.diagram
         return [
-            [self.y_of(e) for e in range(c.first_event[p], c.first_event[p + 1]) if e not in diagram.silent]
+            [diagram.row_of[e] for e in range(c.first_event[p], c.first_event[p + 1]) if e not in diagram.silent]
             for p in range(len(self.x))
         ]
 
 
-def width(text: str) -> float:
-    """The pixels that a text takes, hardly ever more."""
-    return cell_len(text) * CHARACTER
+def _columns(names: list[float], gap: float) -> list[float]:
+    x = [MARGIN + max(names[0], 24) / 2] if names else []
+    for left, right in zip(names, names[1:], strict=False):
+        x.append(x[-1] + max(gap, (left + right) / 2 + 16))
+    return [round(each) for each in x]

@@ -1,4 +1,5 @@
-// What happens at an event, and the local variables after it, beside the diagram: on hover, click or focus.
+// What happens at an event, and the local variables after it, beside the diagram: on hover, click or focus. What breaks
+// an order is in view from the beginning.
 "use strict";
 
 const facts = JSON.parse(document.getElementById("facts").textContent);
@@ -17,6 +18,23 @@ document.querySelectorAll(".diagram").forEach((diagram, number) => {
     const tables = fact.variables.map((variable) => tableOf(variable, new Set(variable.changed.map(String)), processes));
     aside.replaceChildren(words, process, ...tables);
   };
+  const figure = diagram.querySelector("figure"), button = diagram.querySelector("button");
+  // In the middle, or from its beginning where it is larger than the frame.
+  const toViolation = () => {
+    const shown = [...figure.querySelectorAll("svg > .shown")].map((arrow) => arrow.getBoundingClientRect());
+    const frame = figure.getBoundingClientRect();
+    const offset = (start, end, room) => {
+      const first = Math.min(...shown.map((each) => each[start])), last = Math.max(...shown.map((each) => each[end]));
+      return first - frame[start] - Math.max((room - (last - first)) / 2, 40);
+    };
+    figure.scrollTop += offset("top", "bottom", figure.clientHeight);
+    figure.scrollLeft += offset("left", "right", figure.clientWidth);
+  };
+  if (button) {
+    button.addEventListener("click", toViolation);
+    button.hidden = figure.scrollHeight <= figure.clientHeight && figure.scrollWidth <= figure.clientWidth;
+    toViolation();
+  }
   const focus = (place) => {
     events.forEach((event, k) => event.setAttribute("tabindex", k === place ? "0" : "-1"));
     events[place].focus();

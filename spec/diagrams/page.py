@@ -18,27 +18,36 @@ from crownless.spec.printable import printable
 
 from .diagram import Diagram
 from .style import colours_of_pages
-from .svg import event_in_words, in_svg
+from .svg import in_svg
+from .words import event_in_words
 
 ASIDE = (
     "<aside class='variables' aria-live='polite'><p class='quiet'>Point at an event, or move with <kbd>Tab</kbd> and "
     "the arrow keys, to see here what happens there.</p></aside>"
 )
 
+#: Hidden where the whole diagram is in view.
+TO_VIOLATION = "<button type='button' hidden>Show the violation</button>"
+
 
 def in_html(diagrams: Sequence[Diagram], title: str) -> str:
     """The page, with all the diagrams, one below the other."""
     drawn = [in_svg(diagram, focusable=True) for diagram in diagrams]
     facts = [
-        {"processes": diagram.process_names, "events": [_fact(diagram, event) for event in diagram.linearization]}
+        {"processes": diagram.process_names, "events": [_fact(diagram, event) for event in diagram.by_row]}
         for diagram in diagrams
     ]
     body = [
         f"<h1>{escape(printable(title))}</h1>",
-        *(f"<div class='diagram'><figure>{svg}</figure>{ASIDE}</div>" for svg in drawn),
+        *map(_beside_its_aside, diagrams, drawn),
         f'<script id="facts" type="application/json">{as_data(facts)}</script>',
     ]
     return document(title, [page_file("page.css")], body, [f"{page_file('tables.js')}\n{page_file('page.js')}"])
+
+
+def _beside_its_aside(diagram: Diagram, svg: str) -> str:
+    shows = diagram.emphasis is not None and bool(diagram.emphasis.messages)
+    return f"<div class='diagram'><div>{TO_VIOLATION if shows else ''}<figure>{svg}</figure></div>{ASIDE}</div>"
 
 
 def document(

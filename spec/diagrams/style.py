@@ -10,15 +10,18 @@ COLOURS = {
     "page": ("#ffffff", "#0d1117"),
     "ink": ("#1f2328", "#e6edf3"),
     "quiet": ("#57606a", "#9da7b3"),
-    "faint": ("#b6bec8", "#4a525c"),
+    "faint": ("#8c949e", "#656d78"),
     "shown": ("#b3261e", "#ff8f7d"),
     "chain": ("#0b57d0", "#79b8ff"),
-    "waits": ("#e0a100", "#d9a514"),
+    "waits": ("#a87900", "#d9a514"),
     "edge": ("#d0d7de", "#30363d"),
     "mark": ("#fff3c4", "#5a4500"),
     "kept": ("#1a7f37", "#56d364"),
     "raised": ("#f6f8fa", "#161b22"),
 }
+
+#: Where the dark colours are used: what is printed is light.
+DARK = "@media screen and (prefers-color-scheme:dark)"
 
 #: What each class looks like: `{ink}` stands for the colour of that name.
 RULES = {
@@ -44,7 +47,7 @@ RULES = {
     ".undone path": "stroke-dasharray:1.5 4",
     ".undone text": "text-decoration:line-through",
     ".lost .cross": "stroke-dasharray:none;stroke-width:2",
-    ".dim path,.dim circle": "stroke:{faint}",
+    ".dim path,.dim circle": "stroke:{faint};stroke-width:1.1",
     ".dim polygon": "fill:{faint};stroke:{faint}",
     ".dim.control polygon": "fill:{page}",
     ".dim text": "fill:{quiet}",
@@ -62,11 +65,8 @@ RULES = {
 
 def colours_of_pages() -> str:
     """The rules by which the style sheet of a page has each colour under its name: `var(--ink)`."""
-    light, dark = (
-        "".join(f"--{name}:{colours[theme]};" for name, colours in COLOURS.items()).removesuffix(";")
-        for theme in (0, 1)
-    )
-    return f":root{{color-scheme:light dark;{light}}}@media(prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    light, dark = (";".join(f"--{name}:{each[theme]}" for name, each in COLOURS.items()) for theme in (0, 1))
+    return f":root{{color-scheme:light dark;{light}}}{DARK}{{:root{{{dark}}}}}"
 
 
 def style_sheet(scope: str, further: Mapping[str, str] = MappingProxyType({})) -> str:
@@ -78,7 +78,7 @@ def style_sheet(scope: str, further: Mapping[str, str] = MappingProxyType({})) -
         for selector, rule in rules.items()
         if "{" in rule
     )
-    return f"{light}@media(prefers-color-scheme:dark){{{dark}}}"
+    return f"{light}{DARK}{{{dark}}}"
 
 
 def _rule(scope: str, selector: str, rule: str, theme: int) -> str:
