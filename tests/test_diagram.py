@@ -259,4 +259,4 @@ def test_of_more_than_200_messages_text_is_the_excerpt_that_pictures_are() -> No
     assert str(c) == cr.draw(c) == in_text(part)
     *rows, last = str(c).split("\n")
     assert len(rows) == 402
-    assert last == part.left_out == "An excerpt: 200 of 20,000 messages, those that are sent first."
+    assert last == part.left_out == "An excerpt: 200 of 20,000 messages, those that come first."

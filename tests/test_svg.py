@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -456,14 +455,9 @@ UNFRIENDLY = {
 
 
 @pytest.mark.parametrize("case", UNFRIENDLY)
-def test_large_pictures_take_a_tenth_of_a_second_and_two_hundred_kilobytes(case: str) -> None:
-    c = UNFRIENDLY[case]
-    part = excerpt(diagram_of(c, highlight="none"))
-    began = time.process_time()
-    drawn = in_svg(part)
-    took = time.process_time() - began
-    assert len(drawn.encode()) < 200_000
-    assert took < 0.3, "a tenth on an idle machine; benchmarks/pictures.py measures it"
+def test_large_pictures_take_two_hundred_kilobytes_at_the_most(case: str) -> None:
+    """How long they take is measured in benchmarks/pictures.py."""
+    assert len(in_svg(excerpt(diagram_of(UNFRIENDLY[case], highlight="none"))).encode()) < 200_000
 
 
 def test_an_excerpt_has_no_more_arrows_events_and_processes_than_can_be_read_and_says_so() -> None:
@@ -640,6 +634,6 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
         answer = crownless(verb, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
-        assert "whose code is not here; explore the protocol itself" in answer.err
+        assert "whose code is not here; name the protocol" in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
     assert not (tmp_path / "started").exists()
