@@ -312,7 +312,7 @@ def test_remarks_are_short_and_the_events_have_them_in_full() -> None:
         [Message(f"message-{p}", p, tuple(q for q in range(12) if q != p)) for p in range(12)],
         [[Event("send", p)] for p in range(12)],
     )
-    assert float(Seen(in_svg(diagram_of(many))).root.attrib["width"]) < 2500
+    assert float(Seen(in_svg(diagram_of(many))).root.attrib["width"]) < 3000
 
 
 def test_the_name_is_short_and_the_description_says_what_is_held_back() -> None:

@@ -152,7 +152,7 @@ def _candidates(arrow: DrawnArrow, size: float) -> Iterator[Box | int]:
     yield from _at_end(arrow, size) if at_end else _along(curve, size)
     yield NAME
     x, y = (curve.x0, curve.y0) if arrow.at_send else curve.at(1 if at_end else 0.4)
-    for far in range(1, 7):
+    for far in range(1, 9):
         for dx, dy in ((0, -1), (0, 1), (1, 0), (-1, 0), (1, -1), (-1, -1), (1, 1), (-1, 1)):
             yield _box(x + dx * far * 20, y + dy * far * 11, size)
 

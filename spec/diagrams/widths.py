@@ -1,4 +1,4 @@
-"""How wide a text is in pixels, whatever the font is: hardly ever wider than said here."""
+"""The width of a text in pixels, whatever the font is: it is hardly ever wider than said here."""
 
 from __future__ import annotations
 
