@@ -66,7 +66,14 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
             return None
         packets = picture.packets_of({c.messages[m].name for m in found.messages})
         drawn = [(picture.drawn_event(c, e), picture.drawn_event(c, f)) for e, f in found.pairs]
-        return Emphasis(found.says, packets, tuple((e, f) for e, f in drawn if e != f))
+        legs = {(c.messages[m].name, q) for m, q in found.legs or ()}
+        shown = frozenset(
+            (m, q)
+            for m in packets
+            for q in picture.messages[m].receivers
+            if picture.packets[m].control or (picture.packets[m].message, q) in legs
+        )
+        return Emphasis(found.says, packets, tuple((e, f) for e, f in drawn if e != f), shown)
     delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
     twice = [pair for pair, times in delivered.items() if times > 1]
     if breaks == "delivers-once" and twice:

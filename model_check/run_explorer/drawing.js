@@ -112,7 +112,7 @@ function draw(svg, space, moments, emphasis, drag) {
   });
   const carried = new Set(arrows.filter(({ packet }) => !packet.control).map(({ packet }) => packet.message));
   const shown = ({ packet }) => emphasis !== null && emphasis.messages.has(packet.message)
-    && (!packet.control || !carried.has(packet.message));
+    && (packet.control ? !carried.has(packet.message) : emphasis.legs.has(`${packet.message} ${packet.destination}`));
   arrows.filter((arrow) => !shown(arrow)).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, emphasis ? "dim" : ""));
   arrows.filter(shown).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, "shown"));
   const group = element(svg, "g", { class: "events" });

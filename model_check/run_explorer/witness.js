@@ -24,7 +24,8 @@ function receiversOf(moments, message) {
   return moments.slice(1).find(({ action }) => action.message === message && action.to.length)?.action.to ?? [];
 }
 
-/** The emphasis on what breaks a property: in words, the messages, and pairs of events of one process; or null. */
+/** The emphasis on what breaks a property: in words, the messages, with the receivers on which it rests (`legs`, "message
+ * receiver"; of all, if it has none), and pairs of events of one process; or null. */
 function emphasisOf(space, moments, property) {
   const events = applicationEvents(moments);
   const find = { fifo: overtaking, causal: overtaking, synchronous: crown, "delivers-once": twice, "delivers-all": missing }[property];
@@ -62,8 +63,10 @@ function sayOvertaking(space, events, { chain, second }) {
   const pairs = chain.slice(1).map((e, k) => [events[chain[k]], events[e]]);
   if (later !== -1) pairs.push([events[second], events[later]]);
   const what = later === -1 ? `${message} and not ${first}` : `${message} before ${first}`;
+  const received = chain.map((e) => events[e]).filter(({ kind }) => kind === "deliver");
+  const legs = new Set([`${first} ${process}`, `${message} ${process}`, ...received.map((event) => `${event.message} ${event.process}`)]);
   return { says: `${space.processes[process]} receives ${what}, which was sent earlier`,
-           messages: new Set([first, ...chain.map((e) => events[e].message), message]), pairs };
+           messages: new Set([first, ...chain.map((e) => events[e].message), message]), legs, pairs };
 }
 
 /** The shortest chain of events to one of them from an event that is wanted; null if there is none. */
@@ -96,14 +99,15 @@ function crown(space, events) {
   const pending = links.filter(([one, other]) => link(one, other).event === null).map(([, other]) => events[other].message);
   const still = pending.length ? `, ${pending.join(" and ")} still to be received` : "";
   const pairs = links.filter(([one, other]) => link(one, other).event).map(([one, other]) => [events[one], link(one, other).event]);
-  return { says: `crown of size ${smallest.length}${still}`, messages: new Set(smallest.map((e) => events[e].message)), pairs };
+  const legs = new Set(links.map(([one, other]) => `${events[other].message} ${link(one, other).process}`));
+  return { says: `crown of size ${smallest.length}${still}`, messages: new Set(smallest.map((e) => events[e].message)), legs, pairs };
 }
 
 function receiveAt(events, past, send, q) {
   const e = events.findIndex(({ kind, process, message }) => kind === "deliver" && process === q && message === events[send].message);
-  if (e !== -1) return { event: events[e], past: past[e] };
+  if (e !== -1) return { event: events[e], process: q, past: past[e] };
   const line = events.flatMap((event, f) => (event.process === q ? [...past[f]] : []));
-  return { event: null, past: new Set([...line, ...past[send]]) };
+  return { event: null, process: q, past: new Set([...line, ...past[send]]) };
 }
 
 /** A shortest cycle from a number on, in the order of its links; null if there is none. */
@@ -126,7 +130,7 @@ function shortestCycle(followers, start) {
 function twice(space, events) {
   const again = events.find(({ kind, process, message }, e) => kind === "deliver"
     && events.slice(0, e).some((each) => each.kind === kind && each.process === process && each.message === message));
-  return again ? { says: `${space.processes[again.process]} delivers ${again.message} twice`, messages: new Set([again.message]), pairs: [] } : null;
+  return again ? { says: `${space.processes[again.process]} delivers ${again.message} twice`, messages: new Set([again.message]), legs: new Set([`${again.message} ${again.process}`]), pairs: [] } : null;
 }
 
 /** Messages that are not delivered where they should be, also those that the application only submitted. */
@@ -136,5 +140,5 @@ function missing(space, events, _, moments) {
     .filter(([message, q]) => !delivered.has(`${q} ${message}`));
   if (!owed.length) return null;
   return { says: `never delivered: ${owed.map(([message, q]) => `${message} at ${space.processes[q]}`).join(", ")}`,
-           messages: new Set(owed.map(([message]) => message)), pairs: [] };
+           messages: new Set(owed.map(([message]) => message)), legs: new Set(owed.map(([message, q]) => `${message} ${q}`)), pairs: [] };
 }

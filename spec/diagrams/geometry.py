@@ -92,7 +92,9 @@ class Geometry:
         self.signs = list(self._signs())
         labels = [width(label) for _, label, _, _ in self.signs]
         wide = min(FARTHEST, COLUMNS / max(len(diagram.process_names) - 1, 1))
-        gap = max(COLUMN, wide, max(labels, default=0) + 44)
+        open_ones = [size for size, (arrow, *_) in zip(labels, self.signs, strict=True) if not arrow.received]
+        beside_end = (max(open_ones, default=0) + 24) / (1 - STUB)
+        gap = max(COLUMN, wide, max(labels, default=0) + 44, beside_end)
         names = [width(name, LARGE, bold=True) for name in diagram.process_names]
         self.x = _columns(names, gap)
         self.right = self.x[-1] + names[-1] / 2 if self.x else MARGIN

@@ -107,17 +107,16 @@ class _Places:
 
     def _best(self, arrow: DrawnArrow, size: float) -> Box:
         best: tuple[float, Box] | None = None
-        edge, foot = self.geometry.right + 8, self.geometry.foot + 6
+        bounds = Box(APART, self.geometry.first_row - 17, self.geometry.right + 8, self.geometry.foot + 6)
         for rank, box in enumerate(_candidates(arrow, size)):
             if isinstance(box, int):
                 if best is not None and best[0] < box:
                     break
                 continue
-            if box.left < APART or box.right > edge or box.bottom > foot:
-                box = _moved(box, edge, foot)
-            cost = self._cost(box) + rank * 0.05
+            inside = _moved_into(bounds, box)
+            cost = self._cost(inside) + rank * 0.05
             if best is None or cost < best[0]:
-                best = cost, box
+                best = cost, inside
             if cost < GOOD:
                 break
         assert best is not None
@@ -206,10 +205,12 @@ def _around(x: float, y: float, radius: float) -> Box:
     return Box(x - radius, y - radius, x + radius, y + radius)
 
 
-def _moved(box: Box, edge: float, foot: float) -> Box:
-    """The box, moved to where there is something drawn at all."""
-    dx = max(APART - box.left, 0) or min(edge - box.right, 0)
-    dy = min(foot - box.bottom, 0)
+def _moved_into(bounds: Box, box: Box) -> Box:
+    """The box, moved as little as it takes to be within these bounds."""
+    dx = max(bounds.left - box.left, 0) or min(bounds.right - box.right, 0)
+    dy = max(bounds.top - box.top, 0) or min(bounds.bottom - box.bottom, 0)
+    if not (dx or dy):
+        return box
     return Box(box.left + dx, box.top + dy, box.right + dx, box.bottom + dy)
 
 
