@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -64,27 +64,20 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
         found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
         if c is None or found is None:
             return None
-        packets = picture.packets_of({c.messages[m].name for m in found.messages})
         drawn = [(picture.drawn_event(c, e), picture.drawn_event(c, f)) for e, f in found.pairs]
         legs = {(c.messages[m].name, q) for m, q in found.legs or ()}
-        shown = frozenset(
-            (m, q)
-            for m in packets
-            for q in picture.messages[m].receivers
-            if picture.packets[m].control or (picture.packets[m].message, q) in legs
-        )
-        return Emphasis(found.says, packets, tuple((e, f) for e, f in drawn if e != f), shown)
+        return picture.emphasis(found.says, legs, ((e, f) for e, f in drawn if e != f))
     delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
     twice = [pair for pair, times in delivered.items() if times > 1]
     if breaks == "delivers-once" and twice:
         process, message = twice[0]
-        return Emphasis(f"{process} delivers {message} twice", picture.packets_of({message}))
+        return picture.emphasis(f"{process} delivers {message} twice", {(message, picture.number[process])})
     if breaks == "delivers-all":
         owed = {action.message: action.to for action in run.actions if action.to and action.message is not None}
         missing = [(m, q) for m, receivers in owed.items() for q in receivers if not delivered[q, m]]
         if missing:
             says = ", ".join(f"{m} at {q}" for m, q in missing)
-            return Emphasis(f"never delivered: {says}", picture.packets_of({m for m, _ in missing}))
+            return picture.emphasis(f"never delivered: {says}", {(m, picture.number[q]) for m, q in missing})
     return None
 
 
@@ -147,6 +140,17 @@ class _Picture:
             for m, one in enumerate(self.packets)
             if one.message in names and (not one.control or one.message not in carried)
         )
+
+    def emphasis(self, says: str, legs: set[tuple[str, int]], pairs: Iterable[tuple[int, int]] = ()) -> Emphasis:
+        """The emphasis on messages on their way to receivers."""
+        packets = self.packets_of({name for name, _ in legs})
+        shown = frozenset(
+            (m, q)
+            for m in packets
+            for q in self.messages[m].receivers
+            if self.packets[m].control or (self.packets[m].message, q) in legs
+        )
+        return Emphasis(says, packets, tuple(pairs), shown)
 
     def drawn_event(self, c: Computation, event: int) -> int:
         """The drawn event with an event of what the application sees."""

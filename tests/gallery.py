@@ -15,6 +15,7 @@ from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable
 
 ROOT = Path(__file__).parent.parent
 PAGE, FOLDER = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"
@@ -25,7 +26,7 @@ BETWEEN = ROOT / "docs" / "pictures" / "orders.svg"
 HEAD = """# Gallery
 
 Every computation and counterexample that is bundled, as `crownless show NAME --svg FILE` draws it. Where FIFO or causal
-order is broken, what breaks it stands out; elsewhere what breaks synchronous order, if anything does.
+order is broken, the violation stands out; elsewhere that of synchronous order, if there is one.
 
 """
 
@@ -37,6 +38,8 @@ class Picture(NamedTuple):
     title: str
     claim: str
     diagram: Diagram
+    #: The strongest orders that it keeps; of a run none are named.
+    keeps: tuple[str, ...] = ()
 
     @property
     def svg(self) -> str:
@@ -65,7 +68,8 @@ def pictures() -> Iterator[Picture]:
             (subject,) = oracle.subjects(name)
         except BadInput:
             continue  # a program
-        yield Picture(name, title, claim, diagram_of(subject.computation, title, "weakest"))
+        keeps = tuple(oracle.classify(subject).strongest)
+        yield Picture(name, title, claim, diagram_of(subject.computation, title, "weakest"), keeps)
 
 
 def page() -> str:
@@ -73,8 +77,10 @@ def page() -> str:
     parts = [HEAD]
     for one in pictures():
         of_claim = f", of claim {one.claim}" if one.claim else ""
+        keeps = f" The strongest order that it keeps: {' and '.join(one.keeps)}." if one.keeps else ""
+        says = f"{printable(one.title).rstrip('.')}.{keeps}"
         shown = f"![{one.name} as a space-time diagram](gallery/{one.name}.svg)"
-        parts.append(f"## {one.name}\n\n`crownless show {one.name}`{of_claim}\n\n{shown}\n\n")
+        parts.append(f"## {one.name}\n\n{says}\n\n`crownless show {one.name}`{of_claim}\n\n{shown}\n\n")
     return "".join(parts).rstrip() + "\n"
 
 

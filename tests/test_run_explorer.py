@@ -535,7 +535,7 @@ def test_more_properties_than_a_number_has_bits_are_told_apart(tmp_path: Path) -
     class Many(Unordered):
         """The last of many invariants is false after the first send."""
 
-        def initial(self, i: int) -> int:
+        def initial(self, i: int) -> Any:
             return 0
 
         def send(self, i: int, state: Any, message: cr.Message) -> list[cr.Step]:
