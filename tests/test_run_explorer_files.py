@@ -1,0 +1,67 @@
+"""Runs that the run explorer saves can be read again; the tests among them fail where the protocol does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import needs_chromium, opened
+from command_line_runner import Capture, Crownless
+from explorer_pages import RUNS, broken_by, download, explored, page_of, space_of, the_test_in, violation
+
+import crownless as cr
+from crownless.model_check.run_explorer.subjects import choices_of, of_computation
+from crownless.spec.computation import Computation
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+@needs_chromium
+@pytest.mark.parametrize(("protocol", "n", "m", "name", "given"), RUNS[:3])
+def test_what_the_page_saves_can_be_read_again(
+    tmp_path: Path, crownless: Crownless, protocol: str, n: int, m: int, name: str, given: dict[str, Any]
+) -> None:
+    run = violation(protocol, n, m, name, **given)
+    space = space_of(protocol, n, m, **given)
+    with opened(page_of(tmp_path, space_of(protocol, n, m, **given), choices_of(space, run))) as shown:
+        saved = {kind: download(shown, kind, tmp_path) for kind in ("json", "itf", "shiviz", "test")}
+    answer = json.loads(saved["json"].read_text())["checks"][0]
+    assert name in [known["name"] for known in answer["properties"]]
+    assert answer["properties"][0]["run"] == run.json()
+    again = crownless("explore", str(saved["json"]), "--json").json["space"]
+    assert name in broken_by(again, again["start"])
+    assert crownless("show", str(saved["json"])).code == 0
+    with pytest.raises(AssertionError, match=f"{protocol} breaks"):
+        the_test_in(saved["test"])()
+    if name != "causal":
+        return
+    assert crownless("classify", str(saved["itf"]), "--json").json["orders"]["causal"]["verdict"] == "broken"
+    named = ["--send", r"send (?<message>\S+) to (?<to>\S+)", "--deliver", r"deliver (?<message>\S+) from (?<from>\S+)"]
+    orders = crownless("classify", str(saved["shiviz"]), *named, "--json").json["orders"]
+    assert orders["causal"]["verdict"] == "broken"
+
+
+@needs_chromium
+def test_a_saved_test_of_a_right_protocol_passes(tmp_path: Path) -> None:
+    with explored(tmp_path, "rst", 3, 3) as shown:
+        for _ in range(5):
+            shown.keyboard.press("1")
+        the_test_in(download(shown, "test", tmp_path))()
+
+
+@needs_chromium
+def test_a_saved_test_of_a_computation_says_what_it_breaks(tmp_path: Path) -> None:
+    c = cr.parse("P1: send a to P2; send b to P2\nP2: receive b; receive a")
+    odd = Computation(("10.0.0.1:80", '"x" </script>'), c.messages, c.lines)
+    explored = of_computation(odd, "odd")
+    with opened(page_of(tmp_path, explored.space)) as shown:
+        assert shown.locator("#diagram .name").all_text_contents() == list(odd.processes)
+        shown.locator("#orders button", has_text="fifo").click()
+        written = download(shown, "test", tmp_path)
+        assert "P2: receive b" in written.read_text()
+        the_test_in(written)()
