@@ -298,7 +298,7 @@ def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
             "action": "send",
             "message": "m1",
             "to": ["P2"],
-            "transmits": [{"kind": "request", "message": "m1", "to": "P2"}],
+            "transmits": [{"kind": "request", "message": "m1", "to": "P2", "control": True}],
             "happens": [],
         },
         {
