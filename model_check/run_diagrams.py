@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from crownless.spec.computation import Computation, Event, Message
@@ -30,8 +29,10 @@ def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diag
     return picture.diagram(title, None if breaks is None else _emphasis(run, breaks, picture))
 
 
-def computation_of_run(run: Run) -> Computation | None:
-    """What the application sees of a run; None if that is no computation, as where a message is delivered twice."""
+def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computation | None:
+    """What the application sees of a run; None if that is no computation, as where a message is delivered twice.
+    `first_deliveries`: with the first delivery alone of each message at a process.
+    """
     number = {process: p for p, process in enumerate(run.processes)}
     receivers = {action.message: action.to for action in run.actions if action.to and action.message is not None}
     messages: dict[str, int] = {}
@@ -42,8 +43,11 @@ def computation_of_run(run: Run) -> Computation | None:
             to = sorted({number[q] for q in receivers.get(name, ())})
             sent.append(Message(name, number[process], tuple(to)))
     lines: list[list[Event]] = [[] for _ in run.processes]
-    for process, kind, name in _events(run):
-        if kind in ("send", "deliver"):
+    seen: set[tuple[str, str, str]] = set()
+    for event in _events(run):
+        process, kind, name = event
+        if kind in ("send", "deliver") and not (first_deliveries and event in seen):
+            seen.add(event)
             lines[number[process]].append(Event("send" if kind == "send" else "receive", messages.get(name, -1)))
     try:
         return Computation(run.processes, tuple(sent), tuple(map(tuple, lines)))
@@ -59,7 +63,7 @@ def _events(run: Run) -> list[tuple[str, str, str]]:
 def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that break a property."""
     if breaks in ORDERS:
-        c = computation_of_run(run)
+        c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
         verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
         found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
         if c is None or found is None:
@@ -73,8 +77,15 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
         process, message = twice[0]
         return picture.emphasis(f"{process} delivers {message} twice", {(message, picture.number[process])})
     if breaks == "delivers-all":
-        owed = {action.message: action.to for action in run.actions if action.to and action.message is not None}
-        missing = [(m, q) for m, receivers in owed.items() for q in receivers if not delivered[q, m]]
+        crashed = {action.process for action in run.actions if action.by_channel and action.action == "crash"}
+        owed = {
+            action.message: action.to
+            for action in run.actions
+            if action.to and action.message is not None and action.process not in crashed
+        }
+        missing = [
+            (m, q) for m, receivers in owed.items() for q in receivers if not delivered[q, m] and q not in crashed
+        ]
         if missing:
             says = ", ".join(f"{m} at {q}" for m, q in missing)
             return picture.emphasis(f"never delivered: {says}", {(m, picture.number[q]) for m, q in missing})
@@ -125,8 +136,9 @@ class _Picture:
         #: Where a fault of the channel is drawn, or an arrival at a process that has crashed.
         self.in_the_channel: list[tuple[int, int]] = []
         self.lost: set[tuple[int, int]] = set()
-        #: Where the sends and deliveries of each process are drawn, in their order.
+        #: Where the sends and first deliveries of each process are drawn, in their order.
         self.application: list[list[tuple[int, int]]] = [[] for _ in run.processes]
+        self.happened: set[tuple[int, str, str]] = set()
         for action in run.actions:
             self._add(action)
         c = Computation(run.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
@@ -185,8 +197,10 @@ class _Picture:
         arrived = self._arrive(action, place)
         if arrived is not None:
             self._event(p, Event("receive", arrived))
-        for _, alike in groupby(action.transmits, key=lambda packet: (packet.kind, packet.message)):
-            left = list(alike)
+        alike: dict[tuple[str, str | None], list[ShownPacket]] = {}
+        for packet in action.transmits:
+            alike.setdefault((packet.kind, packet.message), []).append(packet)
+        for left in alike.values():
             while left:  # one send to several receivers, unless one of them gets two
                 once = {packet.destination: packet for packet in reversed(left)}
                 left = [packet for packet in left if once[packet.destination] is not packet]
@@ -196,7 +210,8 @@ class _Picture:
         sends = [(k, m) for k, (kind, m) in self._since(place) if kind == "send" and m is not None]
         sent = {self.packets[m].message: (p, k) for k, m in sends}
         for kind, message in action.happened:
-            if kind in ("send", "deliver"):
+            if kind in ("send", "deliver") and (p, kind, message) not in self.happened:
+                self.happened.add((p, kind, message))
                 self.application[p].append(sent.get(message, place) if kind == "send" else place)
         if action.by_channel and action.action == "crash":
             self.crashed.add(p)

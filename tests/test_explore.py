@@ -97,7 +97,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),
         ("--html x.html", "there is nothing to explore; give a protocol, a class such as node.py:MyNode, a command"),
-        ("rst --replay gone.json --html x.html", "gone.json: there is no run in it; give what 'check --json' printed"),
+        ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
         ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
         ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
         ("rst --form json --html x.html", "--form: only of nodes; leave it out"),

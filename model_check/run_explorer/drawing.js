@@ -77,16 +77,17 @@ function takeFromChannel(action, { arrows, open, undelivered, queued, waits, cra
 function draw(svg, space, moments, emphasis, drag) {
   const { row, column, radius, margin, character } = space.layout;
   const { events, arrows, waits } = pictureOf(space, moments);
-  const labels = arrows.map(({ packet }) => labelOfPacket(packet).length);
-  const widest = Math.max(0, ...labels) * character + 44;
-  const names = space.processes.map((name) => name.length * character);
+  const widest = Math.max(0, ...arrows.map(({ packet }) => labelOfPacket(packet).length)) * character + 44;
+  const names = space.processes.map((name) => Math.max(name.length * character, widthOf(name)));
   const wide = Math.min(space.layout.farthest, space.layout.columns / Math.max(space.processes.length - 1, 1));
   const gap = Math.max(column, wide, widest);
   const x = [];
   names.forEach((width, p) => x.push(Math.round(p === 0 ? margin + Math.max(width, 24) / 2
     : x[p - 1] + Math.max(gap, (names[p - 1] + width) / 2 + 16))));
   const y = (at) => margin + 30 + at * row;
-  const foot = y(events.length) - row / 4 + (events.length ? 0 : row);
+  const unreceived = Math.max(0, ...arrows.filter(({ end }) => end === null).map(({ start, packet }) => arrows.filter((other) => other.end === null
+    && other.start === start && Math.sign(other.packet.destination - packet.source) === Math.sign(packet.destination - packet.source)).length - 1));
+  const foot = y(events.length) - row / 4 + (events.length ? 0 : row) + 0.6 * row * unreceived;
   const remarksAt = x[x.length - 1] + names[names.length - 1] / 2 + 18;
   const remarks = Math.max(0, ...events.map((event) => (event.remark ?? "").length * character));
   const width = Math.round(remarksAt + remarks + margin), height = Math.round(foot + margin);
@@ -113,8 +114,13 @@ function draw(svg, space, moments, emphasis, drag) {
   const carried = new Set(arrows.filter(({ packet }) => !packet.control).map(({ packet }) => packet.message));
   const shown = ({ packet }) => emphasis !== null && emphasis.messages.has(packet.message)
     && (packet.control ? !carried.has(packet.message) : emphasis.legs.has(`${packet.message} ${packet.destination}`));
-  arrows.filter((arrow) => !shown(arrow)).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, emphasis ? "dim" : ""));
-  arrows.filter(shown).forEach((arrow) => drawArrow(svg, arrow, events, x, y, space.layout, "shown"));
+  const taken = events.map((event) => box(x[event.process], y(event.row), 2 * radius, 2 * radius));
+  const drawn = { svg, events, x, y, layout: space.layout, taken, stubs: new Map() };
+  const dimmed = emphasis ? "dim" : "";
+  // What is shown finds room for its names first, and lies above the rest.
+  const named = [...arrows.filter(shown), ...arrows.filter((arrow) => !shown(arrow))]
+    .map((arrow) => drawArrow(drawn, arrow, shown(arrow) ? "shown" : dimmed));
+  named.reverse().forEach((group) => svg.appendChild(group));
   const group = element(svg, "g", { class: "events" });
   events.forEach((event) => {
     const { action, breaks } = moments[event.place + 1];
@@ -140,15 +146,18 @@ function rowOf({ kind, message, place }, events, arrows) {
   return sent ? sent.start : events.findIndex((event) => event.place === place);
 }
 
-function drawArrow(svg, arrow, events, x, y, layout, emphasis) {
+/** Draws an arrow, and writes its name where there is room; what is drawn so far is known. */
+function drawArrow({ svg, events, x, y, layout, taken, stubs }, arrow, emphasis) {
   const { packet, start, end, lost, copy } = arrow;
-  const x0 = x[packet.source === events[start].process ? packet.source : events[start].process], y0 = y(start);
+  const x0 = x[events[start].process], y0 = y(start);
   const loop = packet.source === packet.destination;
   const arrives = end !== null;
   const side = packet.destination < packet.source ? -1 : 1;
   const beside = loop ? layout.loop : Math.abs(x[packet.source + side] - x[packet.source]) * layout.stub;
+  const others = arrives ? 0 : stubs.get(`${start} ${side}`) ?? 0; // each further down than the one before
+  if (!arrives) stubs.set(`${start} ${side}`, others + 1);
   const x1 = arrives ? x[packet.destination] : x0 + side * beside;
-  const y1 = arrives ? y(end) : y0 + layout.stubDown * layout.row;
+  const y1 = arrives ? y(end) : y0 + (layout.stubDown + 0.6 * others) * layout.row;
   const kinds = ["arrow", packet.control ? "control" : "", arrives ? "" : "open", lost ? "lost" : "", copy ? "copy" : "", emphasis];
   const group = element(svg, "g", { class: kinds.filter(Boolean).join(" ") });
   const curved = loop && arrives;
@@ -163,11 +172,40 @@ function drawArrow(svg, arrow, events, x, y, layout, emphasis) {
     const px = x1 - dx * (layout.radius + 0.5), py = y1 - dy * (layout.radius + 0.5), bx = px - dx * 9, by = py - dy * 9;
     element(group, "polygon", { points: `${px},${py} ${bx - dy * 4},${by + dx * 4} ${bx + dy * 4},${by - dx * 4}` });
   }
-  const t = 0.3, above = Math.abs(y1 - y0) <= Math.abs(x1 - x0);
-  const shift = labelOfPacket(packet).length * layout.character / 2 + 5;
-  const label = arrives ? { x: x0 + t * (x1 - x0) + (above ? 0 : shift * Math.sign(x1 - x0 || 1)), y: heightAt(t, y0, control, y1) + (above ? -5 : 4) }
-    : { x: x1 + side * (shift + 3), y: y1 + 4 };
-  element(group, "text", label, labelOfPacket(packet));
+  const width = labelOfPacket(packet).length * layout.character, height = 13;
+  const places = arrives ? placesAlong([x0, y0, x1, y1], control, width)
+    : [[x1 + side * (width / 2 + 8), y1], [x1, y1 + 12], [x1 + side * (width / 2 + 8), y1 + 9]];
+  const boxes = places.map(([left, top]) => box(left, top, width, height));
+  const free = boxes.findIndex((each) => !taken.some((other) => meet(each, other)));
+  const [left, top] = places[Math.max(free, 0)];
+  taken.push(boxes[Math.max(free, 0)]);
+  element(group, "text", { x: left, y: top + 4 }, labelOfPacket(packet));
+  return group;
+}
+
+/** Where the name of an arrow may stand: above it, or beside a steep one, at several places along it; the best first. */
+function placesAlong([x0, y0, x1, y1], control, width) {
+  const flat = Math.abs(y1 - y0) <= Math.abs(x1 - x0), shift = (width / 2 + 5) * Math.sign(x1 - x0 || 1);
+  return [0.3, 0.42, 0.2, 0.55, 0.68, 0.8].flatMap((t) => {
+    const [across, down] = [x0 + t * (x1 - x0), heightAt(t, y0, control, y1)];
+    return flat ? [[across, down - 9], [across, down + 10]] : [[across + shift, down], [across - shift, down]];
+  });
+}
+
+function box(x, y, width, height) {
+  return { left: x - width / 2, right: x + width / 2, top: y - height / 2, bottom: y + height / 2 };
+}
+
+function meet(one, other) {
+  return one.left < other.right && other.left < one.right && one.top < other.bottom && other.top < one.bottom;
+}
+
+const ruler = document.createElement("canvas").getContext("2d");
+
+/** The pixels that the name of a process takes. */
+function widthOf(name) {
+  ruler.font = "600 13px system-ui, sans-serif";
+  return ruler.measureText(name).width;
 }
 
 /** How high a quadratic curve is at t, from 0 to 1. */

@@ -29,9 +29,7 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), 
     that of the server from which it requests further states, if it is served.
     """
     limited = space["beyond"] and not session
-    left_out = (
-        f"; only the {some(space['states'], 'state')} nearest to the beginning are on this page" if limited else ""
-    )
+    left_out = f"; only {some(space['states'], 'state')} are on this page" if limited else ""
     scope = f"{space['scope']}; {space['channel']} channel{left_out}"
     body = Template(_file("page.html")).substitute(title=escape(title), scope=escape(scope), legend=legend())
     layout = {

@@ -63,6 +63,8 @@ class ExplorerServer(ThreadingHTTPServer):
         every run within the bound. `unknown`: why it did not, if it did not.
         """
         with self.one_at_a_time:
+            if number < 0:
+                raise IndexError(number)
             known = self.explored.space.properties[number]
             # Monitors of other orders would only make more states.
             orders = (known.name,) if known.name in ORDERS else ()

@@ -14,12 +14,13 @@ from crownless.impl.protocol import Packet
 from crownless.model_check.limits import Limits
 from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
-from crownless.model_check.properties import DELIVERS_ALL
+from crownless.model_check.properties import DELIVERS_ALL, default_orders
 from crownless.model_check.request import ResolvedCheck
 from crownless.model_check.stopping import stoppable
 from crownless.model_check.system import LocalStep, MonitorState, State, System
 from crownless.model_check.wrong_machine import machine_errors
 from crownless.spec.computation import Message
+from crownless.spec.orders import ORDERS
 from crownless.spec.printable import printable
 
 #: Nodes that fit on a page, and moves.
@@ -72,6 +73,7 @@ class StateSpace:
         self._effect(())
         self._messages, self._packets, self._steps, self._locals = Table(), Table(), Table(), Table()
         self._guards: dict[str, list[str]] = {}
+        self._keys: list[tuple[Any, ...]] = []  # of each step, by which moves are sorted
         self._nodes: list[tuple[State, MonitorState]] = []
         self._numbers: dict[tuple[State, MonitorState], int] = {}
         with machine_errors(type(self.system.machine)):
@@ -123,6 +125,7 @@ class StateSpace:
         return {
             "protocol": printable(check.protocol),
             "check": check.json() if self.is_of_a_protocol else None,
+            "promised": self._promised(),
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
             "processes": [printable(name) for name in self.names.processes],
@@ -178,7 +181,7 @@ class StateSpace:
         """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
         state, monitor_state = self._nodes[node]
         with machine_errors(type(self.system.machine)):
-            moves = self.system.moves(state)
+            moves = self._moves(state)
             flat: list[int] = []
             for step, target in moves:
                 after, broken = self.system.evaluate(monitor_state, step)
@@ -194,7 +197,17 @@ class StateSpace:
 
     def step(self, node: int, choice: int) -> LocalStep:
         """The step of a move of a node."""
-        return self.system.moves(self._nodes[node][0])[choice][0]
+        return self._moves(self._nodes[node][0])[choice][0]
+
+    def choice_of(self, node: int, step: LocalStep) -> int:
+        """The number of the move of a node that takes a step."""
+        return [known[:4] for known, _ in self._moves(self._nodes[node][0])].index(step[:4])
+
+    def _moves(self, state: State) -> list[tuple[LocalStep, State]]:
+        """The moves of a state, in an order that does not depend on what was looked at before: choices mean the same in
+        every space of one check, and in addresses.
+        """
+        return sorted(self.system.moves(state), key=lambda move: self._keys[self._step(move[0])])
 
     def _node(self, state: State, monitor_state: MonitorState) -> int:
         """The number of a node, which may be a new one."""
@@ -202,6 +215,11 @@ class StateSpace:
         if number == len(self._nodes):
             self._nodes.append((state, monitor_state))
         return number
+
+    def _promised(self) -> list[str]:
+        """The properties that the protocol itself is to keep, but for orders that are only of interest."""
+        of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
+        return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
 
     def _nodes_of(self, choices: Sequence[int]) -> Iterator[int]:
         """The nodes of a run."""
@@ -250,6 +268,7 @@ class StateSpace:
         if action.name == "send" and action.message is not None:
             receivers = action.message.receivers
         own = self.system.state_after(step) is not None
+        self._keys.append(self._key(step))
         return [
             action.process,
             printable(action.name),
@@ -261,6 +280,26 @@ class StateSpace:
             int(action.by_channel),
             self._local(action.process, step.local) if own else -1,
         ]
+
+    def _key(self, step: LocalStep) -> tuple[Any, ...]:
+        """What a step is, in values that sort alike in every space."""
+
+        def packet_key(packet: Packet | None) -> tuple[Any, ...]:
+            if packet is None:
+                return ()
+            return packet.source, packet.destination, packet.kind, _in_text(packet.message), _in_text(packet.stamp)
+
+        action = step.action
+        return (
+            action.by_channel,
+            action.process,
+            action.name,
+            _in_text(action.message),
+            packet_key(action.packet),
+            _in_text(self.system.state_after(step)),
+            [packet_key(packet) for packet in self.system.transmitted(step)],
+            [(kind, _in_text(message)) for kind, _, message in step.observations],
+        )
 
     def _message(self, message: Message) -> int:
         """Its name, if a program gives it one."""
@@ -291,6 +330,13 @@ class StateSpace:
             return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
 
         return self._locals.number((process, number), data)
+
+
+def _in_text(value: Any) -> str:
+    """A value in words that are the same wherever it is equal."""
+    if isinstance(value, Message):
+        return f"{value.sender} {value.receivers} {value.name}"
+    return "; ".join(map(str, variables_of(value, _in_text)))
 
 
 def _shown(cell: str) -> str:

@@ -74,13 +74,14 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     check = check_of_nodes(kind, Queries(implementation), request, orders, replies=replies)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name))
     start: list[int] = []
+    node = 0
     follower = Follower(space.system)
     for number, step in enumerate(() if schedule is None else schedule.steps, 1):
-        choice = follower.follow(step)
-        if choice is None:
+        if follower.follow(step) is None:
             hint = "nodes that are no longer wrong may not follow it: see 'conform --replay'"
             raise BadInput(f"step {number} of the schedule: {cannot_be_taken(step)}", hint=hint)
-        start.append(choice)
+        start.append(space.choice_of(node, follower.steps[-1]))
+        node = space.moves(node)[0][3 * start[-1] + 1]
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
 

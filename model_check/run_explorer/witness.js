@@ -5,18 +5,28 @@
 const NOTICED = ["fifo", "causal", "delivers-once", "delivers-all", "synchronous"];
 
 /** What the application sees of a run: its sends and deliveries. `before`: events by one step before each, along the line
- * of its process as far as it goes, or from the send of its message. */
+ * of its process as far as it goes, or from the send of its message, which may come later in the run. */
 function applicationEvents(moments) {
-  const events = [], lines = new Map(), sends = new Map();
-  moments.slice(1).forEach(({ action }, place) => action.happened.forEach(([kind, message]) => {
-    if (kind !== "send" && kind !== "deliver") return;
-    const line = lines.get(action.process) ?? [];
-    const before = kind === "deliver" && sends.has(message) ? [...line, sends.get(message)] : [...line];
-    if (kind === "send") sends.set(message, events.length);
-    lines.set(action.process, [...line, events.length]);
-    events.push({ process: action.process, kind, message, place, before, to: receiversOf(moments, message) });
-  }));
+  const events = moments.slice(1).flatMap(({ action }, place) => action.happened
+    .filter(([kind]) => kind === "send" || kind === "deliver")
+    .map(([kind, message]) => ({ process: action.process, kind, message, place, to: receiversOf(moments, message) })));
+  const sends = new Map(events.flatMap(({ kind, message }, e) => (kind === "send" ? [[message, e]] : [])));
+  const lines = new Map();
+  events.forEach((event, e) => {
+    const line = lines.get(event.process) ?? [];
+    event.before = event.kind === "deliver" && sends.has(event.message) ? [...line, sends.get(event.message)] : line;
+    lines.set(event.process, [...line, e]);
+  });
   return events;
+}
+
+/** Of each event the events that happened before it, and itself. */
+function pasts(events) {
+  return events.map((_, e) => {
+    const past = new Set([e]);
+    for (const each of past) events[each].before.forEach((before) => past.add(before));
+    return past;
+  });
 }
 
 /** The receivers of a message, which the action that submits it names. */
@@ -86,8 +96,7 @@ function backwards(events, end, wanted) {
 /** A smallest crown: messages, the send of each before a receive of the next, in a cycle. A receive that is still to come
  * is after all that its process has done. */
 function crown(space, events) {
-  const past = [];
-  events.forEach((event, e) => past.push(new Set([e, ...event.before.flatMap((before) => [...past[before]])])));
+  const past = pasts(events);
   const sends = events.flatMap((event, e) => (event.kind === "send" ? [e] : []));
   const receives = new Map(sends.map((send) => [send, events[send].to.map((q) => receiveAt(events, past, send, q))]));
   const link = (one, other) => receives.get(other).find((receive) => receive.past.has(one));
@@ -133,11 +142,14 @@ function twice(space, events) {
   return again ? { says: `${space.processes[again.process]} delivers ${again.message} twice`, messages: new Set([again.message]), legs: new Set([`${again.message} ${again.process}`]), pairs: [] } : null;
 }
 
-/** Messages that are not delivered where they should be, also those that the application only submitted. */
+/** Messages that are not delivered where they should be, also those that the application only submitted; but for those from
+ * and to a process that has crashed. */
 function missing(space, events, _, moments) {
   const delivered = new Set(events.filter(({ kind }) => kind === "deliver").map(({ process, message }) => `${process} ${message}`));
-  const owed = moments.slice(1).flatMap(({ action: { message, to } }) => to.map((q) => [message, q]))
-    .filter(([message, q]) => !delivered.has(`${q} ${message}`));
+  const actions = moments.slice(1).map(({ action }) => action);
+  const crashed = new Set(actions.filter(({ name, byChannel }) => byChannel && name === "crash").map(({ process }) => process));
+  const owed = actions.filter(({ process }) => !crashed.has(process)).flatMap(({ message, to }) => to.map((q) => [message, q]))
+    .filter(([message, q]) => !delivered.has(`${q} ${message}`) && !crashed.has(q));
   if (!owed.length) return null;
   return { says: `never delivered: ${owed.map(([message, q]) => `${message} at ${space.processes[q]}`).join(", ")}`,
            messages: new Set(owed.map(([message]) => message)), legs: new Set(owed.map(([message, q]) => `${message} ${q}`)), pairs: [] };

@@ -54,7 +54,8 @@ def _processes(diagram: Diagram, nearest: list[int]) -> set[int]:
     if len(c.processes) <= PROCESSES:
         return set(range(len(c.processes)))
     legs = [] if emphasis is None else sorted(emphasis.legs or ())
-    ends = [p for m, q in legs for p in (c.messages[m].sender, q)]
+    one_each = dict(reversed(legs))  # of each message the first
+    ends = [p for m, q in [*one_each.items(), *legs] for p in (c.messages[m].sender, q)]
     ends += [p for m in nearest for p in (c.messages[m].sender, *c.messages[m].receivers)]
     ends += range(len(c.processes))
     return set(list(dict.fromkeys(ends))[:PROCESSES])

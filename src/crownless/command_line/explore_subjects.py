@@ -116,6 +116,7 @@ def _replayed(name: str, settings: dict[str, Any]) -> Explored:
         raise BadInput(f"--replay: {printable_name(name)} is no protocol and no class of nodes", hint=REPLAYED)
     checks = saved_checks(file)
     if checks is None:
+        read_bytes(Path(file), file)
         raise BadInput("there is no run in it", hint=REPLAYED, file=file)
     own = [check for check in checks if check.protocol == name] or checks
     return _explored_run(own, file, name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -127,6 +128,8 @@ def _keep(context: click.Context | None, files: list[NamedFile]) -> None:
     known: list[NamedFile] = context.meta.setdefault(FILES, [])
     of_command = [NamedFile(Path(word), printable_name(word), written=False) for word in context.meta.get(COMMAND, ())]
     for file in files:
+        if file.written and _is_standard_output(file.path):
+            raise BadInput(f"{file.named} is the file that standard output goes to", hint="name another file")
         for other in (*known, *of_command):
             if file.written and other.written and _same_name(file.path, other.path):
                 raise BadInput(f"{other.named} and {file.named} are the same file", hint="give each a file of its own")
@@ -144,6 +147,15 @@ def _same_file(one: Path, other: Path) -> bool:
         return False
 
 
+def _is_standard_output(path: Path) -> bool:
+    """True if standard output was redirected into that file."""
+    try:
+        there, output = path.stat(), os.fstat(1)
+    except (OSError, ValueError):
+        return False
+    return stat.S_ISREG(output.st_mode) and os.path.samestat(there, output)
+
+
 def _same_name(one: Path, other: Path) -> bool:
     """The same of files that may not be there yet."""
     return _same_file(one, other) or (not one.exists() and os.path.realpath(one) == os.path.realpath(other))
@@ -155,7 +167,11 @@ def _paths_of_class(name: str) -> list[Path]:
         return []
     file = name.rpartition(":")[0] or name
     module = Path(*file.split("."))
-    return [Path(file), module.with_suffix(".py"), module / "__init__.py"]
+    folders = dict.fromkeys((".", *sys.path))
+    of_module = (
+        Path(folder) / each for folder in folders for each in (module.with_suffix(".py"), module / "__init__.py")
+    )
+    return [Path(file), *of_module]
 
 
 def _refuse_no_name(option: str, name: str) -> None:
