@@ -156,3 +156,13 @@ def test_every_parameter_that_names_a_file_is_compared_with_the_others(verb: str
             compares = isinstance(one.type, InputFile | OutputFile)
             # Of verbs that write no files the type does not matter.
             assert compares or not any(isinstance(other.type, OutputFile) for other in command.params), one.opts
+
+
+def test_no_output_is_the_file_that_standard_output_goes_to(tmp_path: Path) -> None:
+    file = tmp_path / "both"
+    with file.open("w") as output:
+        command = [sys.executable, "-m", "crownless", "show", "mf-fig8", "--json", "--svg", str(file)]
+        done = subprocess.run(command, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "is the file that standard output goes to; name another file" in done.stderr
+    assert file.read_text() == ""

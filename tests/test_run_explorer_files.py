@@ -15,6 +15,14 @@ import crownless as cr
 from crownless.model_check.run_explorer.subjects import choices_of, of_computation
 from crownless.spec.computation import Computation
 
+#: The options by which `classify` reads the messages of a log for ShiViz.
+NAMED_MESSAGES = (
+    "--send",
+    r"send (?<message>\S+) to (?<to>\S+)",
+    "--deliver",
+    r"deliver (?<message>\S+) from (?<from>\S+)",
+)
+
 
 @pytest.fixture
 def crownless(capsys: Capture) -> Crownless:
@@ -41,8 +49,7 @@ def test_what_the_page_saves_can_be_read_again(
     if name != "causal":
         return
     assert crownless("classify", str(saved["itf"]), "--json").json["orders"]["causal"]["verdict"] == "broken"
-    named = ["--send", r"send (?<message>\S+) to (?<to>\S+)", "--deliver", r"deliver (?<message>\S+) from (?<from>\S+)"]
-    orders = crownless("classify", str(saved["shiviz"]), *named, "--json").json["orders"]
+    orders = crownless("classify", str(saved["shiviz"]), *NAMED_MESSAGES, "--json").json["orders"]
     assert orders["causal"]["verdict"] == "broken"
 
 
@@ -65,3 +72,23 @@ def test_a_saved_test_of_a_computation_says_what_it_breaks(tmp_path: Path) -> No
         written = download(shown, "test", tmp_path)
         assert "P2: receive b" in written.read_text()
         the_test_in(written)()
+
+
+@needs_chromium
+@pytest.mark.parametrize("protocol", ["rendezvous", "murty-garg"])
+def test_a_log_for_shiviz_has_each_send_before_its_delivery(
+    tmp_path: Path, crownless: Crownless, protocol: str
+) -> None:
+    """Also of protocols that deliver before the send takes effect."""
+    with explored(tmp_path, protocol, 3, 2) as shown:
+        for _ in range(12):
+            arrivals = shown.locator("#moves button", has_not_text="send")
+            moves = arrivals if arrivals.count() else shown.locator("#moves button")
+            if not moves.count():
+                break
+            moves.first.click()
+        log = download(shown, "shiviz", tmp_path)
+        the_test_in(download(shown, "test", tmp_path))()
+    answer = crownless("classify", str(log), *NAMED_MESSAGES, "--json")
+    assert answer.code in (0, 1), answer.err
+    assert answer.json["messages"] == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import pytest
@@ -183,3 +184,33 @@ def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
     schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, [step])
     with pytest.raises(cr.BadInput, match="step 1 of the schedule: there is no packet 1 from P1 to P2"):
         of_nodes(nodes, Request(2, 1), schedule)
+
+
+@pytest.mark.parametrize("protocol", ["fifo-ack", "buffer", "murty-garg", "rst"])
+def test_choices_mean_the_same_in_every_space_of_a_check(protocol: str) -> None:
+    """Also where other states were looked at before."""
+    random = Random(0)
+    fresh, searched = space_of(protocol, 3, 3), space_of(protocol, 3, 3)
+    searched.as_data(800)
+    for _ in range(30):
+        one = other = 0
+        for _ in range(12):
+            flat, _ = fresh.moves(one)
+            again, _ = searched.moves(other)
+            labels = [
+                [str(space.step(node, k).action) for k in range(len(flat) // 3)]
+                for space, node in ((fresh, one), (searched, other))
+            ]
+            assert labels[0] == labels[1]
+            if not flat:
+                break
+            choice = random.randrange(len(flat) // 3)
+            one, other = flat[3 * choice + 1], again[3 * choice + 1]
+
+
+def test_nothing_is_owed_from_or_to_a_process_that_has_crashed() -> None:
+    run = violation("unordered", 3, 3, "delivers-all", channel="lossy", crash="P1")
+    emphasis = run.diagram(breaks="delivers-all").emphasis
+    assert emphasis is not None
+    crashed = any(action.action == "crash" for action in run.actions)
+    assert not crashed or "P1" not in emphasis.says

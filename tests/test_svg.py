@@ -644,3 +644,22 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
         assert "whose code is not here; name the protocol" in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
     assert not (tmp_path / "started").exists()
+
+
+def test_an_excerpt_has_all_messages_of_the_violation() -> None:
+    """Also if one of them goes to more processes than are drawn."""
+    others = [f"P{k}" for k in range(4, 40)]
+    text = "\n".join(
+        [
+            f"P1: send a to P2, P3, {', '.join(others)}",
+            "P2: receive a; receive b",
+            "P3: receive b; receive a",
+            *(f"{name}: receive a" for name in others),
+            "P40: send b to P2, P3",
+        ]
+    )
+    part = excerpt(diagram_of(cr.parse(text), highlight="mailbox"))
+    assert part.left_out
+    assert {message.name for message in part.computation.messages} == {"a", "b"}
+    assert part.emphasis is not None
+    assert len(part.emphasis.messages) == 2
