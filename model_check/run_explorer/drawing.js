@@ -85,9 +85,7 @@ function draw(svg, space, moments, emphasis, drag) {
   names.forEach((width, p) => x.push(Math.round(p === 0 ? margin + Math.max(width, 24) / 2
     : x[p - 1] + Math.max(gap, (names[p - 1] + width) / 2 + 16))));
   const y = (at) => margin + 30 + at * row;
-  const unreceived = Math.max(0, ...arrows.filter(({ end }) => end === null).map(({ start, packet }) => arrows.filter((other) => other.end === null
-    && other.start === start && Math.sign(other.packet.destination - packet.source) === Math.sign(packet.destination - packet.source)).length - 1));
-  const foot = y(events.length) - row / 4 + (events.length ? 0 : row) + 0.6 * row * unreceived;
+  const foot = y(events.length) - row / 4 + (events.length ? 0 : row) + (arrows.some(({ end }) => end === null) ? row : 0);
   const remarksAt = x[x.length - 1] + names[names.length - 1] / 2 + 18;
   const remarks = Math.max(0, ...events.map((event) => (event.remark ?? "").length * character));
   const width = Math.round(remarksAt + remarks + margin), height = Math.round(foot + margin);
@@ -118,7 +116,8 @@ function draw(svg, space, moments, emphasis, drag) {
   const drawn = { svg, events, x, y, layout: space.layout, taken, stubs: new Map() };
   const dimmed = emphasis ? "dim" : "";
   // What is shown finds room for its names first, and lies above the rest.
-  const named = [...arrows.filter(shown), ...arrows.filter((arrow) => !shown(arrow))]
+  const once = merged(arrows, shown);
+  const named = [...once.filter(shown), ...once.filter((arrow) => !shown(arrow))]
     .map((arrow) => drawArrow(drawn, arrow, shown(arrow) ? "shown" : dimmed));
   named.reverse().forEach((group) => svg.appendChild(group));
   const group = element(svg, "g", { class: "events" });
@@ -144,6 +143,18 @@ function draw(svg, space, moments, emphasis, drag) {
 function rowOf({ kind, message, place }, events, arrows) {
   const sent = kind === "send" && arrows.find(({ packet, start }) => packet.message === message && events[start].place === place);
   return sent ? sent.start : events.findIndex((event) => event.place === place);
+}
+
+/** The arrows, those that do not arrive and look alike as one: with how many `times` it stands for them. */
+function merged(arrows, shown) {
+  const alike = new Map();
+  for (const arrow of arrows) {
+    const { packet, start, end, lost, copy } = arrow;
+    const side = Math.sign(packet.destination - packet.source);
+    const key = end === null ? JSON.stringify([start, side, packet.kind, packet.message, lost, copy, shown(arrow)]) : arrow;
+    alike.set(key, { ...arrow, times: (alike.get(key)?.times ?? 0) + 1 });
+  }
+  return [...alike.values()];
 }
 
 /** Draws an arrow, and writes its name where there is room; what is drawn so far is known. */
@@ -172,14 +183,15 @@ function drawArrow({ svg, events, x, y, layout, taken, stubs }, arrow, emphasis)
     const px = x1 - dx * (layout.radius + 0.5), py = y1 - dy * (layout.radius + 0.5), bx = px - dx * 9, by = py - dy * 9;
     element(group, "polygon", { points: `${px},${py} ${bx - dy * 4},${by + dx * 4} ${bx + dy * 4},${by - dx * 4}` });
   }
-  const width = labelOfPacket(packet).length * layout.character, height = 13;
+  const name = labelOfPacket(packet) + (arrow.times > 1 ? ` ×${arrow.times}` : "");
+  const width = name.length * layout.character, height = 13;
   const places = arrives ? placesAlong([x0, y0, x1, y1], control, width)
     : [[x1 + side * (width / 2 + 8), y1], [x1, y1 + 12], [x1 + side * (width / 2 + 8), y1 + 9]];
   const boxes = places.map(([left, top]) => box(left, top, width, height));
   const free = boxes.findIndex((each) => !taken.some((other) => meet(each, other)));
   const [left, top] = places[Math.max(free, 0)];
   taken.push(boxes[Math.max(free, 0)]);
-  element(group, "text", { x: left, y: top + 4 }, labelOfPacket(packet));
+  element(group, "text", { x: left, y: top + 4 }, name);
   return group;
 }
 
