@@ -24,6 +24,7 @@ from crownless.model_check.request import Check
 from crownless.model_check.run_explorer import state_space
 from crownless.model_check.run_explorer.state_space import BEYOND
 from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
+from crownless.model_check.runs import Run, ShownAction, ShownPacket
 from crownless.spec.orders import ORDERS, decide
 
 
@@ -209,8 +210,13 @@ def test_choices_mean_the_same_in_every_space_of_a_check(protocol: str) -> None:
 
 
 def test_nothing_is_owed_from_or_to_a_process_that_has_crashed() -> None:
-    run = violation("unordered", 3, 3, "delivers-all", channel="lossy", crash="P1")
+    def sends(process: str, message: str, to: str) -> ShownAction:
+        packet = ShownPacket("message", message, process, to)
+        return ShownAction(process, "send", message, (to,), None, (packet,), (("send", message),), False)
+
+    crash = ShownAction("P1", "crash", None, (), None, (), (), True)
+    run = Run(("P1", "P2", "P3"), (sends("P1", "m1", "P2"), sends("P2", "m2", "P1"), sends("P3", "m3", "P2"), crash))
     emphasis = run.diagram(breaks="delivers-all").emphasis
     assert emphasis is not None
-    crashed = any(action.action == "crash" for action in run.actions)
-    assert not crashed or "P1" not in emphasis.says
+    assert emphasis.says == "never delivered: m3 at P2"
+    assert len(emphasis.messages) == 1
