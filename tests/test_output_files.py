@@ -166,3 +166,25 @@ def test_no_output_is_the_file_that_standard_output_goes_to(tmp_path: Path) -> N
     assert done.returncode == 2
     assert "is the file that standard output goes to; name another file" in done.stderr
     assert file.read_text() == ""
+
+
+def test_an_earlier_file_is_whole_if_a_new_one_cannot_be_completed(tmp_path: Path) -> None:
+    file = tmp_path / "fig8.svg"
+    file.write_text("an earlier picture")
+    command = f"ulimit -f 1; exec {sys.executable} -B -m crownless show mf-fig8 --svg {file}"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "--svg" in done.stderr
+    assert file.read_text() == "an earlier picture"
+    assert [each.name for each in tmp_path.iterdir()] == ["fig8.svg"]
+
+
+def test_a_file_that_is_written_again_keeps_its_link_and_permissions(tmp_path: Path, capsys: Capture) -> None:
+    file, link = tmp_path / "fig8.svg", tmp_path / "link.svg"
+    file.write_text("an earlier picture")
+    file.chmod(0o640)
+    link.symlink_to(file)
+    assert Crownless(capsys)("show", "mf-fig8", "--svg", str(link)).code == 0
+    assert link.is_symlink()
+    assert file.read_text("utf-8").startswith("<svg")
+    assert file.stat().st_mode & 0o777 == 0o640
