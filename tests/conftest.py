@@ -225,8 +225,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What is not tested without a browser is said, also where reasons are not."""
-    from browser import CHROMIUM
+    """A line says why no page was tested in a browser, also where reasons of skipped tests are not shown."""
+    from browser import MISSING
 
-    if CHROMIUM is None:
-        terminalreporter.write_line("There is no Chromium here (apt-get install chromium): no page was tested in it.")
+    if MISSING is not None:
+        terminalreporter.write_line(f"No page was tested in a browser: {MISSING}.")
