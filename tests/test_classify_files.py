@@ -165,7 +165,9 @@ def test_a_column_name_of_csv_may_hold_anything_that_quotes_allow(
         f"{heading},process,index,kind,message,peer\nx,01,0,send,7,2\nx,2,0,deliver,7,01\n", "utf-8"
     )
     (tmp_path / "plain.csv").write_text("process,index,kind,message,peer\n01,0,send,7,2\n2,0,deliver,7,01\n", "utf-8")
-    answer, plain = (crownless("classify", str(tmp_path / name), *options, "--json") for name in ("log.csv", "plain.csv"))
+    answer, plain = (
+        crownless("classify", str(tmp_path / name), *options, "--json") for name in ("log.csv", "plain.csv")
+    )
     assert (answer.code, answer.err) == (0, "")
     assert answer.out.replace("log.csv", "plain.csv") == plain.out
 

@@ -1,4 +1,4 @@
-"""Without a browser, or the package that drives it, tests of pages are skipped, and every run of pytest ends as usual."""
+"""Without a browser, or the package that drives it, tests of pages are skipped and all others run as usual."""
 
 from __future__ import annotations
 
