@@ -63,6 +63,7 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
+    save_every: float | None = None,
     report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -76,17 +77,17 @@ def run_check(
     `first`: the search ends with the level of the first violation, and other properties stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails, and if a call
-    of the machine's own code lasts long; the search then goes on. `on_violation` gets a line for each violation that is
-    known while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is
-    where the engine `spark` runs.
+    further; `save_every`: seconds between two saves. Nothing is left there of a check that came to its end. `report`
+    gets a line if saving fails, and if a call of the machine's own code lasts long; the search then goes on.
+    `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is entered
+    around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
     check_workers(workers, engine)
-    named = engine or reductions or workers or checkpoint or resume
+    named = engine or reductions or workers or checkpoint or resume or save_every is not None
     earlier: Exploration | None = None
     with watching():
         if not named and may_be_native(resolved):
@@ -114,7 +115,7 @@ def run_check(
         try:
             with (
                 _calls_of(resolved, _clock_for(chosen), limits, report) as clock,
-                _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
+                _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
                 nullcontext() if chosen.name == "plain" else around_native(),
             ):
                 return _result_of(search, clock, saving, resume)
@@ -171,11 +172,15 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
+    save_every: float | None,
     report: Callable[[str], None] | None,
     elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
+    if save_every is not None and (directory is None or engine.name == "spark"):
+        why = "the search is not saved" if directory is None else "Spark saves every level"
+        raise BadInput(f"--save-every: {why}", hint="leave out --save-every")
     if directory is None:
         yield None
         return
@@ -202,7 +207,7 @@ def _saving(
     from .native.saved_requests import request_of
 
     request = request_of(check, engine.reductions)
-    with checkpoint_in(directory, request, resume=resume is not None, report=report) as saving:
+    with checkpoint_in(directory, request, resume=resume is not None, report=report, save_every=save_every) as saving:
         yield saving
 
 
