@@ -1,4 +1,4 @@
-"""A protocol is optimal if its whole guard is: each conjunct holds as soon as nothing is missing that was sent before."""
+"""A protocol is optimal if its whole guard is: each conjunct holds once nothing is missing that was sent before."""
 
 from __future__ import annotations
 
