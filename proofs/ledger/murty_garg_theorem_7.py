@@ -161,11 +161,9 @@ def no_cycle() -> list[Claim]:
     links = Links()
     i, last = z3.Int("i"), links.size - 1
     computation = links.computation()
-    names = ("→ is transitive", "→ has no circle")
-    m = links.m
     given = {
-        **{name: computation[name] for name in names},
-        "s → s.ack": z3.ForAll([m], links.leads(links.send(m), links.acked(m))),
+        **{name: computation[name] for name in ("→ is transitive", "→ has no circle", "≺ is → on one line")},
+        **links.acknowledged(),
         **links.cycle(),
         **links.links_are_in_time(),
         **links.passes_through_no_receive(),
