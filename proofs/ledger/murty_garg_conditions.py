@@ -56,7 +56,7 @@ def mg8(quick: bool) -> Evidence:
     "[MG] §4.3.2, Theorem 5",
     "Given the send protocol, the receive protocol implies the receive condition.",
     "repaired",
-    reading="RP is what its words and its formula both say. By its words a process acknowledges only while it is active; "
+    reading="RP is its words and its formula together. By its words a process acknowledges only while it is active, "
     "by the formula alone the claim is false too. → goes through control messages (§4.2.3), and §6 counts requests "
     f"among them. True if {SILENCE}",
 )

@@ -263,7 +263,7 @@ def mg6(quick: bool) -> Evidence:
     )
     scope = (
         "any protocol, deterministic or not, of two processes or more, in which a send begins when the process wants "
-        "it (z3, of the times of commits and arrivals alone); in the run two send; that every such protocol has this run "
-        "is argued"
+        "it (z3, of the times of commits and arrivals alone); in the run two send; that every such protocol has this "
+        "run is argued"
     )
     return Evidence(readings, scope, because, shown("Fig. 8 with sends at once", run))

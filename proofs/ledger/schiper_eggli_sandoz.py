@@ -455,8 +455,8 @@ def ses14(quick: bool) -> Evidence:
     "[SES] §4.2.5, safety",
     "The vector-pair protocol delivers in causal order.",
     "proved",
-    reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (§4.1, to the "
-    f"letter); {NOTHING_FOR_ONESELF}",
+    reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (as §4.1 may be "
+    f"read); {NOTHING_FOR_ONESELF}",
 )
 def ses15(quick: bool) -> Evidence:
     on_arrival = broken_by(explored(timed.LearnsTheTimeOnArrival(2), Free(2, 2)), "causal")
