@@ -178,6 +178,14 @@ def test_what_is_bundled_is_listed_with_its_claim_and_its_title() -> None:
     assert all(known["name"].split("-")[1].upper() == known["claim"] for known in bundled.facts())
 
 
+def test_the_page_of_proofs_lists_each_repaired_claim_and_says_of_others_that_they_hold() -> None:
+    page = (Path(__file__).parent.parent / "proofs" / "README.md").read_text("utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    listed = {name: row for name, row in rows.items() if name in CLAIMS}
+    false = {entry.id for entry in CLAIMS.values() if entry.recorded in ("refuted", "repaired")}
+    assert {name for name, row in listed.items() if " holds" not in row.split(" | ")[1]} == false
+
+
 def test_a_claim_says_how_its_counterexample_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["claims", "MG14", "--quick"])

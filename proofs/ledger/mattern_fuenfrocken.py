@@ -117,13 +117,12 @@ def mf3(quick: bool) -> Evidence:
     )
     title = "the other reading, sends alone blocked: crossing messages, FIFO and not synchronous"
     shown = () if crossing is None else (Shown(title, crossing),)
-    verdict = unless(fails, "checked")
     readings = (
-        Reading("a blocked process does nothing, as in Fig. 1", verdict),
+        Reading("a blocked process does nothing, as in Fig. 1", unless(fails, "checked")),
         Reading("only its sends are blocked, FIFO order", unless(not holds(sends_alone, "fifo"), "checked")),
         Reading("only its sends are blocked, synchronous order", "refuted" if crossing is not None else "open"),
     )
-    return Evidence(verdict, within(result, sends_alone), because, shown, readings)
+    return Evidence(readings, within(result, sends_alone), because, shown)
 
 
 @TEXT.claim(
@@ -172,7 +171,7 @@ def mf5(quick: bool) -> Evidence:
         Reading("over any channel, if the sender's next message is asked for", unless(not holds(in_turn), "checked")),
     )
     scope = f"{within(*fifo, printed)}; the sender's next message asked for: 3 processes, up to 3 messages, unordered"
-    return Evidence.of_readings(readings, scope, because, shown)
+    return Evidence(readings, scope, because, shown)
 
 
 @TEXT.claim(
@@ -188,14 +187,13 @@ def mf6(quick: bool) -> Evidence:
     fails = not is_proved("rst-before", "safe", "live") or to_oneself is None or buffers.accepted_once_merged()
     because = f"z3 shows {len(proof_of('rst-before').claims)} claims, of the protocol's own code"
     shown = () if to_oneself is None else (Shown("left out: a message to oneself is never delivered", to_oneself),)
-    verdict = unless(fails, "proved")
     readings = (
-        Reading("the matrix is merged when the message is received, which is after its delay", verdict),
+        Reading("the matrix is merged when the message is received, which is after its delay", unless(fails, "proved")),
         Reading("merged when it arrives", "refuted" if not buffers.accepted_once_merged() else "open"),
         Reading("messages to oneself are delivered, too", "refuted" if to_oneself is not None else "open", said=False),
     )
     scope = f"any number of processes and messages, no self-sends; {BY_FAIRNESS_IN_WORDS}"
-    return Evidence(verdict, scope, because, shown, readings)
+    return Evidence(readings, scope, because, shown)
 
 
 @TEXT.claim(
