@@ -29,6 +29,7 @@ from crownless.proofs.any_run import Event
 from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.ledger import (
     buffer_evidence,
+    bundled,
     kuper,
     matrix_evidence,
     mattern_fuenfrocken,
@@ -44,6 +45,7 @@ from crownless.proofs.ledger.multicast_pairs import Accompanying
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import orders
 from crownless.spec.clocks import VectorClock
+from crownless.spec.computation import Message
 
 Plant = Callable[[pytest.MonkeyPatch], None]
 
@@ -276,14 +278,31 @@ def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
     assert not evidence.readings or verdict_of(evidence.readings) == evidence.verdict
 
 
-def test_the_bound_on_pairs_is_broken_by_two_multicasts_of_three_sites_and_by_nothing_less() -> None:
-    letter = multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 2)
-    assert (letter.kept, letter.carried) == (2, 3)
+def test_more_than_n_pairs_need_two_multicasts_of_four_sites_and_nothing_less_is_enough() -> None:
+    letter = multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 4, 2)
+    assert (letter.kept, letter.carried) == (3, 5)
     assert letter.too_many is not None
-    assert [action.to for action in letter.too_many.actions] == [("P2", "P3")] * 2
-    for n, messages in ((3, 1), (2, 4)):
+    assert [action.to for action in letter.too_many.actions] == [("P2", "P3", "P4")] * 2
+    for n, messages in ((4, 1), (3, 3), (2, 4)):
         assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, n, messages).too_many is None
     assert multicast_pairs.count_pairs(SesMulticast, 3, 3).too_many is None
+
+
+def test_the_bundled_run_of_ses10_has_a_packet_with_more_pairs_than_sites() -> None:
+    run = bundled.run("counterexample-ses10")
+    machine = multicast_pairs.PairsBesides(len(run.processes))
+    state = machine.initial(0)
+    for name in ("m1", "m2"):
+        (step,) = machine.send(0, state, Message(name, 0, tuple(range(1, machine.n))))
+        state = step.state
+    assert [action.say() for action in run.actions] == [f"P1: send {name} to P2, P3, P4" for name in ("m1", "m2")]
+    assert {multicast_pairs.pairs_in(packet.stamp.buffer) for packet in step.packets} == {machine.n + 1}
+    assert multicast_pairs.pairs_in(state.buffer) == machine.n - 1
+
+
+def test_ses10_says_which_sentence_is_broken_and_which_is_not() -> None:
+    verdicts = {reading.text.split(",")[0]: reading.verdict for reading in CLAIMS["SES10"].recompute(True).readings[:3]}
+    assert verdicts == {"§1 (1)": "refuted", "§4.2.1": "proved", "§4.2.2": "checked"}
 
 
 def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_the_text_says_of_arrival() -> None:
