@@ -36,6 +36,7 @@ from crownless.proofs.ledger import (
     multicast_pairs,
     pigeonhole,
     sanchez_alvarez,
+    synchronous_theorems,
 )
 from crownless.proofs.ledger import proof_evidence as put_to_z3
 from crownless.proofs.ledger.claims import Evidence, verdict_of
@@ -43,7 +44,7 @@ from crownless.proofs.ledger.ledger import CLAIMS
 from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
 from crownless.proofs.ledger.multicast_pairs import Accompanying
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
-from crownless.spec import orders
+from crownless.spec import by_search, orders
 from crownless.spec.clocks import VectorClock
 from crownless.spec.computation import Message
 
@@ -94,12 +95,21 @@ def _fifo_never_kept(original: Any) -> Any:
     )
 
 
+def _in_place_of_order(order: str, other: str, original: Any) -> Any:
+    """A decider that takes one order for another."""
+    return lambda c, name, *reading: original(c, other if name == order else name, *reading)
+
+
 def _youngest_first(self: Buffer, i: int, state: Any, sender: int | None, original: Any = Buffer.receive) -> Any:
     return original(self, i, state._replace(input=state.input[::-1]), sender)
 
 
 def _deliveries_do_not_tick(self: VectorClock, time: Any, p: int, stamp: Any) -> Any:
     return tuple(map(max, time, stamp))
+
+
+def _times_are_equal_only(original: Any = synchronous_theorems.sync) -> Any:
+    return {name: term for name, term in original().items() if name != "SYNC: T grows along ≺"}
 
 
 def _later_pairs(self: SesMulticast, buffer: Any, dest: Any, time: Any) -> Any:
@@ -178,6 +188,19 @@ def _keeps_the_column(self: ExtraMessages, i: Any, state: Any, j: Any) -> Any:
 FAULTS: list[tuple[str, str, Plant]] = [
     ("MF1", "decide", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
     ("MF1", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
+    (
+        "MF2",
+        "synchronous is causal",
+        in_place_of(mattern_fuenfrocken, "decide", _in_place_of_order("synchronous", "causal", orders.decide)),
+    ),
+    (
+        "MF2",
+        "FIFO is causal, by search",
+        in_place_of(mattern_fuenfrocken, "keeps", _in_place_of_order("fifo", "causal", by_search.keeps)),
+    ),
+    ("MF2", "fifo", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
+    ("MF2", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
+    ("MF2", "times need not grow", in_place_of(synchronous_theorems, "sync", _times_are_equal_only)),
     ("MF9", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
     ("MF10", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
     ("MF11", "youngest first", in_place_of(Buffer, "receive", _youngest_first)),
@@ -271,7 +294,7 @@ def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monke
     assert evidence.verdict == verdict_of(evidence.readings) == "open"
 
 
-@pytest.mark.parametrize("name", ["MF1", "MF5", "SES8", "SES10", "SA9"])
+@pytest.mark.parametrize("name", ["MF1", "MF2", "MF5", "SES8", "SES10", "SA9"])
 def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
     evidence = CLAIMS[name].recompute(True)
     assert evidence.verdict == CLAIMS[name].recorded

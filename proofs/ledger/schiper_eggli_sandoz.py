@@ -24,7 +24,7 @@ from crownless.spec.orders import decide
 from . import multicast_pairs as pairs
 from . import proof_evidence as put_to_z3
 from . import vector_time_evidence as timed
-from .claims import Evidence, Reading, Shown, Text, Verdict, unless, verdict_of
+from .claims import Evidence, Reading, Shown, Text, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
@@ -306,11 +306,11 @@ def ses9(quick: bool) -> Evidence:
 @TEXT.claim(
     "SES10",
     "[SES] §1 (1), §4.2.1",
-    "The information added to a message is bounded by N, in pairs; an ordering buffer has at most N − 1 of them; and of "
-    "two pairs for one site the older may be discarded.",
+    "The information added to a message is bounded by N, in pairs; an ordering buffer has at most N − 1 of them; and "
+    "of two pairs for one site the older may be discarded.",
     "repaired",
-    reading="§1 (1), and the abstract: the information added to messages is bounded by the number of sites, in the sense "
-    "of §4.2, which counts pairs. A multicast adds the pairs of the other destinations to it (§4.2.1, end), and "
+    reading="§1 (1), and the abstract: the information added to messages is bounded by the number of sites, in the "
+    "sense of §4.2, which counts pairs. A multicast adds the pairs of the other destinations to it (§4.2.1, end), and "
     "discarding is described of insertion in a site's own buffer alone. §4.2's and §4.2.1's N − 1 is of ORD_BUFF, the "
     "buffer of 'the site it is associated with', and §4.2.2's 'there is at most one' of the pairs for the site where a "
     "message arrives: neither is broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
