@@ -415,3 +415,17 @@ def test_clearing_does_not_go_on_if_the_update_leaves_the_column_or_nothing(
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
     assert sanchez_alvarez._lemma_3(AttachesOneColumn, 3, sanchez_alvarez.never(3), 3).sent_fails > 0
     assert sanchez_alvarez._lemma_3(ExtraMessages, 3, sanchez_alvarez.never(3), 3).sent_fails == 0
+
+
+def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on_and_rests_on_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evidence = CLAIMS["MF24"].recompute(True)
+    assert "felt from load 0.04 on, and not up to 0.02" in evidence.because
+    assert [(reading.verdict, reading.said) for reading in evidence.readings] == [
+        ("measured", True),
+        ("refuted", False),
+    ]
+    assert evidence.verdict == "measured"
+    monkeypatch.setattr(mattern_fuenfrocken, "CROSSING", 0.1)
+    assert CLAIMS["MF24"].recompute(True).verdict == "open"

@@ -579,34 +579,46 @@ def mf23(quick: bool) -> Evidence:
 # -- §4.3, §5: costs, and what is left open ----------------------------------------------------------------------------
 
 
+#: Messages of a process in a mean latency. By theory the extra delay is `FELT`, in mean latencies, at `CROSSING`.
+TRIED_LOADS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.3)
+FELT, CROSSING = 0.1, 1 / 32
+
+
 @TEXT.claim(
     "MF24",
     "[MF] §4.3",
     "The buffer protocol costs an acknowledgement a message, and no more; its delays are felt only where a process "
     "sends in quick succession, or bandwidth is nearly used up.",
     "measured",
-    reading="felt: more than a tenth of a mean latency beyond the matrix protocol. Quick: the load, messages that a "
-    "process hands over in a mean latency, is 0.1 or more, or sends come in bursts. Where bandwidth is nearly used up "
-    "it is the matrix protocol that is felt",
+    reading="felt: more than a tenth of a mean latency beyond the matrix protocol, in the mean over all messages. In "
+    "quick succession ('directly follow each other'): a message is handed over before the last one of its process is "
+    "acknowledged. The text names no load; from which load on that is felt is measured. Where bandwidth is nearly used "
+    "up it is the matrix protocol that is felt",
 )
 def mf24(quick: bool) -> Evidence:
     n, m = 3, 3
     system = system_of(buffers.NeverAsked(n), Free(n, m))
-    bare, looked_at = True, 0
+    bare, prompt, looked_at = True, True, 0
     ratios = set()
     for now in reachable(system):
         looked_at += 1
         bare &= all(packet.stamp is None for packet in now.in_flight)
+        prompt &= all(
+            not at.output or at.awaits is not None or bool(system.machine.internal(i, at))
+            for i, at in enumerate(now.locals)
+        )
         if system.may_end(now.moves):
             ratios.add((sum(system.position(now.state)), now.depth))
     # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
-    fails = not bare or ratios != {(sent, 4 * sent) for sent in range(m + 1)}
-    runs, messages = (4, 300) if quick else (20, 600)
+    fails = not (bare and prompt) or ratios != {(sent, 4 * sent) for sent in range(m + 1)}
+    runs, messages = (10, 300) if quick else (20, 600)
     buffer, matrix = (
-        {load: simulations.simulated(protocol, 4, load, runs, messages=messages) for load in (0.01, 0.1, 0.3)}
+        {load: simulations.simulated(protocol, 4, load, runs, messages=messages) for load in TRIED_LOADS}
         for protocol in ("buffer", "rst")
     )
     later = {load: simulations.more(buffer[load], matrix[load], "added") for load in buffer}
+    felt = [load for load, more in later.items() if simulations.surely_above(more, FELT)]
+    unfelt = [load for load, more in later.items() if simulations.surely_below(more, FELT)]
     bursts = [
         simulations.simulated(protocol, 4, 0.01, runs, messages=messages, workload="bursts")
         for protocol in ("buffer", "rst")
@@ -616,31 +628,44 @@ def mf24(quick: bool) -> Evidence:
         [simulations.simulated(protocol, 16, 0.05, 4, messages=300, bandwidth=width) for protocol in ("buffer", "rst")]
         for width in (120.0, 3200.0)
     )
-    fails |= not simulations.surely_below(later[0.01], 0.1)
-    fails |= not all(simulations.surely_above(more, 0.1) for more in (later[0.1], later[0.3], in_bursts))
+    fails |= not felt or not unfelt or not max(unfelt) < CROSSING < min(felt)
+    fails |= felt != [load for load in TRIED_LOADS if felt and load >= min(felt)]
+    fails |= not simulations.surely_above(in_bursts, FELT)
     fails |= any(
         abs(each["added"].mean - output_wait(load, "exponential")) > 3 * each["added"].error
         for load, each in buffer.items()
     )
+    fails |= any(each["added"] != each["before"] for each in buffer.values())
     fails |= not simulations.surely_below(simulations.more(narrow[0], narrow[1], "delay"), -5)
     fails |= not simulations.surely_above(simulations.more(wide[0], wide[1], "delay"), -1)
     every = [*buffer.values(), *matrix.values(), *bursts, *narrow, *wide]
     fails |= not all(each.kept for each in every)
+    readings = (
+        Reading("a message is handed over before the last one is acknowledged", unless(fails, "measured")),
+        Reading(
+            "a process hands over 0.1 messages or more in a mean latency, at random times",
+            "refuted" if felt and min(felt) < 0.1 else "open",
+            said=False,
+        ),
+    )
     because = (
-        f"the costs hold, in {looked_at:,} states: no packet carries anything, and each message takes one packet and "
-        "one acknowledgement. A message is delivered later than under the matrix protocol by "
+        f"the costs hold, in {looked_at:,} states: no packet carries anything, each message takes one packet and one "
+        "acknowledgement, and waits only for the acknowledgement of one before it. A message is delivered later than "
+        "under the matrix protocol by "
         + ", ".join(f"{more} at load {load:g}" for load, more in later.items())
-        + f", and by {in_bursts} at load 0.01 in bursts of five (mean latencies, 95% confidence). The output buffer is "
-        "a queue whose service is a round trip: 3λ/(1 − 2λ) at load λ, a tenth of a latency at 1/32, and no bound from "
-        "1/2 on, where a process sends one message a round trip. On narrow lines it is the other way round: 16 "
-        f"processes, 100 bytes of payload, 120 bytes in a mean latency: {narrow[0]['delay']} in all, and "
-        f"{narrow[1]['delay']} with matrices"
+        + f", and by {in_bursts} at load 0.01 in bursts of five (mean latencies, 95% confidence). So it is felt from "
+        f"load {min(felt, default=0):g} on, and not up to {max(unfelt, default=0):g}. The output buffer is a queue "
+        "whose service is a round trip: 3λ/(1 − 2λ) at load λ, a tenth of a latency at 1/32, where one message in 16 "
+        "is handed over before the last one is acknowledged, and no bound from 1/2 on, where a process sends one "
+        "message a round trip. On narrow lines it is the other way round: 16 processes, 100 bytes of payload, 120 "
+        f"bytes in a mean latency: {narrow[0]['delay']} in all, and {narrow[1]['delay']} with matrices"
     )
     scope = (
         f"costs: every interleaving, {n} processes, up to {m} messages; delay: 4 processes, uniform traffic, "
-        f"exponential latencies: {simulations.describe(every)}; crownless cost has more"
+        f"exponential latencies, loads from {TRIED_LOADS[0]:g} to {TRIED_LOADS[-1]:g}: {simulations.describe(every)}; "
+        "crownless cost has more"
     )
-    return Evidence(unless(fails, "measured"), scope, because)
+    return Evidence.of_readings(readings, scope, because)
 
 
 @TEXT.claim(
