@@ -306,8 +306,8 @@ def ses9(quick: bool) -> Evidence:
 @TEXT.claim(
     "SES10",
     "[SES] §1 (1), §4.2.1",
-    "The information added to a message is bounded by N, in pairs; an ordering buffer has at most N − 1 of them; and "
-    "of two pairs for one site the older may be discarded.",
+    "The information added to a message is at most N pairs; an ordering buffer has at most N − 1; of two pairs for one "
+    "site the older may be discarded.",
     "repaired",
     reading="§1 (1), and the abstract: the information added to messages is bounded by the number of sites, in the "
     "sense of §4.2, which counts pairs. A multicast adds the pairs of the other destinations to it (§4.2.1, end), and "
