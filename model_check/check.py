@@ -6,7 +6,7 @@ A protocol, a workload and a channel are explored; then there is a verdict for e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -20,14 +20,14 @@ from crownless.spec.printable import printable_name, some
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, FirstTryLimits, LimitsAfter
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
-from .exploration import Exploration, Progress
+from .exploration import FIRST_VIOLATION, Exploration, Progress
 from .explorer import explore
 from .lassos import GaveUp, Lassos
 from .limits import Limits, allocation_failed
 from .monitors import Monitor
-from .properties import DELIVERS_ALL, Property
+from .properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from .request import Check, ResolvedCheck
-from .runs import Run, run_of
+from .runs import Run, run_of, wrong_event
 from .shortest import NoSuchRun, shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
@@ -74,7 +74,7 @@ def run_check(
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
     can explore; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
     engine, as many as there are processors unless given; the plain explorer has one.
-    `first`: the search ends with the level of the first violation, and other properties stay unknown.
+    `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
     further; `save_every`: seconds between two saves. Nothing is left there of a check that came to its end. `report`
@@ -220,7 +220,7 @@ class Search:
     limits: Limits
     progress: Progress | None = None
     elsewhere: RemoteEngine | None = None
-    #: Does it end with the first violation?
+    #: Does it end at the shortest violation?
     first: bool = False
     #: The findings of a first try by the plain explorer, if there was one.
     earlier: Exploration | None = None
@@ -284,6 +284,8 @@ class Search:
         lassos = self.lassos(found, seconds)
         run_to = self.shortest_runs(found, self.limits_of_runs(found, lassos))
         results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        if self.first:
+            results = _shortest_violations(results, found.broken)
         return CheckResult(self.check, found, results, seconds_before + seconds(), self.engine)
 
     def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
@@ -340,8 +342,12 @@ class Search:
             from .native.shortest_run_slice import SearchForShortest
 
             search = self._native(SearchForShortest, [name for name in self.engine.reductions if name != "order"])
-            search.explore(limits, self.progress, until=far)
+            search.explore(limits, self.progress, until=far, first=self.first)
             return search
+
+        if in_order and self.first and found.broken:  # levels are no lengths: another property may break sooner
+            found.broken = kept().result.broken or found.broken
+            far = set(found.broken)
 
         began = time.monotonic()
         looks = count()
@@ -401,6 +407,22 @@ class Search:
         return PropertyResult(known, "holds")
 
 
+def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str, int]) -> tuple[PropertyResult, ...]:
+    """The same results, with the violations that need a longer run than another one does left unknown."""
+    violated = {
+        line.property.name: lengths[line.property.name] if line.run is None else len(line.run)
+        for line in results
+        if line.verdict == "violated"
+    }
+    least = min(violated.values(), default=0)
+    return tuple(
+        PropertyResult(line.property, "unknown", note=FIRST_VIOLATION)
+        if violated.get(line.property.name, least) > least
+        else line
+        for line in results
+    )
+
+
 def _why(ending: BaseException) -> str:
     """Why a search for a run to show ended."""
     if isinstance(ending, KeyboardInterrupt):
@@ -409,7 +431,11 @@ def _why(ending: BaseException) -> str:
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
-    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state."""
+    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state;
+    `delivers-once`: which event is wrong.
+    """
+    if known.name == DELIVERS_ONCE.name:
+        return wrong_event(run)
     if known.name in system.machine.invariants:
         predicate, crashed = system.machine.invariants[known.name], system.crashed(state)
         states = [(i, local) for i, local in enumerate(system.local_states(state)) if i != crashed]

@@ -82,7 +82,7 @@ class Search:
         if failed and name in FAILURES:
             return replace(found, note=failed[0].said)
         if name == DELIVERS_ONCE.name and line.run is not None:
-            return replace(found, note=_too_often_or_too_early(line.run))
+            return found
         if failed:
             return replace(found, verdict="unknown", run=None, note=f"a node fails first: {failed[0].kind}")
         return found
@@ -125,7 +125,7 @@ class Conformance(Drawn):
     ignores_replies: bool = False
 
     def __repr__(self) -> str:
-        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}")
+        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)} within {self.request.bound}")
 
     def __str__(self) -> str:
         parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
@@ -302,17 +302,3 @@ class Conformance(Drawn):
 def _strongest(kept: Iterable[str], sends: Sends) -> list[str]:
     example = max(computations(3, 1, sends=sends), key=lambda c: len(c.messages[0].receivers))
     return list(strongest(kept, example))
-
-
-def _too_often_or_too_early(run: Run) -> str:
-    """The event by which a run ends that should not have happened again, or not yet, in words."""
-    *before, last = run.actions
-    known = [(one.process, kind, message) for one in before for kind, message in one.happened]
-    for kind, message in last.happened:
-        event = (last.process, kind, message)
-        if event in known:
-            return f"{last.process} {kind}s {message} a second time"
-        if kind == "deliver" and not any(other == "send" and sent == message for _, other, sent in known):
-            return f"{last.process} delivers {message} before it is sent"
-        known.append(event)
-    return ""

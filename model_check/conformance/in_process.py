@@ -7,7 +7,8 @@
         def on_tick(self): ...                   # if it has timers
         def on_restart(self): ...                # after a crash: keeps what was on disk; without it, nothing is kept
 
-Processes are numbered from 0. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
+Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
+"multicast", always gets a tuple. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
 delivers, as strings; or, if its constructor takes no `deliver`, put them on a queue of its own, `self.delivered`. The
 constructor takes those of its four arguments that it names, or the first ones. Methods may be coroutines.
 """
@@ -31,6 +32,7 @@ from typing import Any, NamedTuple
 from crownless.model_check.users_code import innermost_place, lines_of
 from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
 from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.memory import lacks_memory, require
 
@@ -83,6 +85,12 @@ class NodeState:
         return self._hash
 
 
+def sends_of(kind: type) -> Sends:
+    """What the messages of these nodes are addressed to, as the attribute `sends` of the class says."""
+    said = getattr(kind, "sends", None)
+    return known_sends(said) if isinstance(said, str) else "unicast"
+
+
 class InProcess:
     """Nodes of a class. `n` processes; `limits` on each answer."""
 
@@ -106,6 +114,7 @@ class InProcess:
         self.n = n
         self.limits = limits or NodeLimits()
         self._kind = kind
+        self.sends = sends_of(kind)
         self._arguments = arguments_of(kind)
         for method in ("on_send", "on_packet"):
             if not callable(getattr(kind, method, None)):
@@ -298,7 +307,8 @@ class InProcess:
         port = self._ports[process]
 
         def send(message: Message) -> None:
-            self._take(live, port, "on_send", (receivers_of(message), name_of(message)))
+            to = receivers_of(message) if self.sends == "unicast" else message.receivers
+            self._take(live, port, "on_send", (to, name_of(message)))
 
         port.begin(given.replies, send)
         try:

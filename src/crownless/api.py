@@ -112,7 +112,7 @@ def read_log(
     if format is not None or named or patterns.given:
         raise BadInput("lines are of JSON", hint="give `format`, `columns` and expressions with a file")
     lines = read_lines(lines_with_kinds(arguments.lines("file", file), called))
-    return [oracle.NamedComputation("", run.run, run.computation, run.holes) for run in lines]
+    return [oracle.named_run("", run) for run in lines]
 
 
 @arguments.speaks_of_arguments

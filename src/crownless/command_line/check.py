@@ -60,7 +60,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--crash", "crashes", metavar="PROCESS", multiple=True, help="This process may crash, such as P1.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
-@click.option("--first", is_flag=True, help="Stop at the first violation: it is a shortest one.")
+@click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
 @click.option("--reduce", "reductions", multiple=True, metavar="REDUCTION", help="symmetry, order or all (both).")
@@ -120,7 +120,7 @@ def check(
     Examples:
       crownless check                        every protocol, beside what is expected
       crownless check rst -n 3 -m 5          one protocol at a larger bound
-      crownless check unordered --first      only the first violation
+      crownless check unordered --first      only the shortest violation
 
     Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.

@@ -118,9 +118,9 @@ def _facts(answer: Conformance) -> list[str]:
         at = f"{computations} of {some(answer.request.messages, 'message')}"
         first, *others = found.equal_orders or [""]
         have = "has" if len(others) == 1 else "have"
-        also = f"; with no more messages {' and '.join(others)} order {have} the same" if others else ""
+        also = f"; {' and '.join(others)} order {have} the same" if others else ""
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
-        facts.append(f"generates {at}, {exactly}")
+        facts.append(f"within {found.bound}: generates {at}, {exactly}")
     if (over := answer.kept_over_fifo) is not None:
         more = [name for name in over if name not in answer.kept]
         said = f"it keeps {' and '.join(more)} order too" if more else "it keeps no further order"
