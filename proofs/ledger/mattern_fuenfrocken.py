@@ -663,7 +663,7 @@ def mf24(quick: bool) -> Evidence:
         f"exponential latencies, loads from {TRIED_LOADS[0]:g} to {TRIED_LOADS[-1]:g}: {simulations.describe(every)}; "
         "crownless cost has more"
     )
-    return Evidence.of_readings(readings, scope, because)
+    return Evidence(readings, scope, because)
 
 
 @TEXT.claim(
