@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
+from typing import Any
 
 import pytest
 from small_computations import random_small_computation
@@ -80,7 +81,7 @@ def test_what_is_owed_is_what_was_sent_and_not_delivered_and_each_event_may_happ
         assert first_reports(monitor, [*happened, random.choice([x for x in happened if x.kind != "hand"])]) == {
             "delivers-once": len(happened) + 1
         }
-        monitor_state = monitor.initial()
+        monitor_state: Any = monitor.initial()
         for code in monitor.encode_all(happened):
             monitor_state, _ = monitor.observe(monitor_state, code)
         owed = {(c.messages[m], q) for m, q in c.unreceived}
