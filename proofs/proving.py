@@ -375,10 +375,10 @@ def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | 
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        bounded = tuple(
-            refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS
+        return (
+            *(same_steps(proof.protocol) if covered else ()),
+            *(refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS),
         )
-        return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 
 
