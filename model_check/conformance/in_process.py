@@ -37,7 +37,7 @@ from crownless.spec.memory import lacks_memory, require
 from .bodies import Body
 from .class_arguments import arguments_of
 from .copies import shares_with_copies
-from .node import Answer, Arrival, History, Input, Load, NodeFailure, Restart, Send, StateLost, outcome
+from .node import Answer, Arrival, History, Input, Load, NodeFailure, Query, Restart, Send, StateLost, outcome
 from .node_limits import NodeLimits
 from .port import DONE, Port, name_of, receivers_of
 from .quiet_loop import QuietLoop
@@ -200,7 +200,7 @@ class InProcess:
         finally:
             self._close(process, live)
 
-    def answers_anew(self, queries: Sequence[tuple[int, History, Input]]) -> list[Answer | NodeFailure]:
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         return [outcome(self.answer_anew, query) for query in queries]
 
     def settle(self) -> None:

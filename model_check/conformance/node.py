@@ -55,6 +55,8 @@ class Load(NamedTuple):
 Input = Send | Arrival | Tick | Restart | Load
 #: All inputs that a node has had, in order; or the last state that it has offered, and those after it.
 History = tuple[Input, ...]
+#: Who is given what, after which inputs.
+Query = tuple[int, History, Input]
 
 
 class Transmits(NamedTuple):
@@ -110,13 +112,15 @@ FAILURES = {
 
 
 class NodeFailure(Exception):
-    """A node failed at an input: one of `FAILURES`, and what happened, in words."""
+    """A node failed at an input: one of `FAILURES`, and what happened, in words. `query`: where, if that is another
+    query than the one that was put."""
 
-    def __init__(self, kind: str, said: str) -> None:
+    def __init__(self, kind: str, said: str, query: Query | None = None) -> None:
         assert kind in FAILURES
         super().__init__(said)
         self.kind = kind
         self.said = said
+        self.query = query
 
 
 class StateLost(Exception):
@@ -154,7 +158,7 @@ class Implementation(Protocol):
     def answer_anew(self, process: int, history: History, given: Input) -> Answer:
         """The same from a node in which nothing is left of earlier queries."""
 
-    def answers_anew(self, queries: Sequence[tuple[int, History, Input]]) -> list[Answer | NodeFailure]:
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         """The answers to these queries from nodes that are made anew, which may be one that forgets everything between
         two of them."""
 
@@ -174,7 +178,7 @@ def name_for_nodes(message: Message) -> str:
     return message.name.replace("→", "-").replace("#", ".")
 
 
-def outcome(answer: Callable[[int, History, Input], Answer], query: tuple[int, History, Input]) -> Answer | NodeFailure:
+def outcome(answer: Callable[[int, History, Input], Answer], query: Query) -> Answer | NodeFailure:
     """The answer to a query, or the failure at it."""
     try:
         return answer(*query)

@@ -17,6 +17,8 @@ from .node import Answer, NodeFailure, Output
 from .node_limits import NodeLimits
 from .running_program import RunningProgram
 
+#: Seconds for which a program may speak unasked before its input ends.
+SILENT_FOR = 0.002
 #: Seconds between two looks at whether a program that says nothing is still there.
 LOOK_EVERY = 0.05
 
@@ -63,6 +65,7 @@ class NodeProcess(RunningProgram):
         """
         until = time.monotonic() + seconds
         try:
+            self._read(self._poll.poll(SILENT_FOR * 1000))
             self._close_input()
             while not (ended := self._ended or (self._process.poll() is not None and not self._poll.poll(0))):
                 left = until - time.monotonic()
@@ -142,7 +145,8 @@ class NodeProcess(RunningProgram):
             self.takes = end.takes if self.takes is None else self.takes
             if end.takes != self.takes:
                 first, now = (" ".join(("ok", *sorted(takes))) for takes in (self.takes, end.takes))
-                raise NodeFailure("not-deterministic", f"answers {now!r}, and its first answer to `init` was {first!r}")
+                kind = "not-deterministic" if self._answered is None else "speaks-unasked"
+                raise NodeFailure(kind, f"says {now!r}, and its first answer to `init` was {first!r}")
         elif given.number is not None and end.number != given.number:
             again = end.number is not None and end.number < given.number
             said = f"says {shown_bytes(line)}, and the end of the answer to input {given.number} is due"

@@ -13,13 +13,22 @@ from crownless.spec.errors import BadInput
 
 from .forms import form_named
 from .line_forms import NUMBERS, REPLIES, FormName, Given
-from .node import Answer, Delivers, History, Input, NodeFailure, Queues, Sends, Transmits, name_for_nodes, outcome
+from .node import (
+    Answer,
+    Delivers,
+    History,
+    Input,
+    NodeFailure,
+    Query,
+    Queues,
+    Sends,
+    Transmits,
+    name_for_nodes,
+    outcome,
+)
 from .node_limits import NodeLimits
 from .node_process import NodeProcess
 from .programs import Programs, closing
-
-#: Seconds for which a program must say nothing that goes on after the end of its input.
-SILENT_FOR = 0.002
 
 __all__ = ["OutOfProcess", "closing"]
 
@@ -71,7 +80,7 @@ class OutOfProcess(Programs[NodeProcess]):
             raise answer
         return answer
 
-    def answers_anew(self, queries: Sequence[tuple[int, History, Input]]) -> list[Answer | NodeFailure]:
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         answers: list[Answer | NodeFailure] = []
         node: NodeProcess | None = None
         try:
@@ -93,7 +102,7 @@ class OutOfProcess(Programs[NodeProcess]):
         self._known.clear()
         try:
             for process in list(running):
-                self._finish(running.pop(process))
+                self._check_end(running.pop(process))
         finally:
             for node in running.values():
                 node.end()
@@ -135,11 +144,11 @@ class OutOfProcess(Programs[NodeProcess]):
         """The answer of a node that begins anew, and ends with its input if this is the last one."""
         answer = self._asked(node, process, None, history, given)
         if last or not self.begin_anew:
-            self._finish(node)
+            self._check_end(node)
         return answer
 
-    def _finish(self, node: NodeProcess) -> None:
-        ends = node.finish(self.limits.seconds if self._ends_with_input else SILENT_FOR)
+    def _check_end(self, node: NodeProcess) -> None:
+        ends = node.finish(self.limits.seconds if self._ends_with_input else 0.0)
         self._ends_with_input = self._ends_with_input and ends
 
     def _exchange(self, node: NodeProcess, process: int, given: Sequence[Input], *, anew: bool) -> list[Answer]:

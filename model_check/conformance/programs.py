@@ -81,6 +81,9 @@ class Programs(ABC, Generic[Program]):
     def _started(self, process: int) -> Program:
         """A program that was just started."""
 
+    def _check_end(self, node: Program) -> None:
+        """Raises `NodeFailure` if a running program has said more than its answers."""
+
     @abstractmethod
     def _exchange(self, node: Program, process: int, given: Sequence[Input], *, anew: bool) -> list[Answer]:
         """The answers to these inputs; `anew`: they are its first ones. Raises `NodeFailure`."""
@@ -104,7 +107,8 @@ class Programs(ABC, Generic[Program]):
                 raise NodeFailure("speaks-unasked", f"answers `load` with more than 'ok': {differs(Answer(), answer)}")
             known = self._known.setdefault((process, now), answer)
             if known.outputs != answer.outputs:
-                raise NodeFailure("not-deterministic", differs(known, answer))
+                self._check_end(node)
+                raise NodeFailure("not-deterministic", differs(known, answer), (process, now[:-1], one))
         return answers[-1]
 
 

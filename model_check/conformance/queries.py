@@ -16,11 +16,12 @@ from .node import (
     Load,
     NodeFailure,
     Output,
+    Query,
     StateLost,
     Transmits,
     outcome,
 )
-from .repeats import Key, Repeats, in_rounds
+from .repeats import Repeats, in_rounds
 
 #: After so many hangs at inputs of a kind others of that kind are not put: each takes all the time there is.
 MOST_HANGS = 2
@@ -58,15 +59,15 @@ class Queries:
         self._most_repeats = implementation.most_repeats if most_repeats is None else most_repeats
         #: All inputs by which a state came about last: nodes that had others are to go on as these do.
         self._led_to: dict[tuple[int, Hashable], History] = {}
-        self._known: dict[Key, Answer | NodeFailure] = {}
+        self._known: dict[Query, Answer | NodeFailure] = {}
         #: The hangs at inputs of each kind.
         self._hangs: dict[type[Input], list[NodeFailure]] = {}
         #: The inputs that were answered by nodes that had taken on a state.
         self._answered_from: dict[tuple[int, Hashable], list[Input]] = {}
         self._reached_again = 0
-        self._confirmed: set[Key] = set()
+        self._confirmed: set[Query] = set()
         #: The failure of a running node that no new one has shown so far, and the query at which it was seen.
-        self._doubt: tuple[Key, NodeFailure] | None = None
+        self._doubt: tuple[Query, NodeFailure] | None = None
         #: True if a search has used answers that are not relied on any more.
         self._must_search_again = False
         #: The repetitions of the answers by new nodes.
@@ -114,14 +115,15 @@ class Queries:
         if self._must_search_again:
             self._must_search_again = False
             return True
-        if any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values()):
-            return False
-        if self._doubt is not None:
+        if not self._only_new_nodes:
+            return not self.repeats.all and self._repeats_differ()
+        fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
+        if self._doubt is not None and not fails:
             self.fails(*self._doubt[0], self._doubt[1])
             return True
-        return not self._only_new_nodes and self._repeats_differ()
+        return False
 
-    def _rely_on_new_nodes_only(self, at: Key, failure: NodeFailure) -> None:
+    def _rely_on_new_nodes_only(self, at: Query, failure: NodeFailure) -> None:
         """From now on: a running node has failed as no new one does, or has said more than answers at some time."""
         self._doubt = self._doubt or (at, failure)
         self._only_new_nodes = self._must_search_again = True
@@ -142,6 +144,8 @@ class Queries:
                     self._rely_on_new_nodes_only(key, again)
                     self._must_search_again = False
                     return True
+                if isinstance(again, NodeFailure) and again.query in self._known:
+                    key = again.query
                 known = _of_both(self._known[key], again, from_a_state=query[1] is not key[1])
                 if known is not self._known[key]:
                     self._known[key], found = known, True
@@ -151,7 +155,7 @@ class Queries:
         """From now on this is the answer to that query: what comes of it is a failure."""
         self._known[process, history, given] = failure
 
-    def _asked(self, key: Key) -> Answer | NodeFailure:
+    def _asked(self, key: Query) -> Answer | NodeFailure:
         process, history, given = key
         most = self._most_inputs
         from_the_first = self.all_inputs(process, history)
@@ -161,7 +165,7 @@ class Queries:
         if len(hangs) >= MOST_HANGS:
             return hangs[0]
         answer = self._answer(process, history, from_the_first, given)
-        if isinstance(answer, NodeFailure) and not (self._only_new_nodes or self.implementation.trusts_running_nodes):
+        if isinstance(answer, NodeFailure) and self._is_doubtful(answer):
             again = outcome(self.implementation.answer_anew, (process, from_the_first, given))
             if not _are_the_same(answer, again):
                 self._rely_on_new_nodes_only(key, answer)
@@ -175,9 +179,17 @@ class Queries:
                 failure = self._reached(process, answer.state, (*from_the_first, given))
                 if failure is not None:
                     return failure
-        if isinstance(answer, NodeFailure) and answer.kind == "hangs":
-            hangs.append(answer)
+        if isinstance(answer, NodeFailure):
+            if answer.kind == "hangs":
+                hangs.append(answer)
+            if answer.query is not None and answer.query != key:
+                self._known[answer.query], self._must_search_again = answer, True
         return answer
+
+    def _is_doubtful(self, failure: NodeFailure) -> bool:
+        """True if it may be due to answers to other inputs."""
+        trusted = self._only_new_nodes or self.implementation.trusts_running_nodes
+        return not trusted and failure.kind != "not-deterministic"
 
     def _answer(self, process: int, history: History, from_the_first: History, given: Input) -> Answer | NodeFailure:
         if self._only_new_nodes:

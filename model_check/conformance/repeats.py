@@ -10,21 +10,18 @@ from typing import Any
 
 from crownless.spec.printable import some
 
-from .node import Answer, Arrival, History, Input, NodeFailure, Send, Transmits, name_for_nodes
-
-#: Who is given what, after which inputs.
-Key = tuple[int, History, Input]
+from .node import Answer, Arrival, NodeFailure, Query, Send, Transmits, name_for_nodes
 
 #: So often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
 #: with a probability of 2 ** -20, which is less than that.
 ROUNDS, MISSED = 20, 1e-6
 
 
-def in_rounds(known: Mapping[Key, Answer | NodeFailure], most: int) -> Iterator[list[Key]]:
+def in_rounds(known: Mapping[Query, Answer | NodeFailure], most: int) -> Iterator[list[Query]]:
     """The queries to repeat, at most so many: in each of the first rounds one of each kind, and then all others. What
     fails comes once of each kind, since it ends its node; a hang takes all the time there is.
     """
-    kinds: dict[Hashable, list[Key]] = {}
+    kinds: dict[Hashable, list[Query]] = {}
     for key, answer in known.items():
         if isinstance(answer, Answer) or answer.kind in ("node-fails", "invents", "not-understood"):
             kinds.setdefault(kind_of(key, answer), []).append(key)
@@ -39,7 +36,7 @@ def _may_repeat(kind: Hashable, number: int) -> bool:
     return number == 0 or not isinstance(kind, str)
 
 
-def kind_of(key: Key, answer: Answer | NodeFailure) -> Hashable:
+def kind_of(key: Query, answer: Answer | NodeFailure) -> Hashable:
     """What inputs have in common that differ in the names of processes and messages, and in what is in packets: their
     history and their outputs, with processes and messages numbered as they come.
     """
@@ -67,12 +64,12 @@ class Repeats:
     """How often answers were repeated by new nodes, and compared. `inputs`: how many different ones there were."""
 
     inputs: int = 0
-    of_input: Counter[Key] = field(default_factory=Counter)
+    of_input: Counter[Query] = field(default_factory=Counter)
     of_kind: Counter[Hashable] = field(default_factory=Counter)
     #: Of sends, arrivals, and so on.
     of_type: Counter[type] = field(default_factory=Counter)
 
-    def note(self, key: Key, answer: Answer | NodeFailure) -> None:
+    def note(self, key: Query, answer: Answer | NodeFailure) -> None:
         """One answer was repeated."""
         self.of_input[key] += 1
         self.of_kind[kind_of(key, answer)] += 1

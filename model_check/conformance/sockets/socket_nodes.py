@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from re import Pattern
 
-from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure, outcome
+from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure, Query, outcome
 from crownless.model_check.conformance.node_limits import NodeLimits
 from crownless.model_check.conformance.programs import Programs
 from crownless.spec.errors import BadInput
@@ -69,7 +69,7 @@ class SocketNodes(Programs[SocketProgram]):
         self._end(process)
         return self.answer(process, history, given)
 
-    def answers_anew(self, queries: Sequence[tuple[int, History, Input]]) -> list[Answer | NodeFailure]:
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         return [outcome(self.answer_anew, query) for query in queries]
 
     def settle(self) -> None:
