@@ -22,6 +22,8 @@ from crownless.spec.printable import in_brackets, printable, some
 from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
 from .node import FAILURES
 from .node_machine import Failed
+from .queries import CERTAIN
+from .repeats import Repeats
 from .schedules import Schedule, schedule_of
 
 
@@ -111,9 +113,9 @@ class Conformance(Drawn):
     over_fifo: list[Search] = field(default_factory=list)
     #: Whether duplicates of packets do any harm, up to a few messages: one search, if it was made.
     with_duplicates: list[Search] = field(default_factory=list)
-    #: How many different inputs nodes were given, and how many of the answers were compared with second ones.
+    #: How many different inputs nodes were given, and which of the answers new nodes repeated.
     queries: int = 0
-    compared: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
     seconds: float = 0.0
     #: Why a violation is not certain: nodes that were made anew answered otherwise.
     unconfirmed: str | None = None
@@ -121,8 +123,8 @@ class Conformance(Drawn):
     ended_early: str | None = None
     #: Why the answers may not be all that the nodes say.
     best_effort: str | None = None
-    #: True if the program does not do what `reply` says, so that only free sends were judged.
-    ignores_replies: bool = False
+    #: False if the program does not say that it takes replies, so that none from inside deliveries were offered.
+    takes_replies: bool = True
 
     def __repr__(self) -> str:
         return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)} within {self.request.bound}")
@@ -160,7 +162,11 @@ class Conformance(Drawn):
         return {name: self._finding(name) for name in (*FAILURES, *DELIVERY, *JUDGED)}
 
     def _finding(self, name: str) -> Finding:
-        """The worst of the verdicts of all searches, with a run if there is one."""
+        """The worst of the verdicts of all searches, with a run if there is one. Where a node answers at random or
+        unasked, no other verdict is a fact.
+        """
+        if name not in FAILURES and any(self._is_violated(kind) for kind in CERTAIN):
+            return Finding(name, "unknown", note="a node fails first")
         found = [one for search in self.searches if (one := search.finding(name)) is not None]
         for verdict in ("violated", "unknown"):
             such = [one for one in found if one.verdict == verdict]
@@ -177,12 +183,11 @@ class Conformance(Drawn):
 
     @property
     def _a_node_fails(self) -> bool:
-        return any(
-            search.result[kind].verdict == "violated"
-            for search in self.searches
-            for kind in FAILURES
-            if kind in search.result
-        )
+        return any(map(self._is_violated, FAILURES))
+
+    def _is_violated(self, kind: str) -> bool:
+        results = [search.result for search in self.searches]
+        return any(kind in result and result[kind].verdict == "violated" for result in results)
 
     @property
     def failures(self) -> list[Finding]:
@@ -282,7 +287,7 @@ class Conformance(Drawn):
             "unconfirmed": self.unconfirmed,
             "ended_early": self.ended_early,
             "best_effort": self.best_effort,
-            "ignores_replies": self.ignores_replies,
+            "takes_replies": self.takes_replies,
             "orders": {name: self[name].json() for name in JUDGED},
             "strongest": self.strongest,
             "failures": [one.json() for one in self.failures],
@@ -293,7 +298,8 @@ class Conformance(Drawn):
             "states": free["states"],
             "transitions": free["transitions"],
             "queries": self.queries,
-            "compared": self.compared,
+            "compared": self.repeats.all,
+            "repeats": self.repeats.json(),
             "seconds": round(self.seconds, 3),
             "scope": self.scope,
         }

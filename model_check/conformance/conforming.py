@@ -26,7 +26,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import reason_of
+from crownless.model_check.stopping import reason_of, stoppable
 from crownless.spec.orders import ORDERS, order_named
 
 from .confirming import unconfirmed
@@ -35,10 +35,7 @@ from .conformance_result import Conformance, Search
 from .endless import note_endless_packets
 from .node import FAILURES, Implementation
 from .node_machine import NodeMachine, machine_class
-from .queries import Queries
-
-#: Failures that need not happen again to be certain: the node was seen to answer otherwise, or unasked.
-CERTAIN = ("not-deterministic", "speaks-unasked")
+from .queries import CERTAIN, Queries
 
 
 def conform(
@@ -71,7 +68,12 @@ def check_of_nodes(
     """One check of nodes in which applications send freely, within the bounds of the request."""
     free = Free(request.processes, request.messages, self_sends=request.self_sends, sends=request.sends)
     machine = kind(
-        request.processes, queries, free.universe(), replies=replies, ticks=request.ticks, restarts=request.restarts
+        request.processes,
+        queries,
+        free.universe(),
+        replies=replies and queries.implementation.takes_replies,
+        ticks=request.ticks,
+        restarts=request.restarts,
     )
     return Check(machine, channel=request.channel, orders=orders, workload=free, properties=only)
 
@@ -101,8 +103,26 @@ class _Conforming:
         return LimitsAfter(limits.states, limits.seconds, limits.memory, spent=spent)
 
     def answer(self) -> Conformance:
-        request, began = self.request, time.monotonic()
-        answer = Conformance(self.implementation.name, request, [])
+        """The answer of searches whose answers from nodes can be relied on."""
+        answer = self.searched()
+        with stoppable(self.limits_left()):
+            self.on_search("answers repeated by new nodes")
+            while answer.ended_early is None and self.queries.settle():
+                answer = self.searched()
+        if not any(one.name in CERTAIN for one in answer.failures):
+            answer.unconfirmed = unconfirmed(answer.violations, self.queries, self.request)
+        answer.best_effort = self.implementation.best_effort
+        answer.queries, answer.repeats = len(self.queries), self.queries.repeats
+        answer.seconds = time.monotonic() - self.began
+        return answer
+
+    def searched(self) -> Conformance:
+        """The answer of all searches."""
+        answer = Conformance(self.implementation.name, self.request, [])
+        if self.request.messages_with_replies and not self.implementation.takes_replies:
+            answer.request = replace(self.request, replies=0)
+            answer.takes_replies = False
+        request = answer.request
         try:
             if self.packets_are_endless():
                 self.search(answer.searches, "one message", messages=1, first=True)
@@ -111,21 +131,11 @@ class _Conforming:
             if not answer.failures:
                 if few := request.messages_with_replies:
                     broken = {one.name for one in answer.violations}
-                    searches: list[Search] = []
-                    try:
-                        self.explore(searches, WITH_REPLIES, broken, messages=few, replies=True)
-                    finally:
-                        answer.ignores_replies = self.queries.replies_are_ignored()
-                        answer.searches += [] if answer.ignores_replies else searches
+                    self.explore(answer.searches, WITH_REPLIES, broken, messages=few, replies=True)
                 if request.channels:
                     self.compare_channels(answer)
         except _Ended as ending:
             answer.ended_early = str(ending)
-        if not any(one.name in CERTAIN for one in answer.failures):
-            answer.unconfirmed = unconfirmed(answer.violations, self.queries, request)
-        answer.best_effort = self.implementation.best_effort
-        answer.queries, answer.compared = len(self.queries), self.queries.compared
-        answer.seconds = time.monotonic() - began
         return answer
 
     def packets_are_endless(self) -> bool:
@@ -189,10 +199,10 @@ class _Conforming:
 
     def compare_channels(self, answer: Conformance) -> None:
         """What the nodes need of their channel."""
-        request = self.request
+        request = answer.request
         if request.channel == "unordered":
             self.search(answer.over_fifo, "FIFO channel", channel="fifo")
-            if (few := request.messages_with_replies) and not answer.ignores_replies:
+            if few := request.messages_with_replies:
                 self.search(answer.over_fifo, "FIFO channel", channel="fifo", messages=few, replies=True)
         if request.channel in ("unordered", "fifo"):
             wanted = [name for name in request.orders or answer.strongest if name != "asynchronous"]

@@ -22,7 +22,7 @@ import threading
 from asyncio import Queue as AsyncQueue
 from asyncio import QueueEmpty
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from functools import partial
@@ -39,7 +39,7 @@ from crownless.spec.memory import lacks_memory, require
 from .bodies import Body
 from .class_arguments import arguments_of
 from .copies import shares_with_copies
-from .node import Answer, Arrival, History, Input, Load, NodeFailure, Restart, Send, StateLost
+from .node import Answer, Arrival, History, Input, Load, NodeFailure, Query, Restart, Send, StateLost, outcome
 from .node_limits import NodeLimits
 from .port import DONE, Port, name_of, receivers_of
 from .quiet_loop import QuietLoop
@@ -94,8 +94,8 @@ def sends_of(kind: type) -> Sends:
 class InProcess:
     """Nodes of a class. `n` processes; `limits` on each answer."""
 
-    compares_first, compares_every = 1000, 16
-    may_ignore_replies = False
+    most_repeats = 50_000
+    takes_replies = trusts_running_nodes = True
     best_effort: str | None = None
 
     def __init__(
@@ -208,6 +208,12 @@ class InProcess:
             return self._given(process, live, given)
         finally:
             self._close(process, live)
+
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+        return [outcome(self.answer_anew, query) for query in queries]
+
+    def settle(self) -> None:
+        """Nodes act while they are called, and their answers are what they did then."""
 
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         port = self._ports[process]

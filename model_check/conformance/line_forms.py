@@ -5,7 +5,8 @@ may be the rest of the line; in the JSON form it is an object whose `type` is th
 
     in:   init ID N          {"type": "init", "id": 0, "n": 3}            starts anew; the node forgets everything
           send TO MESSAGE    {"type": "send", "to": 1, "message": "1-2.1"} the application sends
-          reply TO MESSAGE   {"type": "reply", …}                         … will send from inside the next delivery
+          reply TO MESSAGE   {"type": "reply", …}                         … will send from inside the next delivery;
+                                                                          only to a node that takes replies
           packet FROM BODY   {"type": "packet", "from": 0, "body": …}     a packet has come
           tick               {"type": "tick"}                             time passes
           restart            {"type": "restart"}                          the node crashed, and starts again
@@ -16,8 +17,12 @@ may be the rest of the line; in the JSON form it is an object whose `type` is th
           sent MESSAGE       {"type": "sent", …}                          a queued message is sent now
           ok                 {"type": "ok"}                               the end of each answer
           ok STATE           {"type": "ok", "state": …}                   the same, with the state of the node
+          ok replies numbers {"type": "ok", "replies": true, "numbers": true}   to `init`: it takes replies; its inputs
+                                                                          are to have numbers (either word alone, too)
 
-A message to several processes has `1,2` or `[1, 2]` for TO.
+A message to several processes has `1,2` or `[1, 2]` for TO. To a node that says `numbers` each line but `init` is given
+as `7 send …` or `{"type": "send", …, "number": 7}`, and its answer ends in `ok 7 STATE` or
+`{"type": "ok", "number": 7, …}`. A reply has the number of the input that it precedes.
 """
 
 from __future__ import annotations
@@ -47,10 +52,27 @@ def known_form(name: str) -> FormName:
     raise unknown_name("form of lines", name, FORMS)
 
 
+#: The optional parts of the protocol that a node can announce in its answer to `init`.
+REPLIES, NUMBERS = "replies", "numbers"
+OPTIONAL = frozenset((REPLIES, NUMBERS))
+
+
 class End(NamedTuple):
     """The end of an answer, with the state of the node if it offers it."""
 
     state: str | None = None
+    #: The number of the input, as the node repeats it.
+    number: int | None = None
+    #: The optional parts of the protocol that it names.
+    takes: frozenset[str] = frozenset()
+
+
+class Given(NamedTuple):
+    """The lines of an input, and the number that its answer must repeat."""
+
+    lines: bytes
+    number: int | None = None
+    is_init: bool = False
 
 
 #: Shorter lines, up to so many different ones, are read once.
@@ -66,6 +88,8 @@ class Form(ABC):
     name: FormName
     #: Does `init` make a running node forget everything? If not, a new one is started.
     resets = True
+    #: Have inputs numbers that their answers repeat?
+    numbers = False
     #: What ends an answer, and what is all that a node says to `init`, in words.
     end = "each answer ends in 'ok'"
     begins_anew = "ok"
@@ -87,8 +111,8 @@ class Form(ABC):
         """The lines by which a node starts anew."""
 
     @abstractmethod
-    def given(self, given: Input) -> bytes:
-        """The lines of an input."""
+    def given(self, given: Input, number: int | None = None) -> bytes:
+        """The lines of an input, with its number if it has one."""
 
     def outputs(self, line: bytes) -> Sequence[Output | End]:
         """The outputs that a line says, or the end of the answer; raises `NodeFailure` if it says none of these."""
@@ -114,8 +138,9 @@ class OneByOne(Form):
     def init(self, process: int, n: int) -> bytes:
         return _encoded([self._init(process, n)])
 
-    def given(self, given: Input) -> bytes:
-        return _encoded(self._given(given))
+    def given(self, given: Input, number: int | None = None) -> bytes:
+        lines = self._given(given)
+        return _encoded(lines if number is None else [self._numbered(line, number) for line in lines])
 
     def outputs(self, line: bytes) -> Sequence[Output | End]:
         known = self._read.get(line)
@@ -133,6 +158,9 @@ class OneByOne(Form):
 
     @abstractmethod
     def _given(self, given: Input) -> list[str]: ...
+
+    @abstractmethod
+    def _numbered(self, line: str, number: int) -> str: ...
 
     @abstractmethod
     def _output(self, line: str) -> Output | End: ...
@@ -154,6 +182,9 @@ class PlainForm(OneByOne):
             return [*lines, f"send {_to(given.message)} {name_for_nodes(given.message)}"]
         return [*lines, f"packet {given.source} {given.body}" if isinstance(given, Arrival) else given.name]
 
+    def _numbered(self, line: str, number: int) -> str:
+        return f"{number} {line}"
+
     def _output(self, line: str) -> Output | End:
         word, _, rest = line.partition(" ")
         if word == "packet":
@@ -166,7 +197,11 @@ class PlainForm(OneByOne):
                 raise not_understood(line, f"`{word}` needs a message: {word} MESSAGE")
             return _OF_MESSAGES[word](rest)
         if word == "ok":
-            return End(rest or None)
+            first, _, state = rest.partition(" ")
+            if self.numbers and first.isascii() and first.isdigit() and len(first) < 10:
+                return End(state or None, int(first))
+            words = frozenset(rest.split())
+            return End(rest or None, takes=words if words <= OPTIONAL else frozenset())
         raise not_understood(line, f"a line begins with {', '.join(_WORDS[:-1])} or {_WORDS[-1]}")
 
 
@@ -188,6 +223,9 @@ class JsonForm(OneByOne):
             return [*lines, f'{{"type": "packet", "from": {given.source}, "body": {given.body}}}']
         return [*lines, json.dumps({"type": given.name})]
 
+    def _numbered(self, line: str, number: int) -> str:
+        return f'{line[:-1]}, "number": {number}}}'
+
     def _output(self, line: str) -> Output | End:
         try:
             said = json.loads(line, parse_constant=no_constant)
@@ -203,7 +241,9 @@ class JsonForm(OneByOne):
                 raise not_understood(line, f'it names no message: {{"type": "{word}", "message": "1-2.1"}}')
             return _OF_MESSAGES[word](said["message"])
         if word == "ok":
-            return End(None if said.get("state") is None else as_text(line, said["state"]))
+            state = None if said.get("state") is None else as_text(line, said["state"])
+            number = said["number"] if type(said.get("number")) is int else None
+            return End(state, number, frozenset(word for word in OPTIONAL if said.get(word) is True))
         raise not_understood(line, f"an object's type is {', '.join(_WORDS[:-1])} or {_WORDS[-1]}")
 
 

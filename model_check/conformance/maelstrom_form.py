@@ -81,7 +81,7 @@ class MaelstromForm(Form):
             lines.append(self._request(STARTS, {"type": "topology"}, topology=topology))
         return self._with_end(lines)
 
-    def given(self, given: Input) -> bytes:
+    def given(self, given: Input, number: int | None = None) -> bytes:
         if given.replies:
             raise _no("reply from inside a delivery")
         if not isinstance(given, Send | Arrival):

@@ -6,7 +6,7 @@ drives one (`in_process`, `out_of_process`) answers one query: which outputs com
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple, Protocol
 
 from crownless.spec.computation import Message
@@ -55,6 +55,8 @@ class Load(NamedTuple):
 Input = Send | Arrival | Tick | Restart | Load
 #: All inputs that a node has had, in order; or the last state that it has offered, and those after it.
 History = tuple[Input, ...]
+#: Who is given what, after which inputs.
+Query = tuple[int, History, Input]
 
 
 class Transmits(NamedTuple):
@@ -110,13 +112,15 @@ FAILURES = {
 
 
 class NodeFailure(Exception):
-    """A node failed at an input: one of `FAILURES`, and what happened, in words."""
+    """A node failed at an input: one of `FAILURES`, and what happened, in words. `query`: where, if that is another
+    query than the one that was put."""
 
-    def __init__(self, kind: str, said: str) -> None:
+    def __init__(self, kind: str, said: str, query: Query | None = None) -> None:
         assert kind in FAILURES
         super().__init__(said)
         self.kind = kind
         self.said = said
+        self.query = query
 
 
 class StateLost(Exception):
@@ -131,11 +135,16 @@ class Implementation(Protocol):
     #: How many processes there are.
     n: int
     limits: NodeLimits
-    #: So many first answers, and one of so many later ones, are compared with those of nodes that are made anew.
-    compares_first: int
-    compares_every: int
-    #: False if a reply is certain to be submitted from inside a delivery.
-    may_ignore_replies: bool
+    #: At most so many answers are repeated by nodes that are made anew.
+    most_repeats: int
+
+    @property
+    def takes_replies(self) -> bool:
+        """True if an application can send from inside a delivery."""
+
+    @property
+    def trusts_running_nodes(self) -> bool:
+        """False if an answer may have been taken for that to another input, as of lines without end."""
 
     @property
     def best_effort(self) -> str | None:
@@ -149,6 +158,13 @@ class Implementation(Protocol):
     def answer_anew(self, process: int, history: History, given: Input) -> Answer:
         """The same from a node in which nothing is left of earlier queries."""
 
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+        """The answers to these queries from nodes that are made anew, which may be one that forgets everything between
+        two of them."""
+
+    def settle(self) -> None:
+        """Ends the nodes that run; raises `NodeFailure` if one has said more than answers."""
+
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         """The line of the user's own code by which the node gives that output of its answer, counted from 0; None if
         that is not known."""
@@ -160,3 +176,11 @@ class Implementation(Protocol):
 def name_for_nodes(message: Message) -> str:
     """The name by which nodes know a message: ASCII without spaces in the free workload, `1-2.1`."""
     return message.name.replace("→", "-").replace("#", ".")
+
+
+def outcome(answer: Callable[[int, History, Input], Answer], query: Query) -> Answer | NodeFailure:
+    """The answer to a query, or the failure at it."""
+    try:
+        return answer(*query)
+    except NodeFailure as failure:
+        return failure

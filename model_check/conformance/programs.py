@@ -22,9 +22,8 @@ class Programs(ABC, Generic[Program]):
     """Nodes started by a command. `n` processes; `limits` on each answer. `begin_anew`: a running program can."""
 
     #: Starting a program takes a while; what is given again to a running one is compared in any case.
-    compares_first, compares_every = 50, 256
-    may_ignore_replies = True
-    begin_anew = True
+    most_repeats = 50
+    begin_anew = trusts_running_nodes = True
 
     def __init__(self, command: Sequence[str], n: int, limits: NodeLimits | None = None) -> None:
         self.name = printable(" ".join(command))
@@ -37,6 +36,10 @@ class Programs(ABC, Generic[Program]):
         self._had: dict[int, History] = {}
         #: The answers to every input so far, which each replay must give again.
         self._known: dict[tuple[int, History], Answer] = {}
+
+    @property
+    def takes_replies(self) -> bool:
+        return False
 
     @property
     def best_effort(self) -> str | None:
@@ -78,10 +81,11 @@ class Programs(ABC, Generic[Program]):
     def _started(self, process: int) -> Program:
         """A program that was just started."""
 
+    def _check_end(self, node: Program) -> None:
+        """Raises `NodeFailure` if a running program has said more than its answers."""
+
     @abstractmethod
-    def _exchange(
-        self, node: Program, process: int, given: Sequence[Input], *, anew: bool, silent_for: float
-    ) -> list[Answer]:
+    def _exchange(self, node: Program, process: int, given: Sequence[Input], *, anew: bool) -> list[Answer]:
         """The answers to these inputs; `anew`: they are its first ones. Raises `NodeFailure`."""
 
     def _asked(
@@ -91,12 +95,11 @@ class Programs(ABC, Generic[Program]):
         had: History | None,
         history: History,
         given: Input,
-        silent_for: float = 0.0,
     ) -> Answer:
         """The answer to an input after this history, of which the node has had this beginning; None: it begins anew."""
         start = 0 if had is None else len(had)
         inputs = (*history[start:], given)
-        answers = self._exchange(node, process, inputs, anew=had is None, silent_for=silent_for)
+        answers = self._exchange(node, process, inputs, anew=had is None)
         now = history[:start]
         for one, answer in zip(inputs, answers, strict=True):
             now = (*now, one)
@@ -104,7 +107,8 @@ class Programs(ABC, Generic[Program]):
                 raise NodeFailure("speaks-unasked", f"answers `load` with more than 'ok': {differs(Answer(), answer)}")
             known = self._known.setdefault((process, now), answer)
             if known.outputs != answer.outputs:
-                raise NodeFailure("not-deterministic", differs(known, answer))
+                self._check_end(node)
+                raise NodeFailure("not-deterministic", differs(known, answer), (process, now[:-1], one))
         return answers[-1]
 
 

@@ -1,48 +1,77 @@
-"""Queries to nodes, each put once, and many of them twice: a node must be a function of its inputs."""
+"""Queries to nodes, each put once, and repeated with new nodes at the end: a node must be a function of its inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
+from contextlib import suppress
 
 from crownless.model_check.wrong_machine import shown
 
-from .node import Answer, Delivers, History, Implementation, Input, Load, NodeFailure, Output, StateLost, Transmits
-
-Key = tuple[int, History, Input]
+from .node import (
+    Answer,
+    Delivers,
+    History,
+    Implementation,
+    Input,
+    Load,
+    NodeFailure,
+    Output,
+    Query,
+    StateLost,
+    Transmits,
+    outcome,
+)
+from .repeats import Repeats, in_rounds
 
 #: After so many hangs at inputs of a kind others of that kind are not put: each takes all the time there is.
 MOST_HANGS = 2
 #: So many first times that a state is reached by other inputs, and then one in so many, its answers are compared.
 FIRST_STATES, STATES_EVERY = 500, 8
 DOES_NOT_SAY_ALL = "its state does not say all: taken on from there, and then from its first input, "
+#: Failures that need not happen again to be certain: the node was seen to answer otherwise, or unasked.
+CERTAIN = ("not-deterministic", "speaks-unasked")
 
 
 class Queries:
-    """The query of a `NodeMachine`. The first answers are compared with those of nodes that are made anew, later ones
-    in a sample."""
+    """The query of a `NodeMachine`. Once its searches have ended, `settle` says whether their answers can be relied on.
+
+    Nodes that run are given one input after another. Where one of them may have said more than its answers, all
+    queries are put once more, each to a new node, which ends after its answer.
+    """
 
     def __init__(
-        self, implementation: Implementation, *, with_states: bool = True, most_inputs: int | None = None
+        self,
+        implementation: Implementation,
+        *,
+        with_states: bool = True,
+        only_new_nodes: bool = False,
+        most_inputs: int | None = None,
+        most_repeats: int | None = None,
     ) -> None:
         """`with_states`: nodes that offer their states are taken on from there, not from their first inputs.
-        `most_inputs`: after so many a node is said to get them without end.
+        `only_new_nodes`: each query is put to one of its own. `most_inputs`: after so many a node is said to get them
+        without end. `most_repeats`: at most so many answers are repeated.
         """
         self.implementation = implementation
         self._with_states = with_states
+        self._only_new_nodes = only_new_nodes
         self._most_inputs = implementation.limits.inputs if most_inputs is None else most_inputs
+        self._most_repeats = implementation.most_repeats if most_repeats is None else most_repeats
         #: All inputs by which a state came about last: nodes that had others are to go on as these do.
         self._led_to: dict[tuple[int, Hashable], History] = {}
-        self._known: dict[Key, Answer | NodeFailure] = {}
+        self._known: dict[Query, Answer | NodeFailure] = {}
         #: The hangs at inputs of each kind.
         self._hangs: dict[type[Input], list[NodeFailure]] = {}
         #: The inputs that were answered by nodes that had taken on a state.
         self._answered_from: dict[tuple[int, Hashable], list[Input]] = {}
         self._reached_again = 0
-        self._confirmed: set[Key] = set()
-        #: How many answers were compared.
-        self.compared = 0
-        #: How often an application replied from inside a delivery, and how often that led to any output.
-        self._replies = self._answered_replies = 0
+        self._confirmed: set[Query] = set()
+        #: The failure of a running node that no new one has shown so far, and the query at which it was seen.
+        self._doubt: tuple[Query, NodeFailure] | None = None
+        #: True if a search has used answers that are not relied on any more.
+        self._must_search_again = False
+        #: The repetitions of the answers by new nodes.
+        self.repeats = Repeats()
 
     def __len__(self) -> int:
         """The number of different queries."""
@@ -52,7 +81,8 @@ class Queries:
         key = (process, history, given)
         known = self._known.get(key)
         if known is None:
-            known = self._known[key] = self._asked(key)
+            found = self._asked(key)
+            known = self._known[key] = found
         if isinstance(known, NodeFailure):
             raise known
         return known
@@ -71,23 +101,61 @@ class Queries:
         """True if a node has offered its state."""
         return bool(self._led_to)
 
-    def replies_are_ignored(self) -> bool:
-        """True if a program never did anything where an application was to reply: it seems not to know of replies."""
-        return self.implementation.may_ignore_replies and self._replies > 0 and not self._answered_replies
+    # -- whether the answers can be relied on --------------------------------------------------------------------------
 
-    def _note_reply(self, given: Input, answer: Answer | NodeFailure) -> None:
-        if not given.replies or isinstance(answer, NodeFailure):
-            return
-        delivered = next((k for k, one in enumerate(answer.outputs) if isinstance(one, Delivers)), None)
-        if delivered is not None:
-            self._replies += 1
-            self._answered_replies += len(answer.outputs) > delivered + 1
+    def settle(self) -> bool:
+        """Ends the nodes that run, and repeats answers with new ones. True if searches must be made again, since some
+        answers were none.
+        """
+        if not self._only_new_nodes:
+            try:
+                self.implementation.settle()
+            except NodeFailure as failure:
+                self._rely_on_new_nodes_only(next(reversed(self._known)), failure)
+        if self._must_search_again:
+            self._must_search_again = False
+            return True
+        if not self._only_new_nodes:
+            return not self.repeats.all and self._repeats_differ()
+        fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
+        if self._doubt is not None and not fails:
+            self.fails(*self._doubt[0], self._doubt[1])
+            return True
+        return False
+
+    def _rely_on_new_nodes_only(self, at: Query, failure: NodeFailure) -> None:
+        """From now on: a running node has failed as no new one does, or has said more than answers at some time."""
+        self._doubt = self._doubt or (at, failure)
+        self._only_new_nodes = self._must_search_again = True
+        for known in (self._known, self._led_to, self._hangs, self._answered_from, self._confirmed):
+            known.clear()
+        with suppress(NodeFailure):
+            self.implementation.settle()
+
+    def _repeats_differ(self) -> bool:
+        """Repeats answers with new nodes, and notes what differs."""
+        found = False
+        self.repeats = Repeats(inputs=len(self._known))
+        for keys in in_rounds(self._known, self._most_repeats):
+            queries = [(process, self.all_inputs(process, history), given) for process, history, given in keys]
+            for key, query, again in zip(keys, queries, self.implementation.answers_anew(queries), strict=True):
+                self.repeats.note(key, self._known[key])
+                if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":
+                    self._rely_on_new_nodes_only(key, again)
+                    self._must_search_again = False
+                    return True
+                if isinstance(again, NodeFailure) and again.query in self._known:
+                    key = again.query
+                known = _of_both(self._known[key], again, from_a_state=query[1] is not key[1])
+                if known is not self._known[key]:
+                    self._known[key], found = known, True
+        return found
 
     def fails(self, process: int, history: History, given: Input, failure: NodeFailure) -> None:
         """From now on this is the answer to that query: what comes of it is a failure."""
         self._known[process, history, given] = failure
 
-    def _asked(self, key: Key) -> Answer | NodeFailure:
+    def _asked(self, key: Query) -> Answer | NodeFailure:
         process, history, given = key
         most = self._most_inputs
         from_the_first = self.all_inputs(process, history)
@@ -96,13 +164,14 @@ class Queries:
         hangs = self._hangs.setdefault(type(given), [])
         if len(hangs) >= MOST_HANGS:
             return hangs[0]
-        try:
-            answer = _outcome(self.implementation.answer, key)
-        except StateLost:
-            answer = _outcome(self.implementation.answer, (process, from_the_first, given))
+        answer = self._answer(process, history, from_the_first, given)
+        if isinstance(answer, NodeFailure) and self._is_doubtful(answer):
+            again = outcome(self.implementation.answer_anew, (process, from_the_first, given))
+            if not _are_the_same(answer, again):
+                self._rely_on_new_nodes_only(key, answer)
+            answer = again
         if len(history) == 1 and isinstance(history[0], Load):
             self._answered_from.setdefault((process, history[0].state), []).append(given)
-        self._note_reply(given, answer)
         if isinstance(answer, Answer) and answer.state is not None:
             if not self._with_states:
                 answer = Answer(answer.outputs)
@@ -110,15 +179,25 @@ class Queries:
                 failure = self._reached(process, answer.state, (*from_the_first, given))
                 if failure is not None:
                     return failure
-        if isinstance(answer, NodeFailure) and answer.kind == "hangs":
-            hangs.append(answer)
-            return answer
-        number = len(self._known)
-        if number < self.implementation.compares_first or number % self.implementation.compares_every == 0:
-            self.compared += 1
-            again = _outcome(self.implementation.answer_anew, (process, from_the_first, given))
-            return _of_both(answer, again, from_a_state=from_the_first is not history)
+        if isinstance(answer, NodeFailure):
+            if answer.kind == "hangs":
+                hangs.append(answer)
+            if answer.query is not None and answer.query != key:
+                self._known[answer.query], self._must_search_again = answer, True
         return answer
+
+    def _is_doubtful(self, failure: NodeFailure) -> bool:
+        """True if it may be due to answers to other inputs."""
+        trusted = self._only_new_nodes or self.implementation.trusts_running_nodes
+        return not trusted and failure.kind != "not-deterministic"
+
+    def _answer(self, process: int, history: History, from_the_first: History, given: Input) -> Answer | NodeFailure:
+        if self._only_new_nodes:
+            return outcome(self.implementation.answer_anew, (process, from_the_first, given))
+        try:
+            return outcome(self.implementation.answer, (process, history, given))
+        except StateLost:
+            return outcome(self.implementation.answer, (process, from_the_first, given))
 
     def _reached(self, process: int, state: Hashable, inputs: History) -> NodeFailure | None:
         """Notes the inputs that lead to a state. A node that has had these must answer as those did that had others and
@@ -133,7 +212,7 @@ class Queries:
             return None
         for given in self._answered_from.get(at, ()):
             one = self._known.get((process, (Load(state),), given))
-            other = _outcome(self.implementation.answer, (process, inputs, given))
+            other = self._answer(process, inputs, inputs, given)
             if one is not None and not _are_the_same(one, other):
                 return NodeFailure("not-deterministic", f"{DOES_NOT_SAY_ALL}{differs(one, other)}")
         return None
@@ -150,7 +229,7 @@ class Queries:
             if known is None or _is_certain(known) or key in self._confirmed:
                 continue
             self._confirmed.add(key)
-            again = _outcome(self.implementation.answer_anew, key)
+            again = outcome(self.implementation.answer_anew, key)
             if not _are_the_same(known, again):
                 return NodeFailure("not-deterministic", differs(known, again))
         return None
@@ -159,13 +238,6 @@ class Queries:
 def _all_replied(given: Input, answer: Answer) -> bool:
     """True if no reply is left for a later delivery, of which the node's state knows nothing."""
     return len(given.replies) <= sum(isinstance(output, Delivers) for output in answer.outputs)
-
-
-def _outcome(query: Callable[[int, History, Input], Answer], key: Key) -> Answer | NodeFailure:
-    try:
-        return query(*key)
-    except NodeFailure as failure:
-        return failure
 
 
 def _of_both(one: Answer | NodeFailure, other: Answer | NodeFailure, *, from_a_state: bool) -> Answer | NodeFailure:
@@ -184,7 +256,7 @@ def _of_both(one: Answer | NodeFailure, other: Answer | NodeFailure, *, from_a_s
 def _is_certain(answer: Answer | NodeFailure) -> bool:
     """True of failures that need not happen again: a node that speaks unasked does so when it likes, and nothing is
     requested again where packets follow each other without end."""
-    return isinstance(answer, NodeFailure) and answer.kind in ("speaks-unasked", "not-deterministic", "floods")
+    return isinstance(answer, NodeFailure) and answer.kind in (*CERTAIN, "floods")
 
 
 def _are_the_same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:

@@ -33,7 +33,8 @@ from .conformance_result import Finding
 from .endless import note_endless_packets
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation
-from .queries import Queries
+from .queries import CERTAIN, Queries
+from .repeats import Repeats
 from .schedules import Schedule, schedule_of
 from .walks import FOR_EVER, Failure, Walks
 
@@ -41,6 +42,8 @@ from .walks import FOR_EVER, Failure, Walks
 OF_DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name)
 #: A node that gets so many inputs for each message of the run is said to get them without end.
 INPUTS_A_MESSAGE = 100
+#: At most so many answers are repeated by new nodes: each takes as long as all inputs before it.
+MOST_REPEATS = 2_000
 #: So many messages are sent alone at first, to see whether packets then follow each other without end.
 MOST_TRIED = 100
 NOT_BROKEN: Literal["not broken"] = "not broken"
@@ -68,7 +71,9 @@ class RandomConformance(Drawn):
     #: All that is broken, each with a run that was made shorter.
     violations: list[Finding] = field(default_factory=list)
     queries: int = 0
-    compared: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    #: False if the program does not say that it takes replies, so that none were offered.
+    takes_replies: bool = True
     seconds: float = 0.0
     #: Why a violation is not certain, such as that nodes which were made anew answered otherwise.
     unconfirmed: str | None = None
@@ -160,7 +165,9 @@ class RandomConformance(Drawn):
             "best_effort": self.best_effort,
             "violations": [one.json() for one in self.violations],
             "queries": self.queries,
-            "compared": self.compared,
+            "compared": self.repeats.all,
+            "repeats": self.repeats.json(),
+            "takes_replies": self.takes_replies,
             "seconds": round(self.seconds, 3),
             "scope": self.scope,
         }
@@ -179,14 +186,20 @@ def conform_at_random(
         order_named(order)
     channel_named(request.channel)
     began = time.monotonic()
+    takes_replies = implementation.takes_replies or not request.messages_with_replies
+    request = request if takes_replies else replace(request, replies=0)
     sampling = _Sampling(implementation, request)
-    answer = RandomConformance(implementation.name, request, seed, runs)
+    answer = RandomConformance(implementation.name, request, seed, runs, takes_replies=takes_replies)
     with stoppable(limits) as part:
-        for number in range(1 if sampling.packets_are_endless() else runs):
-            sampling.sample(number + 1, Random(f"{seed} {number}"))
-            answer.made = number + 1
-            progress(answer.made, runs)
-    answer.ended_early = part.reason
+        while answer.made == 0 or sampling.queries.settle():
+            sampling.found.clear()
+            for number in range(1 if sampling.packets_are_endless() else runs):
+                sampling.sample(number + 1, Random(f"{seed} {number}"))
+                answer.made = number + 1
+                progress(answer.made, runs)
+    answer.ended_early = part.reason if answer.made < runs else None
+    if any(name in CERTAIN for name in sampling.found):  # beside which no order is a fact
+        sampling.found = {name: one for name, one in sampling.found.items() if name in FAILURES}
     with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)):
         for name in sampling.found:
             sampling.shorten(name)
@@ -194,11 +207,12 @@ def conform_at_random(
         sampling.finding(name) for name in (*FAILURES, *OF_DELIVERY, *JUDGED) if name in sampling.found
     ]
     with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)) as part:
-        answer.unconfirmed = unconfirmed(answer.violations, sampling.queries, request)
+        if not any(one.name in CERTAIN for one in answer.violations):
+            answer.unconfirmed = unconfirmed(answer.violations, sampling.queries, request)
     if part.reason is not None and answer.violations:
         answer.unconfirmed = f"the runs were not repeated with new nodes: {part.reason}"
     answer.best_effort = implementation.best_effort
-    answer.queries, answer.compared = len(sampling.queries), sampling.queries.compared
+    answer.queries, answer.repeats = len(sampling.queries), sampling.queries.repeats
     answer.seconds = time.monotonic() - began
     return answer
 
@@ -216,7 +230,8 @@ class _Sampling:
     def __init__(self, implementation: Implementation, request: Request) -> None:
         self.request = request
         most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
-        self.queries = Queries(implementation, most_inputs=most_inputs)
+        most_repeats = min(implementation.most_repeats, MOST_REPEATS)
+        self.queries = Queries(implementation, most_inputs=most_inputs, most_repeats=most_repeats)
         self.channel = channel_named(request.channel)
         #: How many messages applications send in a run.
         self.messages = request.messages

@@ -67,6 +67,7 @@ class RunningProgram:
         self._in_another = False
         self._errors = b""
         self._ended = False
+        self._was_ended = False
 
     # -- its streams ---------------------------------------------------------------------------------------------------
 
@@ -131,8 +132,10 @@ class RunningProgram:
         return f"; its standard error ends: {shortened(errors, SHOWN)}" if errors else ""
 
     def end(self) -> None:
-        """Ends the program, and all of its group."""
-        self._ended = True
+        """Ends the program, and all of its group, unless that was done."""
+        if self._was_ended:
+            return
+        self._ended = self._was_ended = True
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()

@@ -335,9 +335,9 @@ def _system_of(implementation: Implementation, schedule: Schedule) -> System:
     kind = machine_class(implementation.name, "asynchronous")
     machine = kind(
         n,
-        Queries(implementation, with_states=False),
+        Queries(implementation, with_states=False, only_new_nodes=True),
         free.universe(),
-        replies=schedule.replies,
+        replies=schedule.replies and implementation.takes_replies,
         ticks=schedule.ticks,
         restarts=schedule.restarts,
     )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from re import Pattern
 
-from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure
+from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure, Query, outcome
 from crownless.model_check.conformance.node_limits import NodeLimits
 from crownless.model_check.conformance.programs import Programs
 from crownless.spec.errors import BadInput
@@ -69,6 +69,12 @@ class SocketNodes(Programs[SocketProgram]):
         self._end(process)
         return self.answer(process, history, given)
 
+    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+        return [outcome(self.answer_anew, query) for query in queries]
+
+    def settle(self) -> None:
+        """What a program says after its answer seemed to end shows at its next input."""
+
     def check_start(self) -> None:
         """Raises `BadInput` if a program does not start, or does not listen at its address."""
         for process in range(self.n):
@@ -108,7 +114,5 @@ class SocketNodes(Programs[SocketProgram]):
             raise
         return node
 
-    def _exchange(
-        self, node: SocketProgram, process: int, given: Sequence[Input], *, anew: bool, silent_for: float
-    ) -> list[Answer]:
+    def _exchange(self, node: SocketProgram, process: int, given: Sequence[Input], *, anew: bool) -> list[Answer]:
         return node.exchange(given)

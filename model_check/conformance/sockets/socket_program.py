@@ -52,6 +52,8 @@ class SocketProgram(RunningProgram):
         super().__init__(command, limits, guardian)
         proxies.watched(self._poll)
         self._quiet = Quiet(self._process.pid, speaking.settle)
+        #: The input that it was given last, in words.
+        self._given = "no input"
         #: How its answers ended.
         self.endings: list[Ending] = []
 
@@ -87,19 +89,18 @@ class SocketProgram(RunningProgram):
     def exchange(self, inputs: Sequence[Input]) -> list[Answer]:
         """The answers to these inputs; raises `NodeFailure`, after which this has ended."""
         answers: list[Answer] = []
-        given = ""
         try:
             for one in inputs:
-                line = self._speaking.line(one.message) if isinstance(one, Send) else b""
-                given = shown(line.decode().rstrip("\n")) if line else f"a packet from {_of(one).source}"
                 self._check_silence()
+                line = self._speaking.line(one.message) if isinstance(one, Send) else b""
+                self._given = shown(line.decode().rstrip("\n")) if line else f"a packet from {_of(one).source}"
                 self._quiet.begin()
                 if not line:
                     self._arrives(_of(one))
                 answers.append(self._answer(line))
         except NodeFailure as failure:
             self.end()
-            raise NodeFailure(failure.kind, f"given {given} it {failure.said}{self._errors_said()}") from None
+            raise NodeFailure(failure.kind, f"given {self._given} it {failure.said}{self._errors_said()}") from None
         return answers
 
     def _arrives(self, given: Arrival) -> None:
@@ -186,7 +187,7 @@ class SocketProgram(RunningProgram):
             one = unasked[0]
             what = f"delivered {shown(one.message, str)}" if isinstance(one, Delivers) else "sent a packet"
             hint = f"--settle {self._speaking.settle:g} may be too short"
-            raise NodeFailure("speaks-unasked", f"had {what} after its last answer had seemed to end; {hint}")
+            raise NodeFailure("speaks-unasked", f"had {what} after its answer had seemed to end; {hint}")
         self._raise_if_ended()
 
     def _raise_if_ended(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED
+from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
 from crownless.model_check.conformance.conformance_result import Conformance, Finding
 from crownless.model_check.conformance.node import FAILURES
 from crownless.model_check.conformance.random_runs import NOT_BROKEN, OF_DELIVERY, RANDOM_RUN, RandomConformance
@@ -134,19 +134,22 @@ def _facts(answer: Conformance) -> list[str]:
         facts.append(f"duplicates of packets, which are no part of the verdict, up to {bound}: {said}")
     free = answer.searches[0].result.exploration
     counts = f"{some(free.states, 'state')}; {some(answer.queries, 'different input')} to nodes"
-    facts.append(f"{counts}, {answer.compared:,} given again to new ones, {answer.seconds:.1f} s")
-    if answer.ignores_replies:
-        facts.append(
-            "the program does nothing at `reply`: no sends from inside deliveries were judged; --replies 0 says so"
-        )
+    facts.append(f"{counts}, {answer.seconds:.1f} s")
+    facts += _facts_of_nodes(answer)
     if answer.unconfirmed is not None:
         facts.append(f"not confirmed: {answer.unconfirmed}")
     return facts
 
 
+def _facts_of_nodes(answer: Answer) -> list[str]:
+    facts = [str(answer.repeats)] if answer.repeats.all else []
+    if not answer.takes_replies:
+        facts.append(f"{WITH_REPLIES}: not offered, the node does not say `ok replies`")
+    return facts
+
+
 def _facts_of_random(answer: RandomConformance) -> list[str]:
-    compared = f"{answer.compared:,} given again to new ones"
-    facts = [f"{some(answer.queries, 'different input')} to nodes, {compared}, {answer.seconds:.1f} s"]
+    facts = [f"{some(answer.queries, 'different input')} to nodes, {answer.seconds:.1f} s", *_facts_of_nodes(answer)]
     if any(one.run is not None for one in answer.violations):
         facts.append("runs were made shorter before they are shown; there may be shorter ones yet")
     if answer.unconfirmed is not None:
