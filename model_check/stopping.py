@@ -79,6 +79,11 @@ def reason_of(ending: KeyboardInterrupt) -> str:
     return str(ending) or INTERRUPTED
 
 
+def raised_by_signal(ending: KeyboardInterrupt) -> bool:
+    """False if a user's own code raised it. Where no signals are watched, none can be told from the other: True."""
+    return isinstance(ending, Stopped) or not _watches or _watches[0].at_once
+
+
 def without_call(reason: str) -> str:
     """Why something ended, without the call in the middle of which it did."""
     return reason.partition(_IN_A_CALL)[0]

@@ -248,11 +248,16 @@ class Conformance(Drawn):
         return "holds"
 
     @property
+    def replied(self) -> bool:
+        """True if sends from inside deliveries were searched."""
+        return any(one.name == WITH_REPLIES for one in self.searches)
+
+    @property
     def scope(self) -> str:
         """In words, how far the verdict reaches."""
         request = self.request
         parts = [self.searches[0].result.scope]
-        if any(one.name == WITH_REPLIES for one in self.searches):
+        if self.replied:
             parts.append(f"{WITH_REPLIES}: up to {some(request.messages_with_replies, 'message')}")
         return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
 

@@ -1,11 +1,12 @@
 """Conformance: a verdict on each order for a foreign implementation, driven over every schedule within a bound.
 
-There are several searches, each a check of the same machine, which share the answers of the nodes:
+There are several searches, each a check of the same machine, which share the answers of the nodes, in this order:
 
 - *free sends*: any process may send to any other at any time. FIFO, causal and synchronous order are monitored in every
   run; the other orders are decided of every complete computation, which decides them of all runs where everything is
   delivered in the end, since every run goes on to a complete one. Otherwise they are monitored too;
-- *replies*: applications also send from inside deliveries, up to fewer messages;
+- *replies*: applications also send from inside deliveries, up to fewer messages; unless free sends break what is
+  promised, since that verdict is certain;
 - *FIFO channel*, and *duplicates*, up to fewer messages: what the nodes need of their channel.
 """
 
@@ -26,7 +27,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import reason_of
+from crownless.model_check.stopping import Stopped, is_interrupt, reason_of, watching
 from crownless.spec.orders import ORDERS, order_named
 
 from .confirming import unconfirmed
@@ -41,22 +42,27 @@ from .queries import Queries
 CERTAIN = ("not-deterministic", "speaks-unasked")
 
 
+@watching()
 def conform(
     implementation: Implementation,
     request: Request,
     limits: Limits | None = None,
     progress: Progress | None = None,
     report: Callable[[str], None] | None = None,
-    on_search: Callable[[str], None] | None = None,
+    on_input: Callable[[str, int], None] | None = None,
+    on_verdict: Callable[[Conformance], None] | None = None,
 ) -> Conformance:
     """Drives the nodes over every schedule; raises `BadInput` for a request that is not possible.
 
-    `on_search` gets the name of each search as it begins, `report` a line if a call lasts long.
+    `on_input` gets the name of the search as it begins and before each input to a node, and how many different inputs
+    there were; `report` a line if a call lasts long; `on_verdict` the answer as it is with free sends, before others
+    are searched.
     """
     for order in request.orders:
         order_named(order)
     channel_named(request.channel)
-    return _Conforming(implementation, request, limits, progress, report, on_search or (lambda name: None)).answer()
+    on_input, on_verdict = on_input or (lambda name, inputs: None), on_verdict or (lambda answer: None)
+    return _Conforming(implementation, request, limits, progress, report, on_input, on_verdict).answer()
 
 
 def check_of_nodes(
@@ -85,13 +91,31 @@ class _Conforming:
     limits: Limits | None
     progress: Progress | None
     report: Callable[[str], None] | None
-    on_search: Callable[[str], None]
+    on_input: Callable[[str, int], None]
+    on_verdict: Callable[[Conformance], None]
 
     def __post_init__(self) -> None:
-        self.queries = Queries(self.implementation)
+        self.queries = Queries(self.implementation, before_input=self.before_input)
         promises = self.request.orders[-1] if self.request.orders else "asynchronous"
         self.kind = machine_class(self.implementation.name, promises)
         self.began = time.monotonic()
+        self.limit_is_reached = False
+        #: The search that is made now.
+        self.now = "one message"
+
+    def before_input(self) -> None:
+        """Ends the search where a limit is reached; from then on the runs to show are looked for, and confirmed."""
+        self.on_input(self.now, len(self.queries))
+        if self.limits is not None and not self.limit_is_reached:
+            reached = self.limits.reached(time.monotonic() - self.began)
+            if reached is not None:
+                self.limit_is_reached = True
+                raise Stopped(reached)
+
+    def begin(self, name: str) -> None:
+        """Notes the search that begins."""
+        self.now = name
+        self.on_input(name, len(self.queries))
 
     def limits_left(self) -> Limits | None:
         """The limits, less the seconds that have gone by."""
@@ -101,7 +125,7 @@ class _Conforming:
         return LimitsAfter(limits.states, limits.seconds, limits.memory, spent=spent)
 
     def answer(self) -> Conformance:
-        request, began = self.request, time.monotonic()
+        request = self.request
         answer = Conformance(self.implementation.name, request, [])
         try:
             if self.packets_are_endless():
@@ -109,24 +133,35 @@ class _Conforming:
             else:
                 self.explore(answer.searches, "free sends")
             if not answer.failures:
-                if few := request.messages_with_replies:
-                    broken = {one.name for one in answer.violations}
-                    searches: list[Search] = []
-                    try:
-                        self.explore(searches, WITH_REPLIES, broken, messages=few, replies=True)
-                    finally:
-                        answer.ignores_replies = self.queries.replies_are_ignored()
-                        answer.searches += [] if answer.ignores_replies else searches
+                few = 0 if self.confirmed(answer).verdict == "violated" else request.messages_with_replies
+                if few or request.channels:
+                    self.on_verdict(answer)
+                if few:
+                    self.explore_replies(answer, few)
                 if request.channels:
                     self.compare_channels(answer)
         except _Ended as ending:
             answer.ended_early = str(ending)
+        return self.confirmed(answer)
+
+    def confirmed(self, answer: Conformance) -> Conformance:
+        """The answer, with what nodes that are made anew say of it."""
         if not any(one.name in CERTAIN for one in answer.failures):
-            answer.unconfirmed = unconfirmed(answer.violations, self.queries, request)
+            answer.unconfirmed = unconfirmed(answer.violations, self.queries, self.request)
         answer.best_effort = self.implementation.best_effort
         answer.queries, answer.compared = len(self.queries), self.queries.compared
-        answer.seconds = time.monotonic() - began
+        answer.seconds = time.monotonic() - self.began
         return answer
+
+    def explore_replies(self, answer: Conformance, few: int) -> None:
+        """The search in which applications also send from inside deliveries, up to so many messages."""
+        broken = {one.name for one in answer.violations}
+        searches: list[Search] = []
+        try:
+            self.explore(searches, WITH_REPLIES, broken, messages=few, replies=True)
+        finally:
+            answer.ignores_replies = self.queries.replies_are_ignored()
+            answer.searches += [] if answer.ignores_replies else searches
 
     def packets_are_endless(self) -> bool:
         """Do packets follow each other without end after one message?"""
@@ -138,7 +173,9 @@ class _Conforming:
                 self.queries, one.universe(), request.processes, inputs
             )
         except KeyboardInterrupt as ending:
-            raise _Ended(reason_of(ending)) from None
+            if is_interrupt(reason_of(ending)):
+                raise
+            return False  # the search that follows ends at this limit, too
 
     def check(
         self,
@@ -158,7 +195,7 @@ class _Conforming:
 
     def search(self, into: list[Search], name: str, *, first: bool = False, **different: Any) -> CheckResult:
         """One search more. Raises `_Ended` if a limit or an interrupt ends it."""
-        self.on_search(name)
+        self.begin(name)
         result = run_check(self.check(**different), self.limits_left(), self.progress, report=self.report, first=first)
         into.append(Search(name, result))
         if not into[-1].complete:
@@ -173,7 +210,7 @@ class _Conforming:
         result = self.search(into, name, **different)
         if any(result[kind].verdict == "violated" for kind in FAILURES):
             return
-        self.on_search(f"{name}, complete computations")
+        self.begin(f"{name}, complete computations")
         realization = realize(self.check(**different), limits=self.limits_left(), report=self.report)
         into[-1] = replace(into[-1], realization=realization)
         if realization.stopped:
@@ -192,7 +229,8 @@ class _Conforming:
         request = self.request
         if request.channel == "unordered":
             self.search(answer.over_fifo, "FIFO channel", channel="fifo")
-            if (few := request.messages_with_replies) and not answer.ignores_replies:
+            if answer.replied:
+                few = request.messages_with_replies
                 self.search(answer.over_fifo, "FIFO channel", channel="fifo", messages=few, replies=True)
         if request.channel in ("unordered", "fifo"):
             wanted = [name for name in request.orders or answer.strongest if name != "asynchronous"]

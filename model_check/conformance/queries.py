@@ -22,12 +22,19 @@ class Queries:
     in a sample."""
 
     def __init__(
-        self, implementation: Implementation, *, with_states: bool = True, most_inputs: int | None = None
+        self,
+        implementation: Implementation,
+        *,
+        with_states: bool = True,
+        most_inputs: int | None = None,
+        before_input: Callable[[], None] = lambda: None,
     ) -> None:
         """`with_states`: nodes that offer their states are taken on from there, not from their first inputs.
-        `most_inputs`: after so many a node is said to get them without end.
+        `most_inputs`: after so many a node is said to get them without end. `before_input` is called before a node is
+        given an input, but for those that confirm a violation; it may raise `Stopped`.
         """
         self.implementation = implementation
+        self._before_input = before_input
         self._with_states = with_states
         self._most_inputs = implementation.limits.inputs if most_inputs is None else most_inputs
         #: All inputs by which a state came about last: nodes that had others are to go on as these do.
@@ -97,9 +104,9 @@ class Queries:
         if len(hangs) >= MOST_HANGS:
             return hangs[0]
         try:
-            answer = _outcome(self.implementation.answer, key)
+            answer = self._outcome(self.implementation.answer, key)
         except StateLost:
-            answer = _outcome(self.implementation.answer, (process, from_the_first, given))
+            answer = self._outcome(self.implementation.answer, (process, from_the_first, given))
         if len(history) == 1 and isinstance(history[0], Load):
             self._answered_from.setdefault((process, history[0].state), []).append(given)
         self._note_reply(given, answer)
@@ -116,9 +123,13 @@ class Queries:
         number = len(self._known)
         if number < self.implementation.compares_first or number % self.implementation.compares_every == 0:
             self.compared += 1
-            again = _outcome(self.implementation.answer_anew, (process, from_the_first, given))
+            again = self._outcome(self.implementation.answer_anew, (process, from_the_first, given))
             return _of_both(answer, again, from_a_state=from_the_first is not history)
         return answer
+
+    def _outcome(self, query: Callable[[int, History, Input], Answer], key: Key) -> Answer | NodeFailure:
+        self._before_input()
+        return _outcome(query, key)
 
     def _reached(self, process: int, state: Hashable, inputs: History) -> NodeFailure | None:
         """Notes the inputs that lead to a state. A node that has had these must answer as those did that had others and
@@ -133,7 +144,7 @@ class Queries:
             return None
         for given in self._answered_from.get(at, ()):
             one = self._known.get((process, (Load(state),), given))
-            other = _outcome(self.implementation.answer, (process, inputs, given))
+            other = self._outcome(self.implementation.answer, (process, inputs, given))
             if one is not None and not _are_the_same(one, other):
                 return NodeFailure("not-deterministic", f"{DOES_NOT_SAY_ALL}{differs(one, other)}")
         return None

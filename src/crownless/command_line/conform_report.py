@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED
+from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
 from crownless.model_check.conformance.conformance_result import Conformance, Finding
 from crownless.model_check.conformance.node import FAILURES
 from crownless.model_check.conformance.random_runs import NOT_BROKEN, OF_DELIVERY, RANDOM_RUN, RandomConformance
@@ -121,6 +121,7 @@ def _facts(answer: Conformance) -> list[str]:
         also = f"; with no more messages {' and '.join(others)} order {have} the same" if others else ""
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"generates {at}, {exactly}")
+    facts += _of_replies(answer)
     if (over := answer.kept_over_fifo) is not None:
         more = [name for name in over if name not in answer.kept]
         said = f"it keeps {' and '.join(more)} order too" if more else "it keeps no further order"
@@ -142,6 +143,21 @@ def _facts(answer: Conformance) -> list[str]:
     if answer.unconfirmed is not None:
         facts.append(f"not confirmed: {answer.unconfirmed}")
     return facts
+
+
+def _of_replies(answer: Conformance) -> list[str]:
+    """The verdict of the search with replies, or why it was not made."""
+    few = answer.request.messages_with_replies
+    for search in answer.searches:
+        if search.name == WITH_REPLIES:
+            broken = [one.name for one in answer.violations if one.search.startswith(WITH_REPLIES)]
+            said = f"break {' and '.join(broken)}, which free sends do not" if broken else "break nothing else"
+            states = some(search.result.exploration.states, "state")
+            return [f"{WITH_REPLIES}, up to {some(few, 'message')}: {said}; {states}"]
+    if few and answer.verdict == "violated" and not answer.failures:
+        broken = [one.name for one in answer.wanted if one.verdict == "violated"]
+        return [f"{WITH_REPLIES} were not searched: free sends break {' and '.join(broken)}"]
+    return []
 
 
 def _facts_of_random(answer: RandomConformance) -> list[str]:
