@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
@@ -115,12 +117,16 @@ def _facts(answer: Conformance) -> list[str]:
     found = answer.realization
     if found is not None and not found.stopped:
         computations = some(found.computations, "complete computation")
-        at = f"{computations} of {some(answer.request.messages, 'message')}"
+        at = f"{computations} ({some(answer.request.messages, 'message')}, all delivered)"
         first, *others = found.equal_orders or [""]
         have = "has" if len(others) == 1 else "have"
         also = f"; with no more messages {' and '.join(others)} order {have} the same" if others else ""
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"generates {at}, {exactly}")
+        facts += _broken_by_others(answer, found.equal_orders)
+    for same in answer.same_orders:
+        names, bound = " and ".join(same.weaker), f"-n {same.processes} -m {same.messages}"
+        facts.append(f"within this bound {same.order} is the same as {names} order; {bound} tells them apart")
     facts += _of_replies(answer)
     if (over := answer.kept_over_fifo) is not None:
         more = [name for name in over if name not in answer.kept]
@@ -143,6 +149,15 @@ def _facts(answer: Conformance) -> list[str]:
     if answer.unconfirmed is not None:
         facts.append(f"not confirmed: {answer.unconfirmed}")
     return facts
+
+
+def _broken_by_others(answer: Conformance, orders: Sequence[str]) -> list[str]:
+    """The runs that break these orders, though no complete computation of free sends does."""
+    broken = [answer[name] for name in orders if answer[name].verdict == "violated"]
+    replies = [one.name for one in broken if one.search.startswith(WITH_REPLIES)]
+    others = [one.name for one in broken if one.name not in replies]
+    facts = [f"runs that cannot be completed, which are not counted, break {' and '.join(others)}"] if others else []
+    return [*facts, *([f"{WITH_REPLIES}, which are not counted, break {' and '.join(replies)}"] if replies else [])]
 
 
 def _of_replies(answer: Conformance) -> list[str]:
