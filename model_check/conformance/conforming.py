@@ -211,7 +211,12 @@ class _Conforming:
         if any(result[kind].verdict == "violated" for kind in FAILURES):
             return
         self.begin(f"{name}, complete computations")
-        realization = realize(self.check(**different), limits=self.limits_left(), report=self.report)
+        realization = realize(
+            self.check(**different),
+            limits=self.limits_left(),
+            progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.queries)),
+            report=self.report,
+        )
         into[-1] = replace(into[-1], realization=realization)
         if realization.stopped:
             raise _Ended(realization.stopped)

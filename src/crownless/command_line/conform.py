@@ -33,7 +33,7 @@ from .endings import say
 from .file_options import COMMAND, InputClass, InputFile, OutputFile
 from .implementations import Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
-from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
+from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, shown_progress
 from .pictures import write_diagrams, write_file
 from .reports import Reports, with_reports
 
@@ -221,7 +221,7 @@ def _for_replay(ways: Ways) -> str:
 
 
 def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
-    with status(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
+    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
         now = implementation.name
 
         def on_input(search: str, inputs: int) -> None:
@@ -244,7 +244,7 @@ def _conform(implementation: Implementation, request: Request, limits: Limits, q
 def _at_random(
     implementation: Implementation, request: Request, runs: int, seed: int, limits: Limits, quiet: bool
 ) -> RandomConformance:
-    with status(quiet) as line, redirect_stdout(sys.stderr):
+    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):
 
         def progress(made: int, runs: int) -> None:
             if line is not None:
