@@ -70,8 +70,8 @@ class Stopped(KeyboardInterrupt):
 class StoppedInCall(Stopped):
     """The same in the middle of a call of a user's own code, which a search cannot end by itself."""
 
-    def __init__(self, reason: str, call: str) -> None:
-        super().__init__(f"{without_call(reason)}{_IN_A_CALL}{call}")
+    def __init__(self, reason: str, call: str = "") -> None:
+        super().__init__(without_call(reason) + (f"{_IN_A_CALL}{call}" if call else ""))
 
 
 def reason_of(ending: KeyboardInterrupt) -> str:

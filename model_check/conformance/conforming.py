@@ -21,13 +21,12 @@ from crownless.impl.channels import channel_named
 from crownless.impl.workloads import Free
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.early import LimitsAfter
 from crownless.model_check.exploration import Progress
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import Stopped, is_interrupt, reason_of, watching
+from crownless.model_check.stopping import StoppedInCall, is_interrupt, reason_of, watching
 from crownless.spec.orders import ORDERS, order_named
 
 from .confirming import unconfirmed
@@ -110,7 +109,7 @@ class _Conforming:
             reached = self.limits.reached(time.monotonic() - self.began)
             if reached is not None:
                 self.limit_is_reached = True
-                raise Stopped(reached)
+                raise StoppedInCall(reached)
 
     def begin(self, name: str) -> None:
         """Notes the search that begins."""
@@ -119,10 +118,7 @@ class _Conforming:
 
     def limits_left(self) -> Limits | None:
         """The limits, less the seconds that have gone by."""
-        if self.limits is None or self.limits.seconds is None:
-            return self.limits
-        limits, spent = self.limits, time.monotonic() - self.began
-        return LimitsAfter(limits.states, limits.seconds, limits.memory, spent=spent)
+        return None if self.limits is None else self.limits.after(time.monotonic() - self.began)
 
     def answer(self) -> Conformance:
         request = self.request
