@@ -15,9 +15,9 @@ import crownless as cr
 from crownless.command_line import output
 from crownless.command_line.output import PrintedProgress
 from crownless.impl.workloads import Free
+from crownless.model_check.conformance import conforming
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance import conforming
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Answer, History, Input
@@ -27,7 +27,6 @@ from crownless.model_check.limits import Limits
 from crownless.spec.orders import ORDERS
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
-
 
 
 @pytest.fixture
@@ -74,6 +73,12 @@ def test_an_order_that_replies_alone_break_is_said_to_be(crownless: Crownless) -
     answer = crownless("conform", f"{CAUSAL}:ClockAfterCallback", "--order", "causal", "--quiet")
     assert "(3 messages, all delivered), exactly those of causal order" in answer.out
     assert "replies from inside deliveries, which are not counted, break causal" in answer.out
+
+
+def test_asynchronous_order_may_be_named_too(crownless: Crownless) -> None:
+    answer = crownless("conform", f"{CAUSAL}:OwnColumn", "-n", "2", "-m", "2", "--order", "asynchronous", "--quiet")
+    assert answer.code == 0
+    assert "complete computations (2 messages, all delivered)" in answer.out
 
 
 # -- orders that the bound does not tell apart -------------------------------------------------------------------------

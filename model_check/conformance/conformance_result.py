@@ -237,7 +237,7 @@ class Conformance(Drawn):
         """Of the requested orders that are kept, those that the bound does not tell from weaker ones."""
         if self.realization is None or self.realization.stopped:
             return []
-        kept = [name for name in self.request.orders if self[name].verdict == "holds"]
+        kept = [name for name in self.request.orders if name in self.kept]
         return [same for name in kept if (same := same_orders(self.realization, name)) is not None]
 
     @property

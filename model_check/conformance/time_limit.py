@@ -52,10 +52,10 @@ def within(seconds: float, call: Callable[[], None]) -> None:
             signal.setitimer(signal.ITIMER_REAL, next(waits), ANYWAY)
             raise Hangs
 
-    def on_exit(code: int) -> NoReturn:
+    def on_exit(status: int) -> NoReturn:
         if os.getpid() != process or threading.current_thread() is not threading.main_thread():
-            exit_at_once(code)  # a process that the node has forked, or the end of the search
-        raise SystemExit(f"os._exit({code})")
+            exit_at_once(status)  # a process that the node has forked, or the end of the search
+        raise SystemExit(f"os._exit({status})")
 
     process, exit_at_once = os.getpid(), os._exit
     before: Any = signal.signal(signal.SIGALRM, on_alarm)

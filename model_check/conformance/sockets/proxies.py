@@ -87,7 +87,7 @@ class Proxies(ABC):
 
     @abstractmethod
     def read(self, number: int) -> bool:
-        """Takes what has come at a socket; false if all of it is dropped. Raises `NodeFailure` for what is no packet."""
+        """Takes what has come at a socket; false if all of it is dropped. Raises `NodeFailure` for all but packets."""
 
     def _keep(self, process: int, body: bytes) -> bool:
         """Notes a packet to a process; false if it is dropped."""
@@ -162,9 +162,7 @@ class _Connection(NamedTuple):
 class OfStreams(Proxies):
     """Over TCP: what is a packet in a stream, `frame` says. A process connects to the node with its first packet."""
 
-    def __init__(
-        self, n: int, frame: Frame, most: int, seconds: float, ignored: Pattern[str] | None = None
-    ) -> None:
+    def __init__(self, n: int, frame: Frame, most: int, seconds: float, ignored: Pattern[str] | None = None) -> None:
         """`most`: bytes of a packet. `seconds`: for which a node may not take what is sent to it."""
         super().__init__("tcp", n, ignored)
         self._frame = frame

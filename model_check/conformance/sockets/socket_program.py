@@ -33,7 +33,6 @@ from .proxies import Proxies, is_ignored
 from .quiet import LOOK_EVERY, Ending, Quiet
 from .speaking import Speaking
 
-
 HEARTBEATS = "--ignore REGEX sets heartbeats aside: packets that it matches as a whole"
 _SENDS = f"sends a packet; {HEARTBEATS}"
 

@@ -153,7 +153,7 @@ def _facts(answer: Conformance) -> list[str]:
 
 def _broken_by_others(answer: Conformance, orders: Sequence[str]) -> list[str]:
     """The runs that break these orders, though no complete computation of free sends does."""
-    broken = [answer[name] for name in orders if answer[name].verdict == "violated"]
+    broken = [answer[name] for name in orders if name in JUDGED and answer[name].verdict == "violated"]
     replies = [one.name for one in broken if one.search.startswith(WITH_REPLIES)]
     others = [one.name for one in broken if one.name not in replies]
     facts = [f"runs that cannot be completed, which are not counted, break {' and '.join(others)}"] if others else []
