@@ -18,7 +18,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, FirstTryLimits, LimitsAfter
+from .early import EarlyReports, FirstTryLimits
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
 from .exploration import FIRST_VIOLATION, Exploration, Progress
 from .explorer import explore
@@ -101,7 +101,7 @@ def run_check(
                     return first_try.evaluate(earlier, lambda: time.monotonic() - began)
             if reports is not None:
                 reports.report(earlier)
-            limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
+            limits = limits.after(time.monotonic() - began)
             del first_try
         chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
         if chosen.name == "spark" and elsewhere is None:

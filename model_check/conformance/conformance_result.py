@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from crownless.model_check.check_result import CheckResult, Outcome
@@ -24,6 +25,7 @@ from .node import FAILURES
 from .node_machine import Failed
 from .queries import CERTAIN
 from .repeats import Repeats
+from .same_orders import SameOrders, same_orders
 from .schedules import Schedule, schedule_of
 
 
@@ -235,6 +237,14 @@ class Conformance(Drawn):
         """The order that is exactly what the nodes generate within the bound."""
         return None if self.realization is None else self.realization.equals
 
+    @cached_property
+    def same_orders(self) -> list[SameOrders]:
+        """Of the requested orders that are kept, those that the bound does not tell from weaker ones."""
+        if self.realization is None or self.realization.stopped:
+            return []
+        kept = [name for name in self.request.orders if name in self.kept]
+        return [same for name in kept if (same := same_orders(self.realization, name)) is not None]
+
     @property
     def kept_over_fifo(self) -> list[str] | None:
         """Of FIFO, causal and synchronous order those kept over a FIFO channel; None: not searched to the end."""
@@ -253,11 +263,16 @@ class Conformance(Drawn):
         return "holds"
 
     @property
+    def replied(self) -> bool:
+        """True if sends from inside deliveries were searched."""
+        return any(one.name == WITH_REPLIES for one in self.searches)
+
+    @property
     def scope(self) -> str:
         """In words, how far the verdict reaches."""
         request = self.request
         parts = [self.searches[0].result.scope]
-        if any(one.name == WITH_REPLIES for one in self.searches):
+        if self.replied:
             parts.append(f"{WITH_REPLIES}: up to {some(request.messages_with_replies, 'message')}")
         return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
 
@@ -293,6 +308,7 @@ class Conformance(Drawn):
             "failures": [one.json() for one in self.failures],
             "delivery": [self[name].json() for name in DELIVERY],
             "generates": None if self.realization is None else self.realization.json(),
+            "same_orders": [one.json() for one in self.same_orders],
             "kept_over_fifo": self.kept_over_fifo,
             "with_duplicates": [one.result.json() for one in self.with_duplicates],
             "states": free["states"],

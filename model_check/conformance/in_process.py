@@ -29,6 +29,7 @@ from functools import partial
 from re import Pattern
 from typing import Any, NamedTuple
 
+from crownless.model_check.stopping import raised_by_signal
 from crownless.model_check.users_code import innermost_place, lines_of
 from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
 from crownless.spec.computation import Message
@@ -176,10 +177,8 @@ class InProcess:
         if self._by_value:
             try:
                 within(self.limits.seconds, lambda: found.append(bool(one == other)))
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:  # of any kind: it is the node's own code
-                if _is_harness_out_of_memory(error):
+                if _is_of_harness(error):
                     raise
                 self._by_value = False
         return found == [True]
@@ -191,10 +190,8 @@ class InProcess:
         found: list[NodeState] = []
         try:
             within(self.limits.seconds, lambda: found.append(NodeState(node, self)))
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             self._by_value = False  # such as a list among what is compared
             return None
@@ -261,10 +258,8 @@ class InProcess:
                 shared = shares_with_copies(node)
             if shared is not None:
                 self.replays_because = f"it holds {shared}, of which there are no copies"
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             self.replays_because = f"it cannot be copied ({shown_error(error)})"
         if self.replays_because is not None:
@@ -388,7 +383,7 @@ class InProcess:
         sys.stdout = sys.stderr
         try:
             within(self.limits.seconds, call)
-        except (KeyboardInterrupt, _NeedsLoop):
+        except _NeedsLoop:
             raise
         except NodeFailure as failure:
             said = f"{self._place(method, arguments, failure)}: {failure.said}"
@@ -397,7 +392,7 @@ class InProcess:
             said = f"{self._place(method, arguments, hang)} has not returned for {self.limits.seconds:g} s"
             raise NodeFailure("hangs", said) from None
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             said = f"{self._place(method, arguments, error)}: {shown_error(error)}"
             raise NodeFailure("node-fails", said) from error
@@ -441,8 +436,11 @@ def _run(loop: QuietLoop | None, call: Callable[[], None]) -> None:
     loop.run_until_idle(called())
 
 
-def _is_harness_out_of_memory(error: BaseException) -> bool:
-    """Is there no memory left? A node may have requested more than there is."""
+def _is_of_harness(error: BaseException) -> bool:
+    """True if a signal or a limit ends the search, or no memory is left. A node may have requested more than there is,
+    and raised `KeyboardInterrupt` by itself."""
+    if isinstance(error, KeyboardInterrupt):
+        return raised_by_signal(error)
     if not lacks_memory(error):
         return False
     try:
