@@ -69,7 +69,8 @@ def test_a_log_with_a_hole_is_unknown_and_exits_3(crownless: Crownless, tmp_path
 def test_a_send_into_a_hole_is_named(crownless: Crownless, tmp_path: Path) -> None:
     log = tmp_path / "holes.jsonl"
     sends = [("a", 0, "send", "x1", "b"), ("a", 1, "send", "x2", "c"), ("a", 2, "send", "x3", "c")]
-    log.write_text("".join(_event(*event) for event in [*sends, ("c", 0, "deliver", "x3"), ("c", 2, "send", "y", "b")]))
+    at_c = [("c", 0, "deliver", "x3", "a"), ("c", 2, "send", "y", "b")]
+    log.write_text("".join(_event(*event) for event in [*sends, *at_c]))
     printed = crownless("classify", str(log)).out.splitlines()
     assert "hole: c: event 1 is missing" in printed
     assert "x2: not received, or in a hole of c" in printed

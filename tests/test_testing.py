@@ -150,7 +150,8 @@ class BroadcastsAsAProtocol(Unordered):
 @pytest.mark.parametrize("subject", [Broadcasts, BroadcastsAsAProtocol])
 def test_a_class_that_says_broadcast_is_given_broadcasts(subject: Any) -> None:
     sends = [line for line in by_walks(subject, order="fifo", processes=(3, 3), messages=2) if "send" in line]
-    assert sends == ["1. P1: send m1 to P2, P3", "2. P1: send m2 to P2, P3"]
+    assert len(sends) == 2
+    assert all(re.search(r"send m\d to P\d, P\d$", line) for line in sends), sends
 
 
 def test_a_class_that_says_broadcast_gets_a_tuple_of_one_receiver_too() -> None:
