@@ -81,15 +81,15 @@ def test_asynchronous_order_may_be_named_too(crownless: Crownless) -> None:
     assert "complete computations (2 messages, all delivered)" in answer.out
 
 
-# -- orders that the bound does not tell apart -------------------------------------------------------------------------
+# -- orders that the bound does not distinguish ------------------------------------------------------------------------
 
 
-def test_a_bound_that_does_not_tell_an_order_from_a_weaker_one_is_named_with_one_that_does(
+def test_an_order_that_is_the_same_as_a_weaker_one_within_the_bound_is_named_with_a_larger_bound(
     crownless: Crownless,
 ) -> None:
     node = f"{CAUSAL}:Matrix"
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--replies", "0", "--order", "causal", "--quiet")
-    assert "within this bound causal is the same as fifo order; -n 3 -m 3 tells them apart" in answer.out
+    assert "within this bound causal is the same as fifo order; -n 3 -m 3 distinguishes them" in answer.out
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--replies", "0", "--order", "causal", "--json")
     assert answer.json["same_orders"] == [{"order": "causal", "weaker": ["fifo"], "processes": 3, "messages": 3}]
     answer = crownless("conform", node, "-n", "2", "-m", "2", "--replies", "0", "--order", "fifo", "--quiet")
@@ -108,7 +108,7 @@ class ToAll(Relay):
     ("kind", "sends", "messages"),
     [(Relay, "unicast", 2), (Relay, "unicast", 3), (ToAll, "broadcast", 2)],
 )
-def test_the_larger_bound_tells_the_orders_apart(kind: type, sends: Any, messages: int) -> None:
+def test_the_larger_bound_distinguishes_the_orders(kind: type, sends: Any, messages: int) -> None:
     found = cr.conform(kind, 3, messages, replies=0, sends=sends).realization
     assert found is not None
     same = {order: one for order in ORDERS if (one := same_orders(found, order)) is not None}

@@ -239,7 +239,7 @@ class Conformance(Drawn):
 
     @cached_property
     def same_orders(self) -> list[SameOrders]:
-        """Of the requested orders that are kept, those that the bound does not tell from weaker ones."""
+        """Of the requested orders that are kept, those that are the same as weaker ones within the bound."""
         if self.realization is None or self.realization.stopped:
             return []
         kept = [name for name in self.request.orders if name in self.kept]

@@ -1,4 +1,4 @@
-"""Orders that are the same within the bound of a check, and a larger bound that tells them apart."""
+"""Orders that are the same within the bound of a check, and a larger bound that distinguishes them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crownless.spec.orders import ORDERS, decide, weaker
 
 #: Of larger bounds so many computations are looked at.
 MOST = 3_000
-#: The sizes in which a broadcast tells two orders apart that differ, by processes and messages.
+#: The sizes in which broadcasts distinguish two orders that differ, by processes and messages.
 SIZES_OF_BROADCASTS = ((3, 2), (3, 3), (3, 4))
 
 
@@ -31,7 +31,7 @@ class SameOrders(NamedTuple):
 
 
 def same_orders(found: Realization, order: str) -> SameOrders | None:
-    """The weaker orders that the complete computations of a bound do not tell from this one; None: there are none."""
+    """The weaker orders with the same complete computations within a bound as this one; None: there are none."""
     sends = found.workload.sends
     count = found.orders[order].computations
     names = weaker(order, unicasts=sends == "unicast")

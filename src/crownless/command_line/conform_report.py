@@ -126,7 +126,7 @@ def _facts(answer: Conformance) -> list[str]:
         facts += _broken_by_others(answer, found.equal_orders)
     for same in answer.same_orders:
         names, bound = " and ".join(same.weaker), f"-n {same.processes} -m {same.messages}"
-        facts.append(f"within this bound {same.order} is the same as {names} order; {bound} tells them apart")
+        facts.append(f"within this bound {same.order} is the same as {names} order; {bound} distinguishes them")
     facts += _of_replies(answer)
     if (over := answer.kept_over_fifo) is not None:
         more = [name for name in over if name not in answer.kept]
