@@ -29,6 +29,7 @@ def on_restart(): on_init()
 def state(): return ""
 def load(text): pass
 def ok(): say(*filter(None, ("ok", state())))
+plain_ok = ok
 #HERE
 for line in sys.stdin:
     word, _, rest = line.rstrip("\\n").partition(" ")
@@ -36,6 +37,8 @@ for line in sys.stdin:
     if word == "init":
         me, n, replies = int(first), int(last), []
         on_init()
+        say("ok replies") if ok is plain_ok else ok()
+        continue
     elif word == "send": on_send(first, last)
     elif word == "reply":
         replies.append((first, last))

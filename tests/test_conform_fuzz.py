@@ -88,11 +88,13 @@ def answer_of_a_relay(form: str, line: str) -> list[bytes]:
             "packet": {"type": "deliver", "message": said.get("body")},
         }.get(said["type"])
         lines = [json.dumps(one).encode()] if one else []
+        if said["type"] == "init":
+            return [b'{"type": "ok", "replies": true}']
         return [] if said["type"] == "reply" else [*lines, b'{"type": "ok"}']
     word, _, rest = line.partition(" ")
     lines = [f"packet {rest}".encode()] if word == "send" else []
     lines += [f"deliver {rest.partition(' ')[2]}".encode()] if word == "packet" else []
-    return [] if word == "reply" else [*lines, b"ok"]
+    return [] if word == "reply" else [*lines, b"ok replies" if word == "init" else b"ok"]
 
 
 def mutated(lines: list[bytes], random: Random) -> bytes:
@@ -130,8 +132,9 @@ class Fuzzed(NodeProcess):
     always_the_same: bool
     mutations = started = 0
 
-    def __init__(self, command: Sequence[str], form: Form, limits: NodeLimits, *_: Any) -> None:
+    def __init__(self, command: Sequence[str], form: Form, limits: NodeLimits, *others: Any) -> None:
         self.form, self._limits, self._prefix = form, limits, b""
+        self.takes, self._answered = others[-1], None
         self._lines, self._unfinished, self._in_another, self._errors = deque(), b"", False, b""
         self._ended = False
         self._stdin, self._stdout, self._stderr = 0, 1, 2
@@ -163,13 +166,15 @@ class Fuzzed(NodeProcess):
             block, self._said = self._said[:4096], self._said[4096:]
             self._take(block)
 
+    def _close_input(self) -> None:
+        self._ended = not self._said
+
     def end(self) -> None:
         self._said = b""
 
 
 def answers(form: FormName, seeds: range, patch: pytest.MonkeyPatch) -> Iterator[Any]:
     patch.setattr(out_of_process, "NodeProcess", Fuzzed)
-    patch.setattr(out_of_process, "SILENT_FOR", 0.0)
     for seed in seeds:
         patch.setattr(Fuzzed, "seed", str(seed), raising=False)
         patch.setattr(Fuzzed, "started", 0)

@@ -122,10 +122,13 @@ class Queries:
         if not self._only_new_nodes:
             return self._repeats_differ()
         fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
-        if self._doubt is not None and not fails:
-            self.fails(*self._doubt[0], self._doubt[1])
-            return True
-        return False
+        if self._doubt is None or fails:
+            return False
+        (query, failure), self._doubt = self._doubt, None
+        if failure.kind not in CERTAIN:
+            failure = NodeFailure("not-deterministic", differs(failure, Answer()))
+        self.fails(*query, failure)
+        return True
 
     def _rely_on_new_nodes_only(self, at: Query, failure: NodeFailure) -> None:
         """From now on: a running node has failed as no new one does, or has said more than answers at some time."""

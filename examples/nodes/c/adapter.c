@@ -24,6 +24,8 @@ int main(void) {
         if (sscanf(line, "init %d %d", &process, &n) == 2) {
             replies = replied = 0;
             on_init(process, n);
+            printf("ok replies\n"), fflush(stdout); /* it knows the word `reply` */
+            continue;
         } else if (sscanf(line, "send %d %n", &process, &rest) == 1) {
             on_send(process, line + rest);
         } else if (sscanf(line, "packet %d %n", &process, &rest) == 1) {

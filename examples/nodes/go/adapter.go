@@ -31,6 +31,8 @@ func run(start func(me, n int, transmit method, deliver func(message string)) (o
 			n, _ := strconv.Atoi(words[2])
 			replies = nil
 			onSend, onPacket = start(number, n, transmit, deliver)
+			fmt.Println("ok replies") // it knows the word `reply`
+			continue
 		case "send":
 			onSend(number, words[2])
 		case "packet":

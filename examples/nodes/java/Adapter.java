@@ -27,7 +27,12 @@ final class Adapter {
         for (String line; (line = in.readLine()) != null; ) {
             String[] words = line.split(" ", 3);
             switch (words[0]) {
-                case "init" -> { replies.clear(); node = start.node(parseInt(words[1]), parseInt(words[2]), this); }
+                case "init" -> {
+                    replies.clear();
+                    node = start.node(parseInt(words[1]), parseInt(words[2]), this);
+                    System.out.println("ok replies"); // it knows the word `reply`
+                    continue;
+                }
                 case "send" -> node.onSend(parseInt(words[1]), words[2]);
                 case "packet" -> node.onPacket(parseInt(words[1]), words[2]);
                 case "load" -> node.load(line.substring(5));

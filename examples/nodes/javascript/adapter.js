@@ -23,7 +23,8 @@ readline.createInterface({ input: process.stdin }).on('line', (line) => {
     case 'init':
       node = new Node(Number(first), Number(last), transmit, deliver);
       replies = [];
-      break;
+      say('ok replies'); // it knows the word `reply`
+      return;
     case 'send':
       node.onSend(Number(first), last);
       break;

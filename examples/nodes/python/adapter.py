@@ -29,6 +29,8 @@ for line in sys.stdin:
     first, _, last = rest.partition(" ")
     if word == "init":
         node, replies = kind(int(first), int(last), transmit, deliver), []
+        print("ok replies", flush=True)  # it knows the word `reply`
+        continue
     elif word == "send":
         node.on_send(int(first), last)
     elif word == "reply":

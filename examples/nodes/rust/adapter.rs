@@ -30,7 +30,11 @@ pub fn run<N: Node>(start: impl Fn(usize, usize) -> N) {
     let (mut node, mut port) = (start(0, 1), Port::default());
     for line in io::stdin().lines().map_while(Result::ok) {
         match line.splitn(3, ' ').collect::<Vec<_>>()[..] {
-            ["init", me, n] => (node, port) = (start(number(me), number(n)), Port::default()),
+            ["init", me, n] => {
+                (node, port) = (start(number(me), number(n)), Port::default());
+                println!("ok replies"); // it knows the word `reply`
+                continue;
+            }
             ["send", to, message] => node.on_send(number(to), message, &mut port),
             ["packet", from, body] => node.on_packet(number(from), body, &mut port),
             ["reply", to, message] => {
