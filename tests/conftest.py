@@ -108,7 +108,6 @@ ONE_IN = {
     "test_monitors.py": 5,
     "test_native_checkpoints.py": 11,
     "test_native_engine.py": 31,
-    "test_native_monitor_states.py": 11,
     "test_native_parts.py": 11,
     "test_native_rounds.py": 11,
     "test_ops_comparison.py": 5,
