@@ -59,7 +59,7 @@ def is_broken(n: int, happened: Sequence[Observation], order: str) -> bool:
 @pytest.mark.parametrize("seed", range(5))
 def test_orders_are_reported_exactly_as_soon_as_they_are_broken(seed: int) -> None:
     random = Random(seed)
-    for _ in range(200):
+    for _ in range(400):
         c = random_small_computation(random)
         happened, n = random_linearization(c, random), len(c.processes)
         reports = first_reports(FifoAndCausal(n), happened) | first_reports(Crowns(n), happened)

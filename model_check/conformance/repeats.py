@@ -98,7 +98,8 @@ class Repeats:
         return 1 - MISSED ** (1 / min(self.of_type.values())) if self.of_type else 1.0
 
     def __str__(self) -> str:
-        each = f"each at least {some(self.least_of_input, 'time')}" if self.least_of_input else "a sample"
+        least = self.least_of_input
+        each = f"each at least {'once' if least == 1 else f'{least} times'}" if least else "a sample"
         if self.least_of_kind >= ROUNDS:
             each += f", each of {some(len(self.of_kind), 'kind')} of inputs at least {self.least_of_kind} times"
         random = f"{max(self.excluded * 100, 0.1):.1f} %"

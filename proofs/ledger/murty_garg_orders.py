@@ -11,7 +11,7 @@ from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.orders import decide
 
 from .claims import Evidence, Reading, Text, unless
-from .evidence import figure, is_proved, up_to
+from .evidence import BY_FAIRNESS_IN_WORDS, figure, is_proved, up_to
 from .fig_8_variants import AcknowledgesAtOnce, SendsAtOnce, first_run_that_breaks
 from .impossibility_cases import crossing, lockstep, placed_afterwards, ring_cut_short
 from .impossible_protocols import (
@@ -264,6 +264,6 @@ def mg6(quick: bool) -> Evidence:
     scope = (
         "any protocol, deterministic or not, of two processes or more, in which a send begins when the process wants "
         "it (z3, of the times of commits and arrivals alone); in the run two send; that every such protocol has this "
-        "run is argued"
+        f"run is argued; of Fig. 8: {BY_FAIRNESS_IN_WORDS}"
     )
     return Evidence(readings, scope, because, shown("Fig. 8 with sends at once", run))
