@@ -200,8 +200,8 @@ def check(
     `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
     which the search is saved; `resume`: one in which a search was saved, to continue it; `save_every`: seconds between
     two saves. `workers`: threads of the native engine, as many as there are processors unless given. `progress` is
-    called with what is found so far and the level. `first`: the search ends with the first violation, and other
-    properties stay unknown.
+    called with what is found so far and the level. `first`: the search ends at the shortest violation, and
+    properties that no run of this length violates stay unknown.
 
     The logger `crownless` has a warning of each violation that is known while a long search goes on, of a call of the
     protocol's code that does not return, and of a declared symmetry that is found false.
