@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from crownless.spec.printable import some
+from crownless.spec.printable import in_brackets, some
 
 from .node import Answer, Arrival, NodeFailure, Query, Send, Transmits, name_for_nodes
 
@@ -68,6 +68,9 @@ class Repeats:
     of_kind: Counter[Hashable] = field(default_factory=Counter)
     #: Of sends, arrivals, and so on.
     of_type: Counter[type] = field(default_factory=Counter)
+
+    def __repr__(self) -> str:
+        return in_brackets(some(self.all, "repeated answer"))
 
     def note(self, key: Query, answer: Answer | NodeFailure) -> None:
         """One answer was repeated."""
