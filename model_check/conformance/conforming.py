@@ -51,7 +51,7 @@ def conform(
     """Drives the nodes over every schedule; raises `BadInput` for a request that is not possible.
 
     `on_input` gets the name of the search as it begins and before each input to a node, and how many different inputs
-    there were; `report` a line if a call lasts long; `on_verdict` the answer as it is with free sends, before others
+    there were; `report` a line if a call lasts long; `on_verdict` the answer as it is with free sends, before replies
     are searched.
     """
     for order in request.orders:
@@ -127,8 +127,10 @@ class _Conforming:
         answer = self.settled(self.with_free_sends(), self.with_free_sends)
         if answer.failures or answer.ended_early is not None:
             return answer
-        if self.replies_to_search(answer) or self.request.channels:
+        replies = self.replies_to_search(answer)
+        if replies:
             self.on_verdict(answer)
+        if replies or self.request.channels:
             answer = self.settled(self.with_others(answer), lambda: self.with_others(self.with_free_sends()))
         return answer
 
