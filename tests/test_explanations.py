@@ -112,7 +112,7 @@ class DeliversToItselfToo(Counts):
 
 class DeliversTwice(Counts):
     def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [step._replace(events=step.events * 2) for step in super().on_packet(i, state, packet)]
+        return [step._replace(events=(*step.events, *step.events)) for step in super().on_packet(i, state, packet)]
 
 
 class DeliversEverywhere(ToAll):

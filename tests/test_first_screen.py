@@ -162,7 +162,7 @@ class SlowP3(DeafP3):
     def initial(self, i: int) -> Any:
         return 0
 
-    def on_packet(self, i: int, state: int, packet: Packet) -> Sequence[Step]:
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         return super().on_packet(i, state if i < 2 else 4, packet)
 
     def internal(self, i: int, state: int) -> Sequence[tuple[str, Step]]:
