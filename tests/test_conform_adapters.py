@@ -78,6 +78,7 @@ def test_a_surplus_line_is_speaks_unasked_after_the_input_before_it_whenever_it_
             found = cr.conform(unaware("late", "Matrix"), 2, 3)
             seen.append((verdicts(found), found["speaks-unasked"].note, str(found["speaks-unasked"].run)))
     assert seen[0] == seen[1]
+    assert (found.realization, found.kept_over_fifo) == (None, None)
     verdict, note, _ = seen[0]
     assert verdict == {"speaks-unasked": "violated", **dict.fromkeys(("delivers-all", *JUDGED), "unknown")}
     assert note == "after its answer to 'send 1 1-2.3' it says 'ok' that is no part of an answer"

@@ -167,7 +167,7 @@ class Conformance(Drawn):
         """The worst of the verdicts of all searches, with a run if there is one. Where a node answers at random or
         unasked, no other verdict is a fact.
         """
-        if name not in FAILURES and any(self._is_violated(kind) for kind in CERTAIN):
+        if name not in FAILURES and self._answers_vary:
             return Finding(name, "unknown", note="a node fails first")
         found = [one for search in self.searches if (one := search.finding(name)) is not None]
         for verdict in ("violated", "unknown"):
@@ -182,6 +182,11 @@ class Conformance(Drawn):
             note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {self.ended_early}"
             return Finding(name, "unknown", meaning, note=note)
         return found[0]
+
+    @property
+    def _answers_vary(self) -> bool:
+        """True if a node answers at random or unasked, so that nothing else is a fact."""
+        return any(map(self._is_violated, CERTAIN))
 
     @property
     def _a_node_fails(self) -> bool:
@@ -229,8 +234,10 @@ class Conformance(Drawn):
 
     @property
     def realization(self) -> Realization | None:
-        """The complete computations that the nodes generate with free sends; None where not searched."""
-        return self.searches[0].realization
+        """The complete computations that the nodes generate with free sends; None where not searched, or where a node
+        answers at random or unasked.
+        """
+        return None if self._answers_vary else self.searches[0].realization
 
     @property
     def generates_exactly(self) -> str | None:
@@ -248,7 +255,7 @@ class Conformance(Drawn):
     @property
     def kept_over_fifo(self) -> list[str] | None:
         """Of FIFO, causal and synchronous order those kept over a FIFO channel; None: not searched to the end."""
-        if not self.over_fifo or not all(one.complete for one in self.over_fifo):
+        if self._answers_vary or not self.over_fifo or not all(one.complete for one in self.over_fifo):
             return None
         return [name for name in MONITORED if all(one.result[name].verdict == "holds" for one in self.over_fifo)]
 

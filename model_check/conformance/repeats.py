@@ -105,11 +105,13 @@ class Repeats:
         each = f"each at least {'once' if least == 1 else f'{least} times'}" if least else "a sample"
         if self.least_of_kind >= ROUNDS:
             each += f", each of {some(len(self.of_kind), 'kind')} of inputs at least {self.least_of_kind} times"
+        repeated = f"{some(self.all, 'answer')} repeated by new nodes: {each}"
+        if self.excluded > 0.5:
+            return repeated
         random = f"{max(self.excluded * 100, 0.1):.1f} %"
         return (
-            f"{some(self.all, 'answer')} repeated by new nodes: {each}; a node that answers otherwise with a "
-            f"probability of {random} or more at every send, or at every packet, is noticed, but for one chance in a "
-            "million"
+            f"{repeated}; a node that answers otherwise with a probability of {random} or more at every send, or at "
+            "every packet, is noticed, but for one chance in a million"
         )
 
     def json(self) -> dict[str, Any]:

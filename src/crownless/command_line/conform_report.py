@@ -132,7 +132,7 @@ def _facts(answer: Conformance) -> list[str]:
         more = [name for name in over if name not in answer.kept]
         said = f"it keeps {' and '.join(more)} order too" if more else "it keeps no further order"
         facts.append(f"over a FIFO channel, up to {some(answer.request.messages, 'message')}, {said}")
-    for search in answer.with_duplicates:
+    for search in answer.with_duplicates if not answer.failures else ():
         result = search.result
         bound = some(result.check.workload.messages, "message")
         harm = " and ".join(result.violations)
@@ -167,13 +167,15 @@ def _broken_by_others(answer: Conformance, orders: Sequence[str]) -> list[str]:
 def _of_replies(answer: Conformance) -> list[str]:
     """The verdict of the search with replies, or why it was not made."""
     few = answer.request.messages_with_replies
+    if answer.failures:
+        return []
     for search in answer.searches:
         if search.name == WITH_REPLIES:
             broken = [one.name for one in answer.violations if one.search.startswith(WITH_REPLIES)]
             said = f"break {' and '.join(broken)}, which free sends do not" if broken else "break nothing else"
             states = some(search.result.exploration.states, "state")
             return [f"{WITH_REPLIES}, up to {some(few, 'message')}: {said}; {states}"]
-    if few and answer.verdict == "violated" and not answer.failures:
+    if few and answer.verdict == "violated":
         broken = [one.name for one in answer.wanted if one.verdict == "violated"]
         return [f"{WITH_REPLIES} were not searched: free sends break {' and '.join(broken)}"]
     return []
