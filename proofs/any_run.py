@@ -307,7 +307,7 @@ def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the st
     nor declared to be constant, such as a tuple that may grow: z3 would not see it.
     """
     if z3.is_expr(value):
-        return value.sort()
+        return str(value.sort())  # a sort itself can be compared with sorts alone
     if value is None and what == "the stamp":
         return None
     if isinstance(value, tuple) and value:

@@ -273,7 +273,7 @@ def _checked(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
 
         def method(self: ExtraMessages, *given: Any) -> Any:
             answer = getattr(protocol, name)(self, *given)
-            if isinstance(answer, Iterator):
+            if name == "clearings" and isinstance(answer, Iterator):  # which is gone through once
                 answer = list(answer)
             if not fits(self.n, answer):
                 raise Call(protocol, name).wrong(f"returns {shown(answer)}, not {noun}", f"return {noun}")

@@ -10,8 +10,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from itertools import product
+from functools import cache, partial
+from itertools import combinations, product
 from typing import Any, NamedTuple
 
 import z3
@@ -63,6 +63,12 @@ class Given(NamedTuple):
 
 Program = Callable[[Any, Given], Any]
 
+
+def _indicator_without(place: int, ops: Any, g: Given) -> Any:
+    """The indicator of all processes but the one at that place."""
+    return ops.indicator(g.i, (*g.s[:place], *g.s[place + 1 :]))
+
+
 #: operation → what it is given, and programs that use it.
 PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
     "vector": (
@@ -107,6 +113,8 @@ PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
         ("ij", lambda ops, g: ops.vector(lambda k: ops.indicator(k, (g.i, g.j)))),
         ("i", lambda ops, g: ops.indicator(g.i, ())),
         ("is", lambda ops, g: ops.indicator(g.i, g.s)),
+        ("is", lambda ops, g: ops.indicator(g.i, g.s[::-2])),
+        *(("is", partial(_indicator_without, place)) for place in range(SIZES[-1])),
     ),
 }
 
@@ -182,7 +190,7 @@ def compare_ops(
                 where = f"{name} of {n} processes, {takes or 'nothing'}: {tuple(values.values())}"
                 differences.append(f"{where}: on integers {expected}, not so on terms")
                 break
-    scope = f"{sizes[0]} to {sizes[-1]} processes: small values, random ones, and ones that differ at a single place"
+    scope = f"{sizes[0]} to {sizes[-1]} processes: small values, random ones, and ones that differ at a place or two"
     return Comparison(compared, tuple(differences), scope)
 
 
@@ -206,17 +214,20 @@ def assignments(takes: str, n: int, chance: random.Random, together: int, some: 
 
 
 def distinguishing(operands: int, entries: int) -> Iterator[Sequence[int]]:
-    """Operands of entries that all differ. Those of a second operand are one less, the same and one greater, in turn;
-    and the same but for one place, where they are less, or greater.
+    """Operands of entries that all differ, that are all 0, and all 1. Those of a second operand are one less, the same
+    and one greater, in turn; and the same but for one place, or two of few, where they are less, or greater.
     """
-    first = [10 * (k + 1) for k in range(entries)]
-    if operands < 2:
-        yield first
-        return
-    for turn in range(3):
-        yield [*first, *(value + (k + turn) % 3 - 1 for k, value in enumerate(first))]
-    for k, less_or_greater in product(range(entries), (-1, 1)):
-        yield [*first, *first[:k], first[k] + less_or_greater, *first[k + 1 :]]
+    for first in ([10 * (k + 1) for k in range(entries)], [0] * entries, [1] * entries):
+        if operands < 2:
+            yield first
+            continue
+        for turn in range(3):
+            yield [*first, *(value + (k + turn) % 3 - 1 for k, value in enumerate(first))]
+        places = [{k} for k in range(entries)]
+        if entries <= SIZES[-1]:
+            places += [set(pair) for pair in combinations(range(entries), 2)]
+        for changed, more in product(places, (-7, -1, 1, 7)):
+            yield [*first, *(value + more * (k in changed) for k, value in enumerate(first))]
 
 
 _ENTRIES: Mapping[str, Callable[[int], int]] = {

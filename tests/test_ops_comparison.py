@@ -382,6 +382,36 @@ def test_a_fault_at_any_one_place_shows(operation: str, dimensions: int, fault: 
         assert compare_ops.__wrapped__(faulty, programs=programs, sizes=sizes).differences, place
 
 
+class OneProcessTooMany(Integers):
+    """Of three receivers or more process 5 is said to be one in any case."""
+
+    def indicator(self, k: int, some: Collection[int]) -> int:
+        return 1 if len(some) > 2 and k == 5 else super().indicator(k, some)
+
+
+class TwoProcessesForgotten(Integers):
+    """If the condition fails at processes 2 and 7 alone, it is said to hold for all."""
+
+    def every(self, holds: Callable[[int], bool]) -> bool:
+        failing = {k for k in range(self.n) if not holds(k)}
+        return not failing or failing == {2, 7}
+
+
+class LessOfOneAtTheEnd(Integers):
+    """At process 8 the smaller of two numbers, if the greater is 1."""
+
+    def maximum(self, a: Any, b: Any) -> Any:
+        right = super().maximum(a, b)
+        if self.n < 9 or isinstance(a, int) or not isinstance(a[0], int) or right[8] != 1:
+            return right
+        return (*right[:8], min(a[8], b[8]))
+
+
+@pytest.mark.parametrize("faulty", [OneProcessTooMany, TwoProcessesForgotten, LessOfOneAtTheEnd])
+def test_a_fault_for_some_receivers_pairs_or_values_shows(faulty: type[Integers]) -> None:
+    assert compare_ops.__wrapped__(faulty).differences
+
+
 def test_faults_are_planted_in_every_operation() -> None:
     assert FAULTS.keys() == PROGRAMS.keys()
 

@@ -33,6 +33,13 @@ class FullColumnsInTuples(ExtraMessages):
         return [(j,) for j in most] if all(row[most[0]] for row in state.matrix) else most
 
 
+class ColumnsOnce(ExtraMessages):
+    """What it gives is true, though it be empty, so that it sends nothing."""
+
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        return (j for j in super(ColumnsOnce, self).columns_to_clear(i, state))
+
+
 class ColumnsOfNobody(ExtraMessages):
     def columns_to_clear(self, i: int, state: Any) -> list[int]:
         return [99]
@@ -91,6 +98,7 @@ class NameForAStep(MurtyGarg):
 WRONG: Sequence[tuple[str, type[ProtocolMachine], str]] = [
     ("extra-messages", ColumnsInTuples, "columns_to_clear"),
     ("extra-messages", FullColumnsInTuples, "columns_to_clear"),
+    ("extra-messages", ColumnsOnce, "columns_to_clear"),
     ("extra-messages", ColumnsOfNobody, "columns_to_clear"),
     ("extra-messages", NoEntries, "entries"),
     ("extra-messages", EntriesInPairs, "column"),
@@ -115,3 +123,13 @@ def test_an_answer_of_another_shape_is_refused_with_its_place(
         rf"{machine.__name__}\.{method} \(\S*test_proofs_of_wrong_answers\.py:\d+\) returns", str(refused.value)
     )
     assert "\n" not in str(refused.value)
+
+
+class StateIsAMatrix(ExtraMessages):
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return state.matrix
+
+
+def test_a_state_of_another_form_is_refused() -> None:
+    with pytest.raises(BadInput, match="the state changes in its form"):
+        prove("StateIsAMatrix", replace(PROOFS["extra-messages"], protocol=StateIsAMatrix), effort=1, attempts=1)

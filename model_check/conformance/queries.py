@@ -124,10 +124,10 @@ class Queries:
         fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
         if self._doubt is None or fails:
             return False
-        (query, failure), self._doubt = self._doubt, None
-        if failure.kind not in CERTAIN:
-            failure = NodeFailure("not-deterministic", differs(failure, Answer()))
-        self.fails(*query, failure)
+        (query, seen), self._doubt = self._doubt, None
+        if seen.kind not in CERTAIN:
+            seen = NodeFailure("not-deterministic", differs(seen, Answer()))
+        self.fails(*query, seen)
         return True
 
     def _rely_on_new_nodes_only(self, at: Query, failure: NodeFailure) -> None:
