@@ -37,7 +37,7 @@ class ColumnsOnce(ExtraMessages):
     """What it gives is true, though it be empty, so that it sends nothing."""
 
     def columns_to_clear(self, i: int, state: Any) -> Any:
-        return (j for j in super(ColumnsOnce, self).columns_to_clear(i, state))
+        return (j for j in super().columns_to_clear(i, state))
 
 
 class ColumnsOfNobody(ExtraMessages):
