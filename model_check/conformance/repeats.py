@@ -98,14 +98,13 @@ class Repeats:
         return 1 - MISSED ** (1 / min(self.of_type.values())) if self.of_type else 1.0
 
     def __str__(self) -> str:
-        each = f"each at least {some(self.least_of_input, 'time')}" if self.least_of_input else "a sample"
+        least = "once" if self.least_of_input == 1 else f"{self.least_of_input} times"
+        each = f"each at least {least}" if self.least_of_input else "a sample"
         if self.least_of_kind >= ROUNDS:
             each += f", each of {some(len(self.of_kind), 'kind')} of inputs at least {self.least_of_kind} times"
-        random = f"{max(self.excluded * 100, 0.1):.1f} %"
         return (
-            f"{some(self.all, 'answer')} repeated by new nodes: {each}; a node that answers otherwise with a "
-            f"probability of {random} or more at every send, or at every packet, is noticed, but for one chance in a "
-            "million"
+            f"{some(self.all, 'answer')} repeated by new nodes: {each}; answers that vary with probability "
+            f"{self.excluded:.1%} at every send, or at every packet, are missed with probability one in a million"
         )
 
     def json(self) -> dict[str, Any]:
