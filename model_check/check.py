@@ -6,7 +6,7 @@ A protocol, a workload and a channel are explored; then there is a verdict for e
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -18,16 +18,16 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, FirstTryLimits, LimitsAfter
+from .early import EarlyReports, FirstTryLimits
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
-from .exploration import Exploration, Progress
+from .exploration import FIRST_VIOLATION, Exploration, Progress
 from .explorer import explore
 from .lassos import GaveUp, Lassos
 from .limits import Limits, allocation_failed
 from .monitors import Monitor
-from .properties import DELIVERS_ALL, Property
+from .properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from .request import Check, ResolvedCheck
-from .runs import Run, run_of
+from .runs import Run, run_of, wrong_event
 from .shortest import NoSuchRun, shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
@@ -63,6 +63,7 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
+    save_every: float | None = None,
     report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -73,20 +74,20 @@ def run_check(
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
     can explore; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
     engine, as many as there are processors unless given; the plain explorer has one.
-    `first`: the search ends with the level of the first violation, and other properties stay unknown.
+    `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails, and if a call
-    of the machine's own code lasts long; the search then goes on. `on_violation` gets a line for each violation that is
-    known while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is
-    where the engine `spark` runs.
+    further; `save_every`: seconds between two saves. Nothing is left there of a check that came to its end. `report`
+    gets a line if saving fails, and if a call of the machine's own code lasts long; the search then goes on.
+    `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is entered
+    around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     limits = limits or Limits()
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
     check_workers(workers, engine)
-    named = engine or reductions or workers or checkpoint or resume
+    named = engine or reductions or workers or checkpoint or resume or save_every is not None
     earlier: Exploration | None = None
     with watching():
         if not named and may_be_native(resolved):
@@ -100,7 +101,7 @@ def run_check(
                     return first_try.evaluate(earlier, lambda: time.monotonic() - began)
             if reports is not None:
                 reports.report(earlier)
-            limits = LimitsAfter(limits.states, limits.seconds, limits.memory, spent=time.monotonic() - began)
+            limits = limits.after(time.monotonic() - began)
             del first_try
         chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
         if chosen.name == "spark" and elsewhere is None:
@@ -114,7 +115,7 @@ def run_check(
         try:
             with (
                 _calls_of(resolved, _clock_for(chosen), limits, report) as clock,
-                _saving(resolved, chosen, checkpoint, resume, report, elsewhere) as saving,
+                _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
                 nullcontext() if chosen.name == "plain" else around_native(),
             ):
                 return _result_of(search, clock, saving, resume)
@@ -171,11 +172,15 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
+    save_every: float | None,
     report: Callable[[str], None] | None,
     elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
+    if save_every is not None and (directory is None or engine.name == "spark"):
+        why = "the search is not saved" if directory is None else "Spark saves every level"
+        raise BadInput(f"--save-every: {why}", hint="leave out --save-every")
     if directory is None:
         yield None
         return
@@ -202,7 +207,7 @@ def _saving(
     from .native.saved_requests import request_of
 
     request = request_of(check, engine.reductions)
-    with checkpoint_in(directory, request, resume=resume is not None, report=report) as saving:
+    with checkpoint_in(directory, request, resume=resume is not None, report=report, save_every=save_every) as saving:
         yield saving
 
 
@@ -215,7 +220,7 @@ class Search:
     limits: Limits
     progress: Progress | None = None
     elsewhere: RemoteEngine | None = None
-    #: Does it end with the first violation?
+    #: Does it end at the shortest violation?
     first: bool = False
     #: The findings of a first try by the plain explorer, if there was one.
     earlier: Exploration | None = None
@@ -279,6 +284,8 @@ class Search:
         lassos = self.lassos(found, seconds)
         run_to = self.shortest_runs(found, self.limits_of_runs(found, lassos))
         results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        if self.first:
+            results = _shortest_violations(results, found.broken)
         return CheckResult(self.check, found, results, seconds_before + seconds(), self.engine)
 
     def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
@@ -335,8 +342,12 @@ class Search:
             from .native.shortest_run_slice import SearchForShortest
 
             search = self._native(SearchForShortest, [name for name in self.engine.reductions if name != "order"])
-            search.explore(limits, self.progress, until=far)
+            search.explore(limits, self.progress, until=far, first=self.first)
             return search
+
+        if in_order and self.first and found.broken:  # levels are no lengths: another property may break sooner
+            found.broken = kept().result.broken or found.broken
+            far = set(found.broken)
 
         began = time.monotonic()
         looks = count()
@@ -396,6 +407,22 @@ class Search:
         return PropertyResult(known, "holds")
 
 
+def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str, int]) -> tuple[PropertyResult, ...]:
+    """The same results, with the violations that need a longer run than another one does left unknown."""
+    violated = {
+        line.property.name: lengths[line.property.name] if line.run is None else len(line.run)
+        for line in results
+        if line.verdict == "violated"
+    }
+    least = min(violated.values(), default=0)
+    return tuple(
+        PropertyResult(line.property, "unknown", note=FIRST_VIOLATION)
+        if violated.get(line.property.name, least) > least
+        else line
+        for line in results
+    )
+
+
 def _why(ending: BaseException) -> str:
     """Why a search for a run to show ended."""
     if isinstance(ending, KeyboardInterrupt):
@@ -404,7 +431,11 @@ def _why(ending: BaseException) -> str:
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
-    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state."""
+    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state;
+    `delivers-once`: which event is wrong.
+    """
+    if known.name == DELIVERS_ONCE.name:
+        return wrong_event(run)
     if known.name in system.machine.invariants:
         predicate, crashed = system.machine.invariants[known.name], system.crashed(state)
         states = [(i, local) for i, local in enumerate(system.local_states(state)) if i != crashed]

@@ -50,7 +50,8 @@ class FirstTryLimits(Limits):
         if not small:
             states, seconds = FIRST_TRY_STATES_IF_LARGE, FIRST_TRY_SECONDS_IF_LARGE
         has_fewer = given.states is None or given.states > states
-        return cls(states if has_fewer else given.states, given.seconds, given.memory, seconds, has_fewer)
+        most = states if has_fewer else given.states
+        return cls(most, given.seconds, given.memory, given.spent, processor_seconds=seconds, has_fewer=has_fewer)
 
     def reached(self, seconds: float) -> str | None:
         reached = super().reached(seconds)
@@ -71,16 +72,6 @@ def may_stay_small(workload: Workload) -> bool:
     if not isinstance(workload, Free):
         return True
     return workload.messages * log(max(1, len(workload.channels))) <= log(FIRST_TRY_SENDS)
-
-
-@dataclass(frozen=True)
-class LimitsAfter(Limits):
-    """The limits of a search that comes after a first try, which took so many seconds of its own."""
-
-    spent: float = 0.0
-
-    def seconds_are_over(self, seconds: float) -> str | None:
-        return super().seconds_are_over(seconds + self.spent)
 
 
 class EarlyReports:

@@ -47,11 +47,15 @@ AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
 
 @dataclass(frozen=True)
 class LoggedRun:
-    """One run of a log: what is certain of its computation. With a hole, there was more."""
+    """One run of a log: what is certain of its computation. With a hole, there was more.
+
+    `perhaps_received`: each message and receiver that may have delivered it in a hole, or not at all, by name.
+    """
 
     run: str
     computation: Computation
     holes: tuple[Hole, ...]
+    perhaps_received: tuple[tuple[str, str], ...] = ()
     #: No event has index 0, and so they were taken to count from 1.
     from_one: bool = False
 
@@ -149,15 +153,17 @@ def logged_run(
     senders |= {message: send.process for message, send in sends.items()}
     delivers = {(row.message, row.process) for row in delivered}
     holes, torn = _holes(lines, sends, senders, delivers, quarantined)
-    receivers = {
-        message: [name for name in send.peers if (message, name) in delivers or name not in torn]
-        for message, send in sends.items()
-    }
+    copies = [(message, name) for message, send in sends.items() for name in send.peers]
+    perhaps = [copy for copy in copies if copy not in delivers and copy[1] in torn]
+    receivers: dict[str, list[str]] = {}
+    for message, name in copies:
+        if (message, name) in delivers or name not in torn:
+            receivers.setdefault(message, []).append(name)
     try:
-        computation = _computation(lines, sends, {m: names for m, names in receivers.items() if names})
+        computation = _computation(lines, sends, receivers)
     except Cyclic as problem:
         raise _cyclic_run(run, problem, lines) from None
-    return LoggedRun(run, computation, holes, from_one=counts_from_one(rows))
+    return LoggedRun(run, computation, holes, in_natural_order(perhaps), from_one=counts_from_one(rows))
 
 
 def _cyclic_run(run: str, problem: Cyclic, lines: Mapping[str, list[Row]]) -> BadInput:
@@ -252,6 +258,11 @@ def _computation(
     c = numbered(receivers)
     in_order = (c.events[e] for e in c.linearization)
     return numbered(c.messages[m].name for kind, m in in_order if kind == "send" and m is not None)
+
+
+def in_natural_order(copies: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Messages and receivers, receiver by receiver."""
+    return tuple(sorted(copies, key=lambda copy: (natural(copy[1]), natural(copy[0]))))
 
 
 def natural(name: str) -> tuple[object, ...]:

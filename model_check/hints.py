@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from crownless.impl.protocol import is_arrival
 from crownless.impl.registry import is_bundled
+from crownless.spec.enumeration import Sends
 from crownless.spec.printable import printable_name
 
 from .properties import DELIVERS_ONCE, DELIVERS_SOMETHING, NEVER_BLOCKS
@@ -38,8 +39,8 @@ def hints(result: CheckResult) -> Iterator[str]:
             "gets a message"
         )
     misdelivered = violations.get(DELIVERS_ONCE.name)
-    if result.machine.sends == "unicast" and misdelivered is not None and misdelivered.run is not None:
-        yield from _elsewhere(misdelivered.run)
+    if misdelivered is not None and misdelivered.run is not None:
+        yield from _elsewhere(misdelivered.run, result.machine.sends)
 
 
 def _is_ever_sent(result: CheckResult) -> bool:
@@ -52,20 +53,23 @@ def _is_ever_sent(result: CheckResult) -> bool:
     return looked_at == STATES_LOOKED_AT
 
 
-def _elsewhere(run: Run) -> Iterator[str]:
+def _elsewhere(run: Run, sends: Sends) -> Iterator[str]:
     """A message that is delivered where it is not addressed to."""
-    receivers = {action.message: action.to for action in run.actions if action.action == "send"}
+    addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
     for action in run.actions:
         for kind, message in action.happened:
-            to = receivers.get(message, ())
-            if kind == "deliver" and to and action.process not in to:
-                name, where, others = (
-                    printable_name(message),
-                    printable_name(action.process),
-                    ", ".join(map(printable_name, to)),
+            sender, to = addressed.get(message, (None, ()))
+            if kind != "deliver" or not to or action.process in to:
+                continue
+            if sends == "unicast":
+                fix = 'if messages have several receivers, say so in the class: sends = "broadcast", or "multicast"'
+            elif action.process == sender:
+                fix = (
+                    "if senders deliver their own messages, say so in the class: admits_self_sends = True; and give "
+                    "--self-sends"
                 )
-                yield (
-                    f"{name} is for {others} and is delivered at {where}: if messages have several receivers, say so "
-                    'in the class: sends = "broadcast", or "multicast"'
-                )
-                return
+            else:
+                fix = "deliver a message only at message.receivers"
+            name, others = printable_name(message), ", ".join(map(printable_name, to))
+            yield f"{name} is for {others} and is delivered at {printable_name(action.process)}: {fix}"
+            return

@@ -49,12 +49,14 @@ class Available:
 class Limits:
     """When to give up: the verdict is then `unknown`. None: no limit, but for memory.
 
-    `memory`: the bytes that this process may use; None: three quarters of what is available when this is made.
+    `memory`: the bytes that this process may use; None: three quarters of what is available when this is made. `spent`:
+    the seconds that earlier searches took.
     """
 
     states: int | None = None
     seconds: float | None = None
     memory: int | None = None
+    spent: float = 0.0
     #: For each measure the most that may be used, and why, in words.
     _most: tuple[tuple[Measure, int, str], ...] = field(init=False, repr=False, compare=False)
     #: When memory is looked at again.
@@ -80,14 +82,19 @@ class Limits:
         """Says which limit is reached after so many seconds, if one is; states are counted elsewhere."""
         return self.seconds_are_over(seconds) or self.memory_is_used()
 
+    def after(self, seconds: float) -> Limits:
+        """The same for a search that comes after one that took so many seconds."""
+        return replace(self, spent=self.spent + seconds)
+
     def of_a_second_search(self, seconds: float | None) -> Limits:
         """The same after a search that ended early, whose memory may not have been given back: a quarter more of it."""
         memory = None if self.memory is None else max(self.memory, memory_in_use() + self.memory // 4)
-        return replace(self, seconds=seconds, memory=memory)
+        return replace(self, seconds=seconds, memory=memory, spent=0.0)
 
     def seconds_are_over(self, seconds: float) -> str | None:
         """Says so, if the seconds that a search may take are over."""
-        return f"{self.seconds:g} seconds are over" if self.seconds is not None and seconds > self.seconds else None
+        over = self.seconds is not None and seconds + self.spent > self.seconds
+        return f"{self.seconds:g} seconds are over" if over else None
 
     def memory_is_used(self) -> str | None:
         """Says so, if all the memory is in use that may be; it is looked at now and then, since a look is slow."""

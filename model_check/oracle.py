@@ -69,6 +69,8 @@ class NamedComputation(Drawn):
     holes: tuple[Hole, ...] = ()
     notes: tuple[str, ...] = ()
     uncertain: Uncertain = CERTAIN
+    #: Each message and receiver that may have delivered it in a hole, by name.
+    perhaps_received: tuple[tuple[str, str], ...] = ()
     #: Of a run of a complete log how it delivers its messages.
     delivery: Delivery | None = None
 
@@ -130,6 +132,7 @@ class LargeRun:
     notes: tuple[str, ...] = ()
     holes: tuple[Hole, ...] = ()
     uncertain: Uncertain = CERTAIN
+    perhaps_received: tuple[tuple[str, str], ...] = ()
     by_process: tuple[ProcessSummary, ...] | None = None
     #: The events around the first violation.
     context: Context | None = None
@@ -240,6 +243,9 @@ class Classification(Drawn, Mapping[str, Verdict]):
             "processes": self.subject.processes,
             "messages": self.subject.messages,
             "unreceived": [{"message": name, "receiver": receiver} for name, receiver in self.subject.unreceived],
+            "perhaps_received": [
+                {"message": name, "receiver": receiver} for name, receiver in self.subject.perhaps_received
+            ],
             "reading": self.reading,
             "notes": list(self.subject.notes),
             "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
@@ -391,15 +397,16 @@ def runs_in(lines: Iterable[str], name: str, processes: Sequence[str] = ()) -> I
 def named_run(name: str, logged: LoggedRun) -> NamedComputation:
     """A run of the log of that name, to be classified."""
     notes = (FROM_ONE,) if logged.from_one else ()
-    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes)
+    perhaps = logged.perhaps_received
+    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
 
 
 def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
     """The runs of a log of another format, with its notes and what is uncertain of each."""
     for logged in read_log(log.lines, name, log.places, processes):
-        notes = (*((FROM_ONE,) if logged.from_one else ()), *log.notes.get(logged.run, ()))
-        uncertain = log.uncertain.get(logged.run, CERTAIN)
-        yield NamedComputation(name, logged.run, logged.computation, logged.holes, notes, uncertain)
+        found = named_run(name, logged)
+        notes = (*found.notes, *log.notes.get(logged.run, ()))
+        yield replace(found, notes=notes, uncertain=log.uncertain.get(logged.run, CERTAIN))
 
 
 def computation_in(content: str, name: str) -> Iterator[NamedComputation]:

@@ -30,7 +30,7 @@ class Property(NamedTuple):
 DELIVERS_ONCE = Property(
     "delivers-once",
     "always",
-    "no message is sent twice, delivered twice to one process, or delivered before it is sent",
+    "every message is sent at most once, and then delivered only to its receivers, at most once to each",
 )
 DELIVERS_ALL = Property("delivers-all", "live", "every message handed to the protocol is delivered in the end")
 NEVER_BLOCKS = Property(

@@ -16,7 +16,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.errors import Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
-from crownless.spec.printable import in_brackets, printable
+from crownless.spec.printable import in_brackets, printable, some
 
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
 from .limits import Limits, allocation_failed
@@ -81,8 +81,8 @@ class Realization:
 
     @property
     def _headline(self) -> str:
-        which = self.equals or "no order exactly"
-        return f"{self.check.protocol}: {self.computations:,} computations: {self.stopped or which}"
+        which = self.stopped or f"within {self.bound}: {self.equals or 'no order exactly'}"
+        return f"{self.check.protocol}: {some(self.computations, 'computation')}; {which}"
 
     def to_pandas(self) -> pd.DataFrame:
         """A row an order: how many computations it has, and how many of them are generated."""
@@ -102,6 +102,11 @@ class Realization:
     @property
     def messages(self) -> int:
         return self.workload.messages
+
+    @property
+    def bound(self) -> str:
+        """The bound of every comparison, in words."""
+        return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
 
     @property
     def channel(self) -> str:

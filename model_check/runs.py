@@ -183,6 +183,34 @@ class Run(Drawn):
         yield self.diagram("", highlight)
 
 
+def wrong_event(run: Run) -> str:
+    """The first event of a run that breaks `delivers-once`, in words; empty if there is none."""
+    addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
+    happened = [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
+    known: set[tuple[str, str, str]] = set()
+    for process, kind, message in happened:
+        sender, receivers = addressed.get(message, (process, (process,)))
+        deed = f"{printable_name(process)} {kind}s {printable_name(message)}"
+        if kind == "unsend":
+            known = {event for event in known if event[2] != message}
+        elif kind == "undeliver":
+            known.discard((process, "deliver", message))
+        elif (process, kind, message) in known:
+            return f"{deed} a second time"
+        elif kind == "deliver" and process not in receivers:
+            return f"{deed}, which is for {', '.join(map(printable_name, receivers))}"
+        elif kind == "send" and process != sender:
+            return f"{deed}, which is from {printable_name(sender)}"
+        else:
+            known.add((process, kind, message))
+    sent: set[str] = set()
+    for process, kind, message in happened:
+        if kind == "deliver" and message not in sent:
+            return f"{printable_name(process)} delivers {printable_name(message)} before it is sent"
+        sent |= {message} if kind == "send" else set()
+    return ""
+
+
 def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[str]]]:
     """Each of these runs once, with the names of all the properties that it breaks."""
     shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}

@@ -70,13 +70,18 @@ class Stopped(KeyboardInterrupt):
 class StoppedInCall(Stopped):
     """The same in the middle of a call of a user's own code, which a search cannot end by itself."""
 
-    def __init__(self, reason: str, call: str) -> None:
-        super().__init__(f"{without_call(reason)}{_IN_A_CALL}{call}")
+    def __init__(self, reason: str, call: str = "") -> None:
+        super().__init__(without_call(reason) + (f"{_IN_A_CALL}{call}" if call else ""))
 
 
 def reason_of(ending: KeyboardInterrupt) -> str:
     """Why something ended."""
     return str(ending) or INTERRUPTED
+
+
+def raised_by_signal(ending: KeyboardInterrupt) -> bool:
+    """False if a user's own code raised it. Where no signals are watched, none can be told from the other: True."""
+    return isinstance(ending, Stopped) or not _watches or _watches[0].at_once
 
 
 def without_call(reason: str) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 import ast
 import inspect
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
@@ -31,6 +31,7 @@ from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.opaque import NotParametric
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.model_check.wrong_machine import Call, shown
 from crownless.spec.printable import error_line
 
 from .reachable import why_not_fixed_machine
@@ -86,18 +87,19 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
     """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
     _read(protocol)
     differs = _sends_and_receives(protocol)
-    once = clearing_once(protocol)
+    checked = _checked(protocol)
+    once = clearing_once(checked)
     compared = []
     for n in range(2, PROCESSES + 1):
         matrices = 0
         for i in range(n):
             for matrix in _matrices(n, i):
                 matrices += 1
-                differs = differs or _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
+                differs = differs or _encodes(checked(n), matrix) or _clears(once, n, i, matrix)
         compared.append(Refinement(n, 0, matrices, matrices, None, differs, any_length=True))
     for n in MORE_PROCESSES:
         for i, matrix in _some_matrices(n):
-            differs = differs or _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
+            differs = differs or _encodes(checked(n), matrix) or _clears(once, n, i, matrix)
     return (*compared[:-1], replace(compared[-1], differs=differs))
 
 
@@ -226,6 +228,60 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 # -- encoding and clearing ---------------------------------------------------------------------------------------------
+
+
+def _lists(size: int, answer: Any) -> bool:
+    return isinstance(answer, list | tuple) and len(answer) == size
+
+
+def _is_process(n: int, answer: Any) -> bool:
+    return isinstance(answer, int) and 0 <= answer < n
+
+
+def _are_entries(n: int, answer: Any) -> bool:
+    return isinstance(answer, Collection) and all(
+        _lists(3, entry) and _is_process(n, entry[0]) and _is_process(n, entry[1]) for entry in answer
+    )
+
+
+#: A method of the protocol, what it is to return, and the test of that, for n processes.
+_SHAPES: Mapping[str, tuple[str, Callable[[int, Any], bool]]] = {
+    "entries": ("entries (row, column, value)", _are_entries),
+    "column": ("entries (row, column, value)", _are_entries),
+    "matrix_of": ("a matrix", lambda n, answer: _lists(n, answer) and all(_lists(n, row) for row in answer)),
+    "columns_to_clear": (
+        "a list of processes",
+        lambda n, answer: isinstance(answer, Collection) and all(_is_process(n, j) for j in answer),
+    ),
+    "extra": ("a packet", lambda n, answer: isinstance(answer, Packet)),
+    "clearings": (
+        "pairs of a state and packets",
+        lambda n, answer: (
+            isinstance(answer, list | tuple)
+            and all(_lists(2, way) and isinstance(way[1], list | tuple) for way in answer)
+            and all(isinstance(packet, Packet) for _, packets in answer for packet in packets)
+        ),
+    ),
+}
+
+
+def _checked(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
+    """The protocol, each of whose methods here raises `WrongMachine` if it returns something of another shape."""
+
+    def checked(name: str) -> Callable[..., Any]:
+        noun, fits = _SHAPES[name]
+
+        def method(self: ExtraMessages, *given: Any) -> Any:
+            answer = getattr(protocol, name)(self, *given)
+            if isinstance(answer, Iterator):
+                answer = list(answer)
+            if not fits(self.n, answer):
+                raise Call(protocol, name).wrong(f"returns {shown(answer)}, not {noun}", f"return {noun}")
+            return answer
+
+        return method
+
+    return type(protocol.__name__, (protocol,), {name: checked(name) for name in _SHAPES})
 
 
 def _encodes(machine: ExtraMessages, matrix: Any) -> str | None:

@@ -1,7 +1,8 @@
 """Machine arithmetic (`ops.Integers`) and proof arithmetic (`terms.Terms`) compared, operation by operation.
 
 That is no theorem but a comparison: each operation, and each operator of a `Symbol`, is a small program (`PROGRAMS`)
-that is run on integers and on terms, which are then given the same values.
+that is run on integers and on terms, which are then given the same values. Of the numbers of
+processes in `SIZES` a fault at a single place shows, whichever entry, process or condition that is (`distinguishing`).
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ import z3
 
 from crownless.impl.ops import Integers, Ops
 
-from .comprehensions import eliminate_lambdas
-from .ground import finite_sort, ground_over
 from .symbols import Symbol, SymbolicOps
+from .term_values import N, evaluation
 from .terms import Term, Terms
+
+#: The numbers of processes for which the operations are compared.
+SIZES = range(1, 10)
 
 #: Small values, all of which are tried together, and ones at which machine integers end or saturate.
 SMALL = (-1, 0, 2)
@@ -45,10 +48,11 @@ LARGE = (
 
 
 class Given(NamedTuple):
-    """The arguments of a program: processes, numbers, vectors, matrices."""
+    """The arguments of a program: processes, all of them in order, numbers, vectors, matrices."""
 
     i: Any = None
     j: Any = None
+    s: Any = ()
     p: Any = None
     q: Any = None
     a: Any = None
@@ -67,7 +71,7 @@ PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
     ),
     "matrix": (
         ("x", lambda ops, g: ops.matrix(lambda k, l: g.x[k][l] - 2 * g.x[l][k])),
-        ("aij", lambda ops, g: ops.matrix(lambda k, l: g.a[k] + 3 * ops.one_if(k == g.i, l == g.j))),
+        ("ai", lambda ops, g: ops.matrix(lambda k, l: g.a[k] + 3 * ops.one_if(k == g.i, l != g.i))),
     ),
     "every": (
         ("ab", lambda ops, g: ops.every(lambda k: g.a[k] <= g.b[k])),
@@ -79,6 +83,7 @@ PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
         ("pq", lambda ops, g: ops.all_of(g.p <= g.q)),
         ("pq", lambda ops, g: ops.all_of(g.p <= g.q, True, g.q <= g.p)),
         ("pq", lambda ops, g: ops.all_of(g.p == g.q, g.q > 0, g.p > 0)),
+        ("sab", lambda ops, g: ops.all_of(*[g.a[k] <= g.b[k] for k in g.s])),
     ),
     "maximum": (
         ("pq", lambda ops, g: ops.maximum(g.p, g.q)),
@@ -95,11 +100,13 @@ PROGRAMS: Mapping[str, Sequence[tuple[str, Program]]] = {
         ("pq", lambda ops, g: ops.one_if(g.p < g.q)),
         ("pq", lambda ops, g: ops.one_if(g.p <= g.q, g.q <= g.p) + 2 * ops.one_if(g.p != g.q, True)),
         ("p", lambda ops, g: ops.one_if(g.p > 0, False)),
+        ("sab", lambda ops, g: ops.one_if(*[g.a[k] <= g.b[k] for k in g.s])),
     ),
     "indicator": (
         ("ij", lambda ops, g: ops.indicator(g.i, (g.j,))),
         ("ij", lambda ops, g: ops.vector(lambda k: ops.indicator(k, (g.i, g.j)))),
         ("i", lambda ops, g: ops.indicator(g.i, ())),
+        ("is", lambda ops, g: ops.indicator(g.i, g.s)),
     ),
 }
 
@@ -134,6 +141,13 @@ OPERATORS: Sequence[tuple[str, Program]] = (
 )
 
 
+#: Each program with the operation it is of.
+EVERY: Sequence[tuple[str, tuple[str, Program]]] = (
+    *((name, program) for name, programs in PROGRAMS.items() for program in programs),
+    *(("an operator", program) for program in OPERATORS),
+)
+
+
 @dataclass(frozen=True)
 class Comparison:
     """How many cases were compared, and where the two differ."""
@@ -149,52 +163,67 @@ def compare_ops(
     terms: Callable[[Term], Terms] = Terms,
     *,
     together: int = 9,
-    some: int = 3,
-    processes: int = 3,
+    some: int = 1,
+    programs: Sequence[tuple[str, tuple[str, Program]]] = EVERY,
+    sizes: Sequence[int] = SIZES,
     seed: int = 0,
 ) -> Comparison:
-    """Compares all programs, up to so many processes: all small values where those are no more than `together`, and
-    `some` random ones of any size. Names at most one difference of each program.
+    """Compares the programs: all small values where those are no more than `together`, those that distinguish each
+    place, and `some` random ones of any size. Names at most one difference of each program.
     """
     chance, compared, differences = random.Random(seed), 0, []
-    every = [(name, each) for name, programs in PROGRAMS.items() for each in programs]
-    every += [("an operator", each) for each in OPERATORS]
-    for n in range(1, processes + 1):
-        on_terms, on_integers = OnTerms(n, terms), integers(n)
-        for name, (takes, program) in every:
-            for chosen in product(range(n), repeat=sum(one in "ij" for one in takes)):
-                agrees = on_terms.program(program, takes, chosen)
-                for values in assignments(takes, n, chance, together, some):
-                    compared += 1
-                    expected = program(on_integers, _given(takes, chosen, values))
-                    if not agrees(values, expected):
-                        where = f"{name} of {n} processes, {takes or 'nothing'}: {(*chosen, *values.values())}"
-                        differences.append(f"{where}: on integers {expected}, not so on terms")
-                        break
-    scope = f"1 to {processes} processes, small values and random ones of any size"
+    for name, (takes, program) in programs:
+        cases = ((n, values) for n in sizes for values in assignments(takes, n, chance, together, some))
+        on_terms = run_on_terms(program, takes, terms)
+        for n, values in cases:
+            compared += 1
+            expected = program(integers(n), Given(**values))
+            if on_terms(n, values) != expected:
+                where = f"{name} of {n} processes, {takes or 'nothing'}: {tuple(values.values())}"
+                differences.append(f"{where}: on integers {expected}, not so on terms")
+                break
+    scope = f"{sizes[0]} to {sizes[-1]} processes: small values, random ones, and ones that differ at a single place"
     return Comparison(compared, tuple(differences), scope)
 
 
-def _given(takes: str, processes: Sequence[Any], values: Mapping[str, Any]) -> Given:
-    return Given(**dict(zip([one for one in takes if one in "ij"], processes, strict=True)), **values)
+def assignments(takes: str, n: int, chance: random.Random, together: int, some: int) -> Iterator[dict[str, Any]]:
+    """Values for the arguments of a program: of every choice of processes, all small numbers where they are few, those
+    that distinguish each place, and random ones.
+    """
+    names, chosen = [one for one in takes if one in _ENTRIES], [one for one in takes if one in "ij"]
+    entries = [_ENTRIES[one](n) for one in names]
+    everyone = {"s": tuple(range(n))} if "s" in takes else {}
+
+    def numbers() -> Iterator[Sequence[int]]:
+        yield from product(SMALL, repeat=sum(entries)) if len(SMALL) ** sum(entries) <= together else ()
+        yield from distinguishing(len(names), max(entries, default=0))
+        for _ in range(some):
+            yield [chance.choice(LARGE) + chance.choice((0, 0, 1)) for _ in range(sum(entries))]
+
+    for processes in product(range(n), repeat=len(chosen)):
+        for values in numbers() if names else [()]:
+            yield {**dict(zip(chosen, processes, strict=True)), **everyone, **_shaped(names, n, values)}
 
 
-def assignments(takes: str, n: int, chance: random.Random, together: int, some: int) -> Iterator[Mapping[str, Any]]:
-    """Values for the numbers, vectors and matrices: all small ones where they are few, and random ones."""
-    names = [one for one in takes if one not in "ij"]
-    if not names:
-        yield {}
+def distinguishing(operands: int, entries: int) -> Iterator[Sequence[int]]:
+    """Operands of entries that all differ. Those of a second operand are one less, the same and one greater, in turn;
+    and the same but for one place, where they are less, or greater.
+    """
+    first = [10 * (k + 1) for k in range(entries)]
+    if operands < 2:
+        yield first
         return
-    entries = sum(_entries(one, n) for one in names)
-    if len(SMALL) ** entries <= together:
-        for values in product(SMALL, repeat=entries):
-            yield _shaped(names, n, values)
-    for _ in range(some):
-        yield _shaped(names, n, [chance.choice(LARGE) + chance.choice((0, 0, 1)) for _ in range(entries)])
+    for turn in range(3):
+        yield [*first, *(value + (k + turn) % 3 - 1 for k, value in enumerate(first))]
+    for k, less_or_greater in product(range(entries), (-1, 1)):
+        yield [*first, *first[:k], first[k] + less_or_greater, *first[k + 1 :]]
 
 
-def _entries(name: str, n: int) -> int:
-    return 1 if name in "pq" else n if name in "ab" else n * n
+_ENTRIES: Mapping[str, Callable[[int], int]] = {
+    **dict.fromkeys("pq", lambda n: 1),
+    **dict.fromkeys("ab", lambda n: n),
+    **dict.fromkeys("xy", lambda n: n * n),
+}
 
 
 def _shaped(names: Sequence[str], n: int, values: Sequence[int]) -> dict[str, Any]:
@@ -210,57 +239,28 @@ def _shaped(names: Sequence[str], n: int, values: Sequence[int]) -> dict[str, An
     return shaped
 
 
-class OnTerms:
-    """Programs on terms over a sort of n processes, evaluated for values."""
+def run_on_terms(
+    program: Program, takes: str, terms: Callable[[Term], Terms] = Terms
+) -> Callable[[int, Mapping[str, Any]], Any]:
+    """Runs a program on terms: what it gives for n processes and values of its arguments. Only a program that is given
+    all processes is run again for another n.
+    """
+    ops = terms(z3.DeclareSort("Process"))
+    constants: dict[str, Callable[[str], Term]] = {
+        **dict.fromkeys("ij", ops.any_process),
+        **dict.fromkeys("pq", z3.Int),
+        **dict.fromkeys("ab", ops.any_vector),
+        **dict.fromkeys("xy", ops.any_matrix),
+    }
+    given = {one: Symbol(constants[one](one)) for one in takes if one in constants}
 
-    def __init__(self, n: int, terms: Callable[[Term], Terms]) -> None:
-        self.n = n
-        self.sort, self.processes = finite_sort(f"{n} processes", [f"process {k} of {n}" for k in range(n)])
-        self.ops = SymbolicOps(terms(self.sort))
+    @cache
+    def run(everyone: range) -> Callable[[Mapping[str, Any]], Any]:
+        some = tuple(Symbol(ops.any_process(f"process {k}")) for k in everyone)
+        return evaluation(program(SymbolicOps(ops), Given(**given, s=some))._term)
 
-    def program(
-        self, program: Program, takes: str, processes: Sequence[int]
-    ) -> Callable[[Mapping[str, Any], Any], bool]:
-        """Runs the program once for these processes; True if, for values of all else, it gives what is expected."""
-        names = [one for one in takes if one not in "ij"]
-        unknown = {name: self._shape(name) for name in names}
-        symbols = {name: Symbol(self._array(entries)) for name, entries in unknown.items()}
-        result = program(self.ops, _given(takes, [Symbol(self.processes[k]) for k in processes], symbols))
-        entries = _flat(self._read(result._term))
-        variables = [one for name in names for one in _flat(unknown[name])]
+    def value(n: int, values: Mapping[str, Any]) -> Any:
+        everyone = range(n if "s" in takes else 0)
+        return run(everyone)({N: n, **{f"process {k}": k for k in everyone}, **values})
 
-        def agrees(values: Mapping[str, Any], expected: Any) -> bool:
-            numbers = [z3.IntVal(one) for name in names for one in _flat(values[name])]
-            same = z3.And([entry == one for entry, one in zip(entries, _flat(expected), strict=True)])
-            return bool(z3.is_true(z3.simplify(z3.substitute(same, *zip(variables, numbers, strict=True)))))
-
-        return agrees
-
-    def _shape(self, name: str) -> Any:
-        if name in "pq":
-            return z3.Int(name)
-        if name in "ab":
-            return tuple(z3.Int(f"{name}{k}") for k in range(self.n))
-        return tuple(tuple(z3.Int(f"{name}{k}{l}") for l in range(self.n)) for k in range(self.n))
-
-    def _array(self, entries: Any) -> Term:
-        """A number, or an array of these entries, by process."""
-        if not isinstance(entries, tuple):
-            return entries
-        rows = [self._array(entry) for entry in entries]
-        array = z3.K(self.sort, rows[0])
-        for process, row in zip(self.processes, rows, strict=True):
-            array = z3.Store(array, process, row)
-        return array
-
-    def _read(self, term: Term) -> Any:
-        if term.sort_kind() == z3.Z3_ARRAY_SORT:
-            return tuple(self._read(term[process]) for process in self.processes)
-        term = z3.simplify(term)
-        if z3.is_bool(term):
-            term = z3.simplify(ground_over(eliminate_lambdas(term), {self.sort: self.processes}))
-        return term
-
-
-def _flat(value: Any) -> list[Any]:
-    return [one for part in value for one in _flat(part)] if isinstance(value, tuple) else [value]
+    return value

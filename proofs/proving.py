@@ -154,6 +154,11 @@ class ProofReport:
             return "refuted"
         return "not proved" if "refuted" in outcomes else "unknown"
 
+    @property
+    def refuted(self) -> list[str]:
+        """What a run of the machine breaks, of what was to be shown; then nothing rests on z3, or on an assumption."""
+        return [shown for shown in SHOWN if self.outcome(shown) == "refuted"]
+
     @cached_property
     def replayed(self) -> Replayed | None:
         """Where a proof of the machine's own code fails: what becomes of its state on the machine."""
@@ -370,10 +375,10 @@ def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | 
             *(() if covered else _lockstep(proof)),
         )
     if issubclass(proof.protocol, ExtraMessages):
-        bounded = tuple(
-            refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS
+        return (
+            *(same_steps(proof.protocol) if covered else ()),
+            *(refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS),
         )
-        return (*(same_steps(proof.protocol) if covered else ()), *bounded)
     return ()
 
 

@@ -25,6 +25,7 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.model_check.wrong_machine import Call, WrongMachine, shown
 
 from .any_queue_machine import on_any_queues
 from .machine_view import FlagField, OptionField, QueueField
@@ -96,17 +97,20 @@ class _Steps:
             submitted["nobody sends to itself"] = run.sender(m) != run.receiver(m)
 
         def sent(path: Path) -> Step | None:
-            return _only(machine.send(self._i(path), self._state(path), self._message(path, m)))
+            return self._only("send", machine.send(self._i(path), self._state(path), self._message(path, m)))
 
         def received(path: Path) -> Step | None:
-            return _only(machine.receive(self._i(path), self._state(path), None))
+            return self._only("receive", machine.receive(self._i(path), self._state(path), None))
 
         def received_from(path: Path) -> Step | None:
             sender: Any = ProcessSymbol(z3.Const("requested sender", i.sort()), path)
-            return _only(machine.receive(self._i(path), self._state(path), sender))
+            return self._only("receive", machine.receive(self._i(path), self._state(path), sender))
 
         def internal(path: Path) -> Step | None:
-            return _only([step for _, step in _plain(machine.internal(self._i(path), self._state(path)))])
+            named = _plain(machine.internal(self._i(path), self._state(path)))
+            if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in named):
+                raise self._wrong("internal", named, "a list of pairs of a name and a Step")
+            return self._only("internal", [step for _, step in named])
 
         return [
             _Input("send", submitted, sent, view.on_send),
@@ -125,12 +129,25 @@ class _Steps:
             source = ProcessSymbol(packet.source(run, m), path)
             carried = self._message(path, m) if packet.carries else None
             arriving = Packet(source, at, kind, carried)
-            return _only(machine.on_packet(at, state, arriving)) if machine.deliverable(at, state, arriving) else None
+            if not machine.deliverable(at, state, arriving):
+                return None
+            return self._only("on_packet", machine.on_packet(at, state, arriving))
 
         comes = {
             f"m's {kind} is in flight to i": l.both(packet.in_flight(run, now, m), packet.destination(run, m) == i)
         }
         return _Input(f"receive {kind}", comes, arrived, self.view.on_packet[kind], consumed=kind)
+
+    def _only(self, method: str, steps: Any) -> Step | None:
+        """The one outcome, if there is one."""
+        if len(_plain(steps)) > 1:
+            raise UnsupportedStep("a step has several outcomes")
+        if not all(isinstance(step, Step) for step in steps):
+            raise self._wrong(method, steps, "a list of steps")
+        return next(iter(steps), None)
+
+    def _wrong(self, method: str, answer: Any, noun: str) -> WrongMachine:
+        return Call(self.proof.protocol, method).wrong(f"returns {shown(answer)}, not {noun}", f"return {noun}")
 
     def _i(self, path: Path) -> Any:
         return ProcessSymbol(self.run.i, path)
@@ -364,10 +381,3 @@ def _plain(steps: Any) -> Sequence[Any]:
     if not isinstance(steps, list | tuple):
         raise UnsupportedStep("a step is not a list of outcomes")
     return steps
-
-
-def _only(steps: Any) -> Step | None:
-    """The one outcome, if there is one."""
-    if len(_plain(steps)) > 1:
-        raise UnsupportedStep("a step has several outcomes")
-    return next(iter(steps), None)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import z3
 
+from crownless.model_check.wrong_machine import WrongMachine
 from crownless.spec.printable import error_line
 
 from .terms import Term
@@ -100,6 +101,8 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
         path = Path(answers, rank)
         try:
             found.append((path, step(path)))
+        except WrongMachine:
+            raise
         except (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
             raise UnsupportedStep(f"a step raises {error_line(error)}") from error
         if len(found) > MOST_PATHS:

@@ -6,19 +6,34 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
-from playwright.sync_api import Page, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-needs_chromium = pytest.mark.skipif(
-    CHROMIUM is None, reason="there is no Chromium here: apt-get install chromium, and what pages do is tested, too"
-)
+
+
+def _missing() -> str | None:
+    try:
+        import playwright.sync_api  # noqa: F401
+    except ImportError:
+        return "there is no package playwright here (pip install playwright)"
+    return "there is no Chromium here (apt-get install chromium)" if CHROMIUM is None else None
+
+
+#: Why no page can be tested in a browser; None if it can.
+MISSING = _missing()
+needs_chromium = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}: no page is tested in a browser")
 
 
 @contextmanager
 def opened(page: Path | str, *, width: int = 1200, height: int = 900) -> Iterator[Page]:
     """The page of that file or address; at the end nothing may have been complained of in the console."""
+    from playwright.sync_api import sync_playwright
+
     said: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])

@@ -30,11 +30,13 @@ settings.load_profile("any-speed")
 @pytest.fixture(scope="session", autouse=True)
 def only_the_end_is_reported() -> Iterator[None]:
     """However long a search or a call takes here, nothing is said of it before its end, unless a test asks for it."""
+    from crownless.command_line import output
     from crownless.model_check import early, lasting_calls
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(early, "REPORTED_AFTER", float("inf"))
         patched.setattr(lasting_calls, "REPORTED_AFTER", float("inf"))
+        patched.setattr(output, "PRINTED_AFTER", float("inf"))
         yield
 
 
@@ -106,7 +108,6 @@ ONE_IN = {
     "test_monitors.py": 5,
     "test_native_checkpoints.py": 11,
     "test_native_engine.py": 31,
-    "test_native_monitor_states.py": 11,
     "test_native_parts.py": 11,
     "test_native_rounds.py": 11,
     "test_ops_comparison.py": 5,
@@ -225,8 +226,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """What is not tested without a browser is said, also where reasons are not."""
-    from browser import CHROMIUM
+    """A line says why no page was tested in a browser, also where reasons of skipped tests are not shown."""
+    from browser import MISSING
 
-    if CHROMIUM is None:
-        terminalreporter.write_line("There is no Chromium here (apt-get install chromium): no page was tested in it.")
+    if MISSING is not None:
+        terminalreporter.write_line(f"No page was tested in a browser: {MISSING}.")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from browser import opened
-from playwright.sync_api import Page
 
 import crownless as cr
 from crownless.model_check.request import Check
@@ -16,6 +15,9 @@ from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.state_space import StateSpace
 from crownless.model_check.run_explorer.subjects import of_check
 from crownless.model_check.runs import Run
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
 

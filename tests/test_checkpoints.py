@@ -24,7 +24,6 @@ from crownless.model_check import check as checking
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import COMPILES, why_not_applicable
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import levels_in_memory
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
 from crownless.model_check.native.saved_requests import check_of, request_of
@@ -32,15 +31,6 @@ from crownless.model_check.request import Check
 from crownless.model_check.suite import checks as suite
 
 Run = Callable[..., tuple[int, str, str]]
-
-#: The whole command, in another process, that saves itself at every level.
-SAVING = """
-import sys
-from crownless.command_line import main
-from crownless.model_check.native import levels_in_memory
-levels_in_memory.SAVE_EVERY = -1e9
-main(sys.argv[1:])
-"""
 
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
 
@@ -122,7 +112,10 @@ def test_a_search_in_parts_finds_what_one_search_finds(arguments: str, crownless
 
 def process(*arguments: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
-        [sys.executable, "-c", SAVING, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "crownless", *arguments, "--save-every", "0"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -152,6 +145,21 @@ def test_a_killed_search_goes_on(crownless: Run, tmp_path: Path) -> None:
     assert not directory.exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--save-every", "1"), "--save-every: the search is not saved; leave out --save-every"),
+        (("--save-every", "nan", "--checkpoint", "new"), "--save-every nan: not a number of seconds; such as 60"),
+    ],
+)
+def test_an_interval_that_says_nothing_is_refused(
+    crownless: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert crownless("check", "rst", "-m", "2", *arguments) == (2, "", f"crownless: {message}\n")
+    assert not list(tmp_path.iterdir())
+
+
 def test_ctrl_c_leaves_a_checkpoint(crownless: Run, tmp_path: Path) -> None:
     arguments = ["ses", "-n", "3", "-m", "5"]
     directory = tmp_path / "it's"
@@ -178,8 +186,7 @@ def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(
         assert (code, err) == (1, "")
         assert "the search for one to show ended early: interrupted" in out
         assert not directory.exists()
-        with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
-            code, out, err = crownless(*arguments, "--checkpoint", directory)
+        code, out, err = crownless(*arguments, "--checkpoint", directory, "--save-every", "0")
         assert (code, err) == (1, go_on(directory))
     assert crownless("check", "--resume", directory)[0] == 1
     assert not directory.exists()
@@ -410,8 +417,7 @@ def test_of_a_finished_search_nothing_is_left_but_what_was_there(crownless: Run,
     directory = tmp_path / "there"
     directory.mkdir()
     (directory / "part-9-log.npy").touch()  # of a search that was killed before it had saved itself
-    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
-        assert crownless("check", "rst", "-m", "3", "--checkpoint", directory)[::2] == (0, "")
+    assert crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--save-every", "0")[::2] == (0, "")
     assert not list(directory.iterdir())
     code, _, err = crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--max-states", "100")
     assert (code, err) == (3, go_on(directory))
@@ -436,8 +442,9 @@ def failing_from(number: int) -> Callable[[int], None]:
 
 def test_a_search_that_cannot_save_goes_on(crownless: Run, tmp_path: Path) -> None:
     directory = tmp_path / "full"
-    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(1)):
-        code, out, err = crownless("check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--json")
+    saving = ("--checkpoint", directory, "--save-every", "0")
+    with patch.object(os, "fsync", failing_from(1)):
+        code, out, err = crownless("check", "rst", "-m", "3", *saving, "--workers", "1", "--json")
     assert code == 0
     message = (
         f"cannot save to {directory}/part-1-level-0.npy: No space left on device; the search goes on without saving"
@@ -450,10 +457,9 @@ def test_a_search_that_cannot_save_goes_on(crownless: Run, tmp_path: Path) -> No
 def test_what_was_saved_stays_if_saving_fails(crownless: Run, tmp_path: Path) -> None:
     directory = tmp_path / "full"
     files = 5  # log, level, which are new; the manifest; the directory
-    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9), patch.object(os, "fsync", failing_from(3 * files + 3)):
-        code, _, err = crownless(
-            "check", "rst", "-m", "3", "--checkpoint", directory, "--workers", "1", "--max-states", "300"
-        )
+    saving = ("--checkpoint", directory, "--save-every", "0")
+    with patch.object(os, "fsync", failing_from(3 * files + 3)):
+        code, _, err = crownless("check", "rst", "-m", "3", *saving, "--workers", "1", "--max-states", "300")
     assert code == 3
     message = (
         f"cannot save to {directory}/{MANIFEST}.partial: No space left on device; the search goes on without saving"

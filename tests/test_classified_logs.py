@@ -17,7 +17,7 @@ from crownless.model_check.logs import contents as opening
 from crownless.model_check.logs.classified import ClassifiedLog
 from crownless.model_check.logs.contents import contents
 from crownless.model_check.logs.files import CONVERTED, format_of
-from crownless.model_check.oracle import Classification, NamedComputation, classify, runs_in
+from crownless.model_check.oracle import Classification, classify, named_run, runs_in
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -80,7 +80,7 @@ def everything(name: str, columns: dict[str, str] | None = None) -> list[Classif
 
 def by_spec(found: Sequence[Event], reading: UnreceivedPolicy) -> Iterator[Classification]:
     for logged in read_log(json.dumps(event) for event in found):
-        yield classify(NamedComputation("", logged.run, logged.computation, logged.holes), tuple(ORDERS), reading)
+        yield classify(named_run("", logged), tuple(ORDERS), reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -252,6 +252,7 @@ def test_a_long_run_with_holes_has_the_verdicts_and_holes_of_the_spec(
     shown = log.classification(0)
     assert shown.outcomes == known.outcomes
     assert shown.subject.holes == known.subject.holes
+    assert shown.subject.perhaps_received == known.subject.perhaps_received
     assert sorted(shown.subject.unreceived) == sorted(known.subject.unreceived)
     assert [verdict.unknown for verdict in shown.verdicts] == [verdict.unknown for verdict in known.verdicts]
 
@@ -269,6 +270,7 @@ def test_runs_with_holes_have_the_verdicts_of_the_spec(
         shown = log.classification(number)
         assert shown.outcomes == known.outcomes, known.subject.run
         assert shown.subject.holes == known.subject.holes
+        assert shown.subject.perhaps_received == known.subject.perhaps_received
 
 
 def test_of_many_holes_the_first_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

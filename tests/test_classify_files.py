@@ -155,6 +155,43 @@ def test_columns_on_standard_input_may_be_separated_by_tabs(
     assert (answer.code, answer.err) == (1, "")
 
 
+@pytest.mark.parametrize("options", [(), ("--one-run",), ("--complete",)], ids=str)
+@pytest.mark.parametrize("heading", ['"a\nnote"', '"a ""\nnote"', '"a, note"', '"index\n"', "12"])
+def test_a_column_name_of_csv_may_hold_anything_that_quotes_allow(
+    tmp_path: Path, crownless: Crownless, heading: str, options: tuple[str, ...]
+) -> None:
+    """All names and cells of the log's columns are texts, also where they look like numbers."""
+    (tmp_path / "log.csv").write_text(
+        f"{heading},process,index,kind,message,peer\nx,01,0,send,7,2\nx,2,0,deliver,7,01\n", "utf-8"
+    )
+    (tmp_path / "plain.csv").write_text("process,index,kind,message,peer\n01,0,send,7,2\n2,0,deliver,7,01\n", "utf-8")
+    answer, plain = (
+        crownless("classify", str(tmp_path / name), *options, "--json") for name in ("log.csv", "plain.csv")
+    )
+    assert (answer.code, answer.err) == (0, "")
+    assert answer.out.replace("log.csv", "plain.csv") == plain.out
+
+
+@pytest.mark.parametrize("options", [(), ("--one-run",), ("--complete",)], ids=str)
+@pytest.mark.parametrize(
+    "content",
+    [
+        '"process\n",index,kind,message,peer\n1,0,send,7,2\n',
+        '"a\nnote",process,index,kind,message,peer\nx,1,zero,send,7,2\n',
+        '"a\nnote,process,index,kind,message,peer\nx,1,0,send,7,2\n',
+        '"a\nnote",process,index,kind,message,peer\nx,1\n',
+    ],
+)
+def test_csv_with_a_line_break_in_a_column_name_is_refused_in_one_line_where_it_is_no_log(
+    tmp_path: Path, crownless: Crownless, content: str, options: tuple[str, ...]
+) -> None:
+    (tmp_path / "log.csv").write_text(content, "utf-8")
+    answer = crownless("classify", str(tmp_path / "log.csv"), *options)
+    assert (answer.code, answer.out) == (2, "")
+    assert len(answer.err.splitlines()) == 1
+    assert "; " in answer.err
+
+
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 

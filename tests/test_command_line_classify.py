@@ -66,6 +66,20 @@ def test_a_log_with_a_hole_is_unknown_and_exits_3(crownless: Crownless, tmp_path
     assert facts["holes"]
 
 
+def test_a_send_into_a_hole_is_named(crownless: Crownless, tmp_path: Path) -> None:
+    log = tmp_path / "holes.jsonl"
+    sends = [("a", 0, "send", "x1", "b"), ("a", 1, "send", "x2", "c"), ("a", 2, "send", "x3", "c")]
+    at_c = [("c", 0, "deliver", "x3", "a"), ("c", 2, "send", "y", "b")]
+    log.write_text("".join(_event(*event) for event in [*sends, *at_c]))
+    printed = crownless("classify", str(log)).out.splitlines()
+    assert "hole: c: event 1 is missing" in printed
+    assert "x2: not received, or in a hole of c" in printed
+    assert any(line.startswith("not received: x1, y; read as lost for good") for line in printed)
+    facts = crownless("classify", str(log), "--json").json
+    assert facts["perhaps_received"] == [{"message": "x2", "receiver": "c"}]
+    assert facts["unreceived"] == [{"message": "x1", "receiver": "b"}, {"message": "y", "receiver": "b"}]
+
+
 def test_unreceived_messages_can_be_read_as_lost_or_pending(crownless: Crownless, tmp_path: Path) -> None:
     file = tmp_path / "one.txt"
     file.write_text("P1: send x to P2; send y to P3\nP2:\nP3: receive y\n")

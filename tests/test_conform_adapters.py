@@ -16,7 +16,7 @@ from hostile_nodes import program
 
 import crownless as cr
 from crownless.model_check.conformance.conformance_request import JUDGED
-from crownless.model_check.conformance.node import Answer, Arrival, Delivers, Send, Transmits
+from crownless.model_check.conformance.node import Answer, Arrival, Delivers, NodeFailure, Query, Send, Transmits
 from crownless.model_check.conformance.repeats import Repeats, in_rounds
 from crownless.spec.computation import Message
 
@@ -247,13 +247,14 @@ def test_the_summary_says_how_often_inputs_were_repeated_and_which_randomness_th
     fewest = min(repeats.of_type.values())
     assert (1 - repeats.excluded) ** fewest == pytest.approx(1e-6)
     out = " ".join(crownless("conform", f"{__file__}:Relay", "--quiet").out.split())
-    assert f"{repeats.all:,} answers repeated by new nodes: each at least once" in out
-    assert f"vary with probability {repeats.excluded:.1%} at every send, or at every packet, are missed" in out
+    least = "once" if repeats.least_of_input == 1 else f"{repeats.least_of_input} times"
+    assert f"{repeats.all:,} answers repeated by new nodes: each at least {least}" in out
+    assert f"a probability of {repeats.excluded * 100:.1f} % or more at every send, or at every packet" in out
 
 
 def test_each_kind_of_input_is_repeated_by_twenty_new_nodes() -> None:
     m1, m2 = Message("1→2#1", 0, (1,)), Message("2→1#1", 1, (0,))
-    known = {
+    known: dict[Query, Answer | NodeFailure] = {
         (0, (), Send(m1)): Answer((Transmits(1, "x"),)),
         (1, (), Send(m2)): Answer((Transmits(0, "y"),)),
         (1, (), Arrival(0, "x")): Answer((Delivers("1-2.1"),)),
@@ -261,7 +262,7 @@ def test_each_kind_of_input_is_repeated_by_twenty_new_nodes() -> None:
     rounds = list(in_rounds(known, 1000))
     assert [len(keys) for keys in rounds] == [2] * 20 + [0]
     assert {keys[0][0] for keys in rounds[:20]} == {0, 1}  # of one kind, in turn
-    assert sum(map(len, in_rounds(known, 7))) == 7
+    assert sum(len(keys) for keys in in_rounds(known, 7)) == 7
 
 
 def test_what_was_not_repeated_excludes_nothing() -> None:

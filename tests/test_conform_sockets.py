@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import select
+import socket
 import sys
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from crownless.model_check.conformance.programs import closing
 from crownless.model_check.conformance.random_runs import conform_at_random
 from crownless.model_check.conformance.schedules import replay
 from crownless.model_check.conformance.sockets.framing import framed, packets_in
+from crownless.model_check.conformance.sockets.proxies import OfStreams
 from crownless.model_check.conformance.sockets.socket_nodes import SocketNodes
 from crownless.model_check.conformance.sockets.speaking import Frame, speaking
 from crownless.spec.errors import BadInput
@@ -60,11 +63,17 @@ def relay(folder: Path, different: str = "") -> list[str]:
 
 
 def conformance(
-    command: list[str], kind: str = "udp", *, seconds: float = SECONDS, settle: float | None = None, messages: int = 2
+    command: list[str],
+    kind: str = "udp",
+    *,
+    seconds: float = SECONDS,
+    settle: float | None = None,
+    messages: int = 2,
+    ignored: re.Pattern[str] | None = None,
 ) -> Conformance:
     """The answer at two processes; nothing that was started is left."""
     spoken = speaking(kind, DELIVERED, settle=settle)
-    with closing(SocketNodes(command, spoken, 2, NodeLimits(seconds=seconds))) as nodes:
+    with closing(SocketNodes(command, spoken, 2, NodeLimits(seconds=seconds), ignored=ignored)) as nodes:
         nodes.check_start()
         channel = "fifo" if kind == "tcp" else "unordered"
         answer = conform(nodes, Request(2, messages, channel=channel, replies=0, channels=False))
@@ -201,6 +210,48 @@ def test_a_program_that_does_not_start_as_it_should_is_refused(different: str, s
         pytest.raises(BadInput, match=said),
     ):
         nodes.check_start()
+
+
+#: A node that tells all others every 0.3 s that it is there.
+HEARTBEATS = (
+    "def beat(number=0):\n    while True:\n        time.sleep(0.3); number += 1; say('beat', number)\n"
+    "        for peer in range(len(peers)): transmit(peer, f'alive {number}')\n"
+    "bind()\ndef bind(): pass\nthreading.Thread(target=beat, daemon=True).start()"
+)
+
+
+def test_heartbeats_that_are_named_are_set_aside(tmp_path: Path) -> None:
+    found = conformance(relay(tmp_path, HEARTBEATS), messages=1, ignored=re.compile(r"(alive|beat) \d+"))
+    assert [one.note for one in found.failures] == []
+    assert found.verdict == "holds"
+    assert found.realization is not None
+    assert found.realization.computations == 2
+
+
+def test_a_node_with_heartbeats_is_pointed_to_the_option(tmp_path: Path) -> None:
+    nodes = SocketNodes(relay(tmp_path, HEARTBEATS), speaking("udp", DELIVERED), 2, NodeLimits(seconds=1.5))
+    with closing(nodes), pytest.raises(BadInput, match="--ignore REGEX sets heartbeats aside"):
+        nodes.check_start()
+
+
+def test_a_heartbeat_in_a_stream_is_set_aside_between_packets() -> None:
+    proxies = OfStreams(1, "line", 1 << 10, SECONDS, re.compile("alive"))
+    poll = select.poll()
+    proxies.watched(poll)
+    with socket.create_connection(("127.0.0.1", proxies.ports[0])) as node:
+        assert not read_all(proxies, poll)
+        node.sendall(b"alive\n")
+        assert not read_all(proxies, poll)
+        node.sendall(b"alive\nm1\nalive\n")
+        assert read_all(proxies, poll)
+        assert [one.body for one in proxies.take_packets()] == [b"m1"]
+    proxies.close()
+
+
+def read_all(proxies: OfStreams, poll: select.poll) -> bool:
+    """Reads what has come once something has; true if any of it counts."""
+    (number, _), *_ = poll.poll(SECONDS * 1000)
+    return proxies.read(number)
 
 
 @pytest.mark.parametrize("frame", ["line", "length"])

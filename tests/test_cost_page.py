@@ -17,7 +17,9 @@ from crownless.command_line.cost import cost
 from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 from crownless.model_check.simulation.studies import combinations as cost_studies
 from crownless.model_check.simulation.studies import figures as cost_figures
+from crownless.model_check.simulation.studies.experiment_rows import row_of
 from crownless.pipeline.costs import page as cost_page
+from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import sweep
 from crownless.proofs.ledger import cost_evidence
 
@@ -58,6 +60,19 @@ def test_a_page_of_one_run_each_is_written(tmp_path: Path) -> None:
     assert "At none of the loads looked at does the delay surely exceed" in page
     assert {file.name for file in tmp_path.glob("*.png")} == {f"{name}.png" for name in cost_page.NOTES}
     assert all(f"<figcaption>{escape(note)}" in page for note in cost_page.NOTES.values())
+
+
+def test_the_command_writes_the_page_where_studies_share_experiments(tmp_path: Path) -> None:
+    """All are in the folder already, with figures of shorter runs, so that nothing is simulated."""
+    experiments = cost_studies.of_the_page(1)
+    short = sweep(replace(each, messages=30) for each in experiments)
+    rows = {row["key"]: {**figures, **row} for row, figures in zip(map(row_of, experiments), short, strict=True)}
+    assert len(rows) < len(experiments)
+    cost_table.append(tmp_path / "kept", list(rows.values()))
+    command = ["--page", str(tmp_path / "page"), "--out", str(tmp_path / "kept"), "--seeds", "1"]
+    done = CliRunner().invoke(cost, command, standalone_mode=False)
+    assert done.exception is None
+    assert f"{len(experiments)} simulations" in (tmp_path / "page" / "index.html").read_text("utf-8")
 
 
 def test_the_committed_page_keeps_to_what_is_known_exactly() -> None:

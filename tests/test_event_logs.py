@@ -139,6 +139,7 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
     ]
     assert receivers(run.computation) == {"x": ["P3", "P4"]}
     assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
+    assert run.perhaps_received == (("x", "P2"), ("y", "P2"))
 
 
 def test_a_message_delivered_beside_a_gap_stays() -> None:

@@ -110,6 +110,17 @@ class DeliversToItselfToo(Counts):
         return [step._replace(events=(*step.events, cr.delivered(message))) for step in super().send(i, state, message)]
 
 
+class DeliversTwice(Counts):
+    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
+        return [step._replace(events=(*step.events, *step.events)) for step in super().on_packet(i, state, packet)]
+
+
+class DeliversEverywhere(ToAll):
+    """Delivers a message also where it is not addressed to, and says that messages may have several receivers."""
+
+    sends = "multicast"
+
+
 class SendsLate(Counts):
     """Its send event comes with the answer to a question; it forgets the second question that is answered."""
 
@@ -140,6 +151,11 @@ ELSEWHERE = (
     "m1 is for P2 and is delivered at P3: if messages have several receivers, say so in the class: "
     'sends = "broadcast", or "multicast"'
 )
+TO_ITSELF = (
+    "m1 is for P2, P3 and is delivered at P1: if senders deliver their own messages, say so in the class: "
+    "admits_self_sends = True; and give --self-sends"
+)
+ONLY_AT_RECEIVERS = "m1 is for P2 and is delivered at P3: deliver a message only at message.receivers"
 
 
 @pytest.mark.parametrize(
@@ -150,7 +166,8 @@ ELSEWHERE = (
         (ToAll, [ELSEWHERE]),
         (SendsOnce, []),
         (IsNeverReady, []),
-        (DeliversToItselfToo, []),
+        (DeliversToItselfToo, [TO_ITSELF]),
+        (DeliversEverywhere, [ONLY_AT_RECEIVERS]),
         (SendsLate, []),
         (Counts, []),
         (DeafP3, []),
@@ -160,6 +177,28 @@ ELSEWHERE = (
 def test_what_a_class_seems_to_lack_is_hinted_at(kind: Any, expected: list[str]) -> None:
     result = cr.check(kind, 3, 2)
     assert list(result.hints) == list(hints(result)) == result.json()["hints"] == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        (ToAll, "P3 delivers m1, which is for P2"),
+        (DeliversToItselfToo, "P1 delivers m1, which is for P2, P3"),
+        (DeliversTwice, "P2 delivers m1 a second time"),
+    ],
+)
+def test_a_wrong_delivery_is_named(kind: type[cr.Protocol], said: str) -> None:
+    line = cr.check(kind, 3, 1)["delivers-once"]
+    assert (line.verdict, line.note) == ("violated", said)
+
+
+def test_a_class_that_follows_the_hint_about_its_own_messages_holds() -> None:
+    class AdmitsThem(Counts):
+        sends = "broadcast"
+        admits_self_sends = True
+        invariants = {}
+
+    assert cr.check(AdmitsThem, 2, 1, self_sends=True).verdict == "holds"
 
 
 @pytest.mark.parametrize("looked_at", [1, 1_000])

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
 from unittest.mock import patch
 
 import pytest
-from in_order import bound, key
+from in_order import bound
+from naive_exploration import naive_moves, naive_start
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -54,81 +55,16 @@ def note(result: CheckResult, name: str) -> str:
     return known.note
 
 
-# -- a naive exploration, from the machine's methods alone -------------------------------------------------------------
-
-#: Local states; how many messages each process has sent to each other; packets in flight; packets in hold-back queues.
-Naive = tuple[tuple[Any, ...], tuple[tuple[int, ...], ...], tuple[Packet, ...], tuple[Packet, ...]]
-
-
-def naive_moves(machine: ProtocolMachine, messages: int, fifo: bool, state: Naive) -> Iterator[Naive]:
-    """The states after each action; over an unordered channel everything in flight is at its destination already."""
-    local, sent, flight, room = state
-
-    def after(i: int, step: Step, sent: Any = sent, flight: Any = flight, room: Any = room) -> Naive:
-        return (
-            (*local[:i], step.state, *local[i + 1 :]),
-            sent,
-            canonical((*flight, *step.packets), fifo),
-            canonical(room, fifo),
-        )
-
-    if sum(map(sum, sent)) < messages:
-        for i in range(machine.n):
-            for j in range(machine.n):
-                if i != j:
-                    number = sent[i][j]
-                    row = (*sent[i][:j], number + 1, *sent[i][j + 1 :])
-                    counted = (*sent[:i], row, *sent[i + 1 :])
-                    for step in machine.send(i, local[i], Message(f"{i} to {j}, {number}", i, (j,))):
-                        yield after(i, step, sent=counted)
-    for i in range(machine.n):
-        for step in [*(step for _, step in machine.internal(i, local[i])), *machine.receive(i, local[i], None)]:
-            yield after(i, step)
-    if not fifo:
-        for packet in set(flight):
-            if machine.deliverable(packet.destination, local[packet.destination], packet):
-                for step in machine.on_packet(packet.destination, local[packet.destination], packet):
-                    yield after(packet.destination, step, flight=without(flight, packet))
-        return
-    for link in {packet[:2] for packet in (*flight, *room)}:
-        destination = link[1]
-        acceptable = [
-            packet
-            for packet in room
-            if packet[:2] == link and machine.deliverable(destination, local[destination], packet)
-        ]
-        if acceptable:
-            for step in machine.on_packet(destination, local[destination], acceptable[0]):
-                yield after(destination, step, room=without(room, acceptable[0]))
-        head = next((packet for packet in flight if packet[:2] == link), None)
-        if head is None:
-            continue
-        rest = without(flight, head)
-        if not acceptable and machine.deliverable(destination, local[destination], head):
-            for step in machine.on_packet(destination, local[destination], head):
-                yield after(destination, step, flight=rest)
-        else:
-            yield local, sent, rest, canonical((*room, head), fifo)
-
-
-def without(packets: tuple[Packet, ...], packet: Packet) -> tuple[Packet, ...]:
-    place = packets.index(packet)
-    return packets[:place] + packets[place + 1 :]
-
-
-def canonical(packets: tuple[Packet, ...], fifo: bool) -> tuple[Packet, ...]:
-    """In any one order, over FIFO channels in the order sent on each link."""
-    return tuple(sorted(packets, key=(lambda packet: packet[:2]) if fifo else key))
+# -- a naive exploration -----------------------------------------------------------------------------------------------
 
 
 def explore_naively(machine: ProtocolMachine, messages: int, *, fifo: bool) -> Exploration:
-    n = machine.n
-    initial: Naive = (tuple(machine.initial(i) for i in range(n)), ((0,) * n,) * n, (), ())
+    initial = naive_start(machine)
     found, seen, level = Exploration(states=1), {initial}, [initial]
     while level:
         following = []
         for state in level:
-            targets = list(naive_moves(machine, messages, fifo, state))
+            targets = [move.target for move in naive_moves(machine, messages, "fifo" if fifo else "unordered", state)]
             found.transitions += len(targets)
             found.terminal_states += not targets
             for target in targets:

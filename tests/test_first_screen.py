@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +20,7 @@ from crownless import command_line
 from crownless.command_line import main
 from crownless.command_line.tables import Rows
 from crownless.command_line.widths import fitting, lines_within, wrapped
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstColumn
@@ -33,6 +34,7 @@ from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
 from crownless.model_check.stopping import INTERRUPTED, Stopped
 from crownless.model_check.suite import SuiteRow, rows
+from crownless.spec.computation import Message
 
 Capture = pytest.CaptureFixture[str]
 Run = Callable[..., tuple[int, str, str]]
@@ -143,6 +145,70 @@ def test_first_ends_with_the_level_of_a_shortest_violation_in_every_engine(proto
         assert result.exploration.states == found[0].exploration.states < whole.exploration.states
         assert result.exploration.transitions == found[0].exploration.transitions
         assert "only the first violation was requested" in result.scope
+
+
+class DeafP3(Unordered):
+    """P3 delivers nothing, which two actions show; three show that FIFO order is broken."""
+
+    symmetric = False
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state, packet) if i < 2 else [Step(state)]
+
+
+class SlowP3(DeafP3):
+    """P3 delivers nothing, and only after four steps of its own has it come to rest."""
+
+    def initial(self, i: int) -> Any:
+        return 0
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().on_packet(i, state if i < 2 else 4, packet)
+
+    def internal(self, i: int, state: int) -> Sequence[tuple[str, Step]]:
+        return [("think", Step(state - 1))] if state else []
+
+
+class NeverRests(ProtocolMachine):
+    """Sends one message from each process and delivers none; whoever has received one goes on for ever."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> tuple[bool, int]:
+        return False, 0
+
+    def send(self, i: int, state: tuple[bool, int], message: Message) -> Sequence[Step]:
+        sent, spins = state
+        if sent:
+            return []
+        return [Step((True, spins), [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
+
+    def on_packet(self, i: int, state: tuple[bool, int], packet: Packet) -> Sequence[Step]:
+        return [Step((state[0], 1))]
+
+    def internal(self, i: int, state: tuple[bool, int]) -> Sequence[tuple[str, Step]]:
+        sent, spins = state
+        return [("spin", Step((sent, 3 - spins)))] if spins else []
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "shown", "actions"),
+    [
+        (DeafP3, {"engine": "plain"}, {"delivers-all"}, 2),
+        (DeafP3, {"engine": "native"}, {"delivers-all"}, 2),
+        (SlowP3, {"reductions": ["order"]}, {"fifo", "causal"}, 3),
+        (NeverRests, {"engine": "plain"}, {"delivers-all"}, 2),
+    ],
+)
+def test_first_shows_the_shortest_violation_and_no_longer_one(
+    kind: type[ProtocolMachine], options: dict[str, Any], shown: set[str], actions: int
+) -> None:
+    check = Check(kind, 3 if kind is not NeverRests else 2, 3)
+    result = run_check(check, first=True, **options)
+    assert {name: len(line.run or ()) for name, line in result.violations.items()} == dict.fromkeys(shown, actions)
+    whole = run_check(check, **options)
+    assert max(len(line.run or ()) for line in whole.violations.values()) > actions
+    assert {whole[name].verdict for name in shown} == {"violated"}
 
 
 def test_first_changes_nothing_where_nothing_is_violated() -> None:

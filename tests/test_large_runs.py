@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
 
@@ -53,6 +53,18 @@ def written(path: Path, lines: Sequence[str]) -> str:
 
 def in_blocks(name: str, reading: UnreceivedPolicy = "lost", size: int = 300) -> oracle.Classification:
     return classified_in_blocks(blocks(name, size=size), name, tuple(ORDERS), reading)
+
+
+def test_blocks_of_csv_have_the_column_names_though_one_holds_a_line_break(tmp_path: Path) -> None:
+    def read(heading: str, cell: str, size: int) -> list[Mapping[str, object]]:
+        rows = [f"{cell}P1,{k},send,m{k},P2" for k in range(20)] + [f"{cell}P2,{k},deliver,m{k},P1" for k in range(20)]
+        name = written(tmp_path / "log.csv", [f"{heading}process,index,kind,message,peer", *rows])
+        return [row for _, table in blocks(name, size=size) for row in table.to_pylist()]
+
+    whole = read("", "", 1 << 20)
+    assert len(whole) == 40
+    assert read('"a ""\nnote\n",', "x,", 100) == whole
+    assert read('"a ""note",', '"x\ny",', 100) == whole
 
 
 @pytest.mark.parametrize("reading", ["lost", "pending"])

@@ -120,10 +120,10 @@ def test_a_verdict_that_is_not_the_recorded_one_is_reported(
 def test_the_table_counts_verdicts(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     with pytest.raises(SystemExit) as code:
-        main(["claims", "MF1", "MF2", "MF6", "--quick"])
+        main(["claims", "MF1", "MF3", "MF6", "--quick"])
     assert code.value.code == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines[:4]] == ["claim", "MF1", "MF2", "MF6"]
+    assert [line.split()[0] for line in lines[:4]] == ["claim", "MF1", "MF3", "MF6"]
     assert lines[-1] == "3 claims: 2 proved, 1 checked"
 
 
@@ -176,6 +176,14 @@ def test_what_is_bundled_is_listed_with_its_claim_and_its_title() -> None:
     listed = {(known["name"], known["text"]) for known in bundled.facts()}
     assert listed == {(shown.bundled, shown.title) for shown in all_shown() if shown.bundled}
     assert all(known["name"].split("-")[1].upper() == known["claim"] for known in bundled.facts())
+
+
+def test_the_page_of_proofs_lists_each_repaired_claim_and_says_of_others_that_they_hold() -> None:
+    page = (Path(__file__).parent.parent / "proofs" / "README.md").read_text("utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    listed = {name: row for name, row in rows.items() if name in CLAIMS}
+    false = {entry.id for entry in CLAIMS.values() if entry.recorded in ("refuted", "repaired")}
+    assert {name for name, row in listed.items() if " holds" not in row.split(" | ")[1]} == false
 
 
 def test_a_claim_says_how_its_counterexample_is_drawn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +23,6 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.limits import Limits
-from crownless.model_check.native import levels_in_memory
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.request import load_program
@@ -49,8 +49,8 @@ SAVED: tuple[tuple[str, int | None, int | None, dict[str, Any], tuple[str, ...]]
 )
 
 
-def saved(directory: Path, *, resume: bool, ask: str = "this") -> Checkpoint:
-    return Checkpoint(directory, {"ask": ask}, resume=resume)
+def saved(directory: Path, *, resume: bool, ask: str = "this", save_every: float | None = None) -> Checkpoint:
+    return Checkpoint(directory, {"ask": ask}, resume=resume, save_every=save_every)
 
 
 @pytest.mark.parametrize(
@@ -76,11 +76,49 @@ def test_a_search_that_is_stopped_and_goes_on_finds_the_same(
 def test_what_is_saved_after_every_level_can_be_gone_on_from(tmp_path: Path) -> None:
     both = question("rst", 3, 3, "fifo")
     expected = both.native()
-    with patch.object(levels_in_memory, "SAVE_EVERY", -1e9):
-        assert reported(both.native(checkpoint=saved(tmp_path, resume=False))) == reported(expected)
-        # That left the last level but one, and now each is saved once more.
-        assert reported(both.native(2, checkpoint=saved(tmp_path, resume=True))) == reported(expected)
+    assert reported(both.native(checkpoint=saved(tmp_path, resume=False, save_every=0))) == reported(expected)
+    # That left the last level but one, and now each is saved once more.
+    assert reported(both.native(2, checkpoint=saved(tmp_path, resume=True, save_every=0))) == reported(expected)
     assert len(list(tmp_path.glob("*.npy"))) == len(manifest_in(tmp_path)["files"])
+
+
+def times_of_saves(directory: Path, *, of_a_level: float, of_a_save: float, save_every: float | None) -> list[float]:
+    """When a search of 9 levels saves itself, if each level and each save takes so many seconds."""
+    times = [0.0]
+    saves = list[float]()
+
+    class Timed(Checkpoint):
+        @property
+        def is_due(self) -> bool:
+            times[0] += of_a_level
+            return super().is_due
+
+        def _write(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+            super()._write(facts, arrays)
+            saves.append(times[0])
+            times[0] += of_a_save
+
+    checkpoint = Timed(directory, {}, resume=False, save_every=save_every, clock=lambda: times[0])
+    assert len(question("rst", 3, 4).native(checkpoint=checkpoint).levels) == 10  # the last one is empty
+    return saves
+
+
+@pytest.mark.parametrize("of_a_level", [0.5, 1, 5, 24])
+def test_a_search_is_first_saved_after_a_few_seconds(tmp_path: Path, of_a_level: float) -> None:
+    first, *_ = times_of_saves(tmp_path, of_a_level=of_a_level, of_a_save=0.1, save_every=None)
+    assert first < 2 + of_a_level
+
+
+@pytest.mark.parametrize("of_a_save", [0.001, 0.2, 2])
+def test_saving_takes_a_twenty_fifth_of_the_time_at_most(tmp_path: Path, of_a_save: float) -> None:
+    saves = times_of_saves(tmp_path, of_a_level=4, of_a_save=of_a_save, save_every=None)
+    assert all(later - earlier >= 25 * of_a_save for earlier, later in pairwise(saves))
+    assert len(saves) >= (2 if of_a_save < 1 else 1)
+
+
+def test_a_search_is_saved_as_often_as_is_asked(tmp_path: Path) -> None:
+    assert times_of_saves(tmp_path / "each", of_a_level=4, of_a_save=0, save_every=0) == [4 * k for k in range(1, 10)]
+    assert times_of_saves(tmp_path / "60", of_a_level=20, of_a_save=0, save_every=60) == [60, 120, 180]
 
 
 def test_what_a_limit_of_time_stops_can_be_gone_on_from(tmp_path: Path) -> None:
@@ -269,10 +307,8 @@ import os, signal, sys, time
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from native_engine_setup import question
-from crownless.model_check.native import checkpoints, levels_in_memory
 from crownless.model_check.native.checkpoints import Checkpoint
 
-levels_in_memory.SAVE_EVERY = -1e9
 directory, what, protocol = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 made = question(protocol, 3, 3, "fifo").search(2)
 synced = [0]
@@ -291,7 +327,7 @@ def progress(found, level):
         time.sleep(0.01)
 
 os.fsync = sync
-found = made.explore(progress=progress, checkpoint=Checkpoint(directory, {"ask": "this"}, resume=False))
+found = made.explore(progress=progress, checkpoint=Checkpoint(directory, {"ask": "this"}, resume=False, save_every=0))
 print(found.stopped, found.states)
 """
 

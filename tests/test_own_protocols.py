@@ -86,7 +86,7 @@ def test_the_shortest_run_is_drawn(hub: Path, command: Command) -> None:
 def test_every_verb_takes_it(hub: Path, command: Command) -> None:
     code, out, _ = command("realize", "hub.py:Hub", "-n", "2", "-m", "2")
     assert code == 1
-    assert "exactly: asynchronous" in out
+    assert "within 2 processes and 2 messages: exactly asynchronous" in out
     code, out, _ = command("cost", "hub.py:Hub", "-n", "3", "-m", "50", "--seeds", "2")
     assert code == 1
     assert "hub.py:Hub" in out

@@ -262,7 +262,7 @@ def test_states_are_given_nearest_first_with_what_is_in_flight() -> None:
 def test_what_a_protocol_realizes_and_how_many_computations_there_are() -> None:
     found = cr.realize(Hub, 2, 2)
     assert found.equals == "asynchronous"
-    assert repr(found) == "<Hub: 7 computations: asynchronous>"
+    assert repr(found) == "<Hub: 7 computations; within 2 processes and 2 messages: asynchronous>"
     assert cr.count(2, 2).counts["causal"] == 5
     assert str(cr.count(2, 2)).splitlines()[0].split() == ["asynchronous", "7"]
 

@@ -305,8 +305,14 @@ def test_the_verb_prints_a_table_and_ends_in_the_order(capsys: pytest.CaptureFix
     assert answer.code == 0
     assert "every interleaving, complete computations" in answer.out.splitlines()[0]
     assert answer.out.splitlines()[2].split() == ["order", "computations", "generated", "contained", "missing", "extra"]
-    assert answer.out.splitlines()[-1].startswith("exactly: ")
+    assert answer.out.splitlines()[-1].startswith("within 3 processes and 3 messages: exactly ")
     assert "mailbox" in answer.out.splitlines()[-1]
+
+
+def test_the_order_is_named_with_the_bound_within_which_it_was_compared() -> None:
+    bound = "within 2 processes and 2 messages"
+    assert repr(realized(Boasts, 2, 2)) == f"<Boasts: 7 computations; {bound}: asynchronous>"
+    assert repr(realized(SpeaksWhenSpokenTo, 2, 2)).endswith(f"; {bound}: no order exactly>")
 
 
 def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_from_what_is_generated(
@@ -318,12 +324,13 @@ def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_fro
     assert boasts.code == 1
     assert "not causal: P2 receives m2 before m1, which was sent earlier:" in boasts.out
     assert "●─m1──╮" in boasts.out
-    assert boasts.out.splitlines()[-1] == "exactly: asynchronous"
+    assert boasts.out.splitlines()[-1] == "within 2 processes and 2 messages: exactly asynchronous"
     assert shy.code == 0
     assert (
         "missing: a smallest asynchronous computation that test_realizing:SpeaksWhenSpokenTo never generates" in shy.out
     )
-    assert shy.out.splitlines()[-1] == "no order exactly; strictly inside asynchronous"
+    shy_of = "within 2 processes and 2 messages: no order exactly; strictly inside asynchronous"
+    assert shy.out.splitlines()[-1] == shy_of
     assert "●" not in quiet.out
 
 
@@ -331,7 +338,8 @@ def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(capsys: py
     answer = run(capsys, f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
     assert answer.code == 1
     assert "P1: receive m2; send m1 to P2\n" in answer.out
-    assert answer.out.splitlines()[-1] == "no order exactly; inside none; all of synchronous"
+    bound = "within 2 processes and 2 messages"
+    assert answer.out.splitlines()[-1] == f"{bound}: no order exactly; inside none; all of synchronous"
 
 
 def test_a_limit_gives_exit_3_and_claims_nothing(capsys: pytest.CaptureFixture[str]) -> None:

@@ -89,7 +89,21 @@ class Hasty(Rst):
         return True
 
 
-def test_the_run_is_drawn_by_the_command() -> None:
-    result = CliRunner().invoke(prove_, [f"{__name__}:Hasty", "--effort", "100000"], standalone_mode=False)
-    assert "a run with the same messages in which the order breaks" in result.output
-    assert "deliver m2" in result.output
+def test_a_refutation_prints_its_run_first_and_only_what_it_rests_on() -> None:
+    name = f"{__name__}:Hasty"
+    result = CliRunner().invoke(prove_, [name, "--effort", "100000"], standalone_mode=False)
+    assert result.return_value == 1
+    first, *_ = result.output.splitlines()
+    assert first.startswith(f"{name}: safe is refuted: a message is delivered after all")
+    assert result.output.index("P2: deliver m2 from P1") < result.output.index("seconds")
+    assert f"{name}: not proved: safe" in result.output
+    for beside in ("Assumed", "Trusted", ": unknown:", "resource limit", "raise --effort", "vacuous"):
+        assert beside not in result.output
+
+
+def test_assumptions_of_a_proof_are_printed_beside_the_refutation_of_another() -> None:
+    arguments = [f"{__name__}:Hasty", "rst", "--effort", "100000"]
+    result = CliRunner().invoke(prove_, arguments, standalone_mode=False)
+    assert "safe is refuted" in result.output
+    assert "Assumed:" in result.output
+    assert "Trusted:" in result.output

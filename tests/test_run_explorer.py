@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from browser import CHROMIUM, needs_chromium, opened
+from browser import needs_chromium, opened
 from explorer_pages import explored, page_of, space_of, violation
 
 import crownless as cr
@@ -272,7 +272,3 @@ def test_an_address_that_is_none_of_the_page_is_said(tmp_path: Path) -> None:
     with opened(f"{file.as_uri()}#run=0.99") as shown:
         assert "goes further than this page" in shown.locator("#said").inner_text()
         assert shown.locator("#run li").count() == 1
-
-
-def test_chromium_is_here_or_its_absence_is_said() -> None:
-    assert CHROMIUM is not None or "apt-get install chromium" in needs_chromium.mark.kwargs["reason"]

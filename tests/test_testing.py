@@ -125,6 +125,44 @@ def test_a_walk_that_fails_is_shrunk() -> None:
     assert len(found[0].taken) == 3
 
 
+class Broadcasts:
+    """Sends every message to all of its receivers, and delivers it as it comes."""
+
+    sends = "broadcast"
+
+    def __init__(
+        self, process: int, processes: int, transmit: Callable[[int, Any], None], deliver: Callable[[str], None]
+    ) -> None:
+        self.transmit, self.deliver = transmit, deliver
+
+    def on_send(self, to: tuple[int, ...], message: str) -> None:
+        for q in to:
+            self.transmit(q, message)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.deliver(packet)
+
+
+class BroadcastsAsAProtocol(Unordered):
+    sends = "broadcast"
+
+
+@pytest.mark.parametrize("subject", [Broadcasts, BroadcastsAsAProtocol])
+def test_a_class_that_says_broadcast_is_given_broadcasts(subject: Any) -> None:
+    sends = [line for line in by_walks(subject, order="fifo", processes=(3, 3), messages=2) if "send" in line]
+    assert len(sends) == 2
+    assert all(re.search(r"send m\d to P\d, P\d$", line) for line in sends), sends
+
+
+def test_a_class_that_says_broadcast_gets_a_tuple_of_one_receiver_too() -> None:
+    assert len(by_walks(Broadcasts, order="fifo", processes=(2, 2), messages=2)) == 3
+
+
+def test_a_class_that_says_what_cannot_be_sent_is_refused() -> None:
+    with pytest.raises(cr.BadInput, match="did you mean 'broadcast'"):
+        stateful(type("Misspelt", (Broadcasts,), {"sends": "brodcast"}))
+
+
 class Raises(Direct):
     def on_packet(self, source: int, packet: Any) -> None:
         if packet[0] == 1:

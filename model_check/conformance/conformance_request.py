@@ -45,6 +45,11 @@ class Request:
         return in_brackets(f"request: {self.processes} processes, {self.messages} messages, {self.channel} channel")
 
     @property
+    def bound(self) -> str:
+        """The processes and messages, in words."""
+        return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
+
+    @property
     def messages_with_replies(self) -> int:
         return min(self.messages, REPLIES) if self.replies is None else self.replies
 

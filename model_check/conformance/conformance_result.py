@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from crownless.model_check.check_result import CheckResult, Outcome
@@ -24,6 +25,7 @@ from .node import FAILURES
 from .node_machine import Failed
 from .queries import CERTAIN
 from .repeats import Repeats
+from .same_orders import SameOrders, same_orders
 from .schedules import Schedule, schedule_of
 
 
@@ -84,7 +86,7 @@ class Search:
         if failed and name in FAILURES:
             return replace(found, note=failed[0].said)
         if name == DELIVERS_ONCE.name and line.run is not None:
-            return replace(found, note=_too_often_or_too_early(line.run))
+            return found
         if failed:
             return replace(found, verdict="unknown", run=None, note=f"a node fails first: {failed[0].kind}")
         return found
@@ -127,7 +129,7 @@ class Conformance(Drawn):
     takes_replies: bool = True
 
     def __repr__(self) -> str:
-        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}")
+        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)} within {self.request.bound}")
 
     def __str__(self) -> str:
         parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
@@ -235,6 +237,14 @@ class Conformance(Drawn):
         """The order that is exactly what the nodes generate within the bound."""
         return None if self.realization is None else self.realization.equals
 
+    @cached_property
+    def same_orders(self) -> list[SameOrders]:
+        """Of the requested orders that are kept, those that are the same as weaker ones within the bound."""
+        if self.realization is None or self.realization.stopped:
+            return []
+        kept = [name for name in self.request.orders if name in self.kept]
+        return [same for name in kept if (same := same_orders(self.realization, name)) is not None]
+
     @property
     def kept_over_fifo(self) -> list[str] | None:
         """Of FIFO, causal and synchronous order those kept over a FIFO channel; None: not searched to the end."""
@@ -253,11 +263,16 @@ class Conformance(Drawn):
         return "holds"
 
     @property
+    def replied(self) -> bool:
+        """True if sends from inside deliveries were searched."""
+        return any(one.name == WITH_REPLIES for one in self.searches)
+
+    @property
     def scope(self) -> str:
         """In words, how far the verdict reaches."""
         request = self.request
         parts = [self.searches[0].result.scope]
-        if any(one.name == WITH_REPLIES for one in self.searches):
+        if self.replied:
             parts.append(f"{WITH_REPLIES}: up to {some(request.messages_with_replies, 'message')}")
         return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
 
@@ -293,6 +308,7 @@ class Conformance(Drawn):
             "failures": [one.json() for one in self.failures],
             "delivery": [self[name].json() for name in DELIVERY],
             "generates": None if self.realization is None else self.realization.json(),
+            "same_orders": [one.json() for one in self.same_orders],
             "kept_over_fifo": self.kept_over_fifo,
             "with_duplicates": [one.result.json() for one in self.with_duplicates],
             "states": free["states"],
@@ -308,17 +324,3 @@ class Conformance(Drawn):
 def _strongest(kept: Iterable[str], sends: Sends) -> list[str]:
     example = max(computations(3, 1, sends=sends), key=lambda c: len(c.messages[0].receivers))
     return list(strongest(kept, example))
-
-
-def _too_often_or_too_early(run: Run) -> str:
-    """The event by which a run ends that should not have happened again, or not yet, in words."""
-    *before, last = run.actions
-    known = [(one.process, kind, message) for one in before for kind, message in one.happened]
-    for kind, message in last.happened:
-        event = (last.process, kind, message)
-        if event in known:
-            return f"{last.process} {kind}s {message} a second time"
-        if kind == "deliver" and not any(other == "send" and sent == message for _, other, sent in known):
-            return f"{last.process} delivers {message} before it is sent"
-        known.append(event)
-    return ""

@@ -7,7 +7,8 @@
         def on_tick(self): ...                   # if it has timers
         def on_restart(self): ...                # after a crash: keeps what was on disk; without it, nothing is kept
 
-Processes are numbered from 0. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
+Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
+"multicast", always gets a tuple. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
 delivers, as strings; or, if its constructor takes no `deliver`, put them on a queue of its own, `self.delivered`. The
 constructor takes those of its four arguments that it names, or the first ones. Methods may be coroutines.
 """
@@ -28,9 +29,11 @@ from functools import partial
 from re import Pattern
 from typing import Any, NamedTuple
 
+from crownless.model_check.stopping import raised_by_signal
 from crownless.model_check.users_code import innermost_place, lines_of
 from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
 from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.memory import lacks_memory, require
 
@@ -83,6 +86,12 @@ class NodeState:
         return self._hash
 
 
+def sends_of(kind: type) -> Sends:
+    """What the messages of these nodes are addressed to, as the attribute `sends` of the class says."""
+    said = getattr(kind, "sends", None)
+    return known_sends(said) if isinstance(said, str) else "unicast"
+
+
 class InProcess:
     """Nodes of a class. `n` processes; `limits` on each answer."""
 
@@ -106,6 +115,7 @@ class InProcess:
         self.n = n
         self.limits = limits or NodeLimits()
         self._kind = kind
+        self.sends = sends_of(kind)
         self._arguments = arguments_of(kind)
         for method in ("on_send", "on_packet"):
             if not callable(getattr(kind, method, None)):
@@ -167,10 +177,8 @@ class InProcess:
         if self._by_value:
             try:
                 within(self.limits.seconds, lambda: found.append(bool(one == other)))
-            except KeyboardInterrupt:
-                raise
             except BaseException as error:  # of any kind: it is the node's own code
-                if _is_harness_out_of_memory(error):
+                if _is_of_harness(error):
                     raise
                 self._by_value = False
         return found == [True]
@@ -182,10 +190,8 @@ class InProcess:
         found: list[NodeState] = []
         try:
             within(self.limits.seconds, lambda: found.append(NodeState(node, self)))
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             self._by_value = False  # such as a list among what is compared
             return None
@@ -252,10 +258,8 @@ class InProcess:
                 shared = shares_with_copies(node)
             if shared is not None:
                 self.replays_because = f"it holds {shared}, of which there are no copies"
-        except KeyboardInterrupt:
-            raise
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             self.replays_because = f"it cannot be copied ({shown_error(error)})"
         if self.replays_because is not None:
@@ -304,7 +308,8 @@ class InProcess:
         port = self._ports[process]
 
         def send(message: Message) -> None:
-            self._take(live, port, "on_send", (receivers_of(message), name_of(message)))
+            to = receivers_of(message) if self.sends == "unicast" else message.receivers
+            self._take(live, port, "on_send", (to, name_of(message)))
 
         port.begin(given.replies, send)
         try:
@@ -378,7 +383,7 @@ class InProcess:
         sys.stdout = sys.stderr
         try:
             within(self.limits.seconds, call)
-        except (KeyboardInterrupt, _NeedsLoop):
+        except _NeedsLoop:
             raise
         except NodeFailure as failure:
             said = f"{self._place(method, arguments, failure)}: {failure.said}"
@@ -387,7 +392,7 @@ class InProcess:
             said = f"{self._place(method, arguments, hang)} has not returned for {self.limits.seconds:g} s"
             raise NodeFailure("hangs", said) from None
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_harness_out_of_memory(error):
+            if _is_of_harness(error):
                 raise
             said = f"{self._place(method, arguments, error)}: {shown_error(error)}"
             raise NodeFailure("node-fails", said) from error
@@ -431,8 +436,11 @@ def _run(loop: QuietLoop | None, call: Callable[[], None]) -> None:
     loop.run_until_idle(called())
 
 
-def _is_harness_out_of_memory(error: BaseException) -> bool:
-    """Is there no memory left? A node may have requested more than there is."""
+def _is_of_harness(error: BaseException) -> bool:
+    """True if a signal or a limit ends the search, or no memory is left. A node may have requested more than there is,
+    and raised `KeyboardInterrupt` by itself."""
+    if isinstance(error, KeyboardInterrupt):
+        return raised_by_signal(error)
     if not lacks_memory(error):
         return False
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from contextlib import suppress
 
 from crownless.model_check.wrong_machine import shown
@@ -47,12 +47,15 @@ class Queries:
         only_new_nodes: bool = False,
         most_inputs: int | None = None,
         most_repeats: int | None = None,
+        before_input: Callable[[], None] = lambda: None,
     ) -> None:
         """`with_states`: nodes that offer their states are taken on from there, not from their first inputs.
         `only_new_nodes`: each query is put to one of its own. `most_inputs`: after so many a node is said to get them
-        without end. `most_repeats`: at most so many answers are repeated.
+        without end. `most_repeats`: at most so many answers are repeated. `before_input` is called before a node is
+        given an input, but for those that confirm a violation; it may raise `Stopped`.
         """
         self.implementation = implementation
+        self._before_input = before_input
         self._with_states = with_states
         self._only_new_nodes = only_new_nodes
         self._most_inputs = implementation.limits.inputs if most_inputs is None else most_inputs
@@ -70,8 +73,9 @@ class Queries:
         self._doubt: tuple[Query, NodeFailure] | None = None
         #: True if a search has used answers that are not relied on any more.
         self._must_search_again = False
-        #: The repetitions of the answers by new nodes.
+        #: The repetitions of the answers by new nodes; and the queries that were there when some were last repeated.
         self.repeats = Repeats()
+        self._settled: set[Query] = set()
 
     def __len__(self) -> int:
         """The number of different queries."""
@@ -116,7 +120,7 @@ class Queries:
             self._must_search_again = False
             return True
         if not self._only_new_nodes:
-            return not self.repeats.all and self._repeats_differ()
+            return self._repeats_differ()
         fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
         if self._doubt is None or fails:
             return False
@@ -136,10 +140,12 @@ class Queries:
             self.implementation.settle()
 
     def _repeats_differ(self) -> bool:
-        """Repeats answers with new nodes, and notes what differs."""
+        """Repeats the answers since it was last called with new nodes, and notes what differs."""
         found = False
-        self.repeats = Repeats(inputs=len(self._known))
-        for keys in in_rounds(self._known, self._most_repeats):
+        since = {key: answer for key, answer in self._known.items() if key not in self._settled}
+        self._settled.update(since)
+        self.repeats.inputs = len(self._known)
+        for keys in in_rounds(since, self._most_repeats - self.repeats.all):
             queries = [(process, self.all_inputs(process, history), given) for process, history, given in keys]
             for key, query, again in zip(keys, queries, self.implementation.answers_anew(queries), strict=True):
                 self.repeats.note(key, self._known[key])
@@ -195,6 +201,7 @@ class Queries:
         return not trusted and failure.kind != "not-deterministic"
 
     def _answer(self, process: int, history: History, from_the_first: History, given: Input) -> Answer | NodeFailure:
+        self._before_input()
         if self._only_new_nodes:
             return outcome(self.implementation.answer_anew, (process, from_the_first, given))
         try:

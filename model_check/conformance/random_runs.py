@@ -19,7 +19,7 @@ from crownless.model_check.exports import Suite, VerdictLine
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
 from crownless.model_check.runs import diagrams_of_violations
-from crownless.model_check.stopping import stoppable
+from crownless.model_check.stopping import stoppable, watching
 from crownless.spec.computation import Message
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
@@ -173,6 +173,7 @@ class RandomConformance(Drawn):
         }
 
 
+@watching()
 def conform_at_random(
     implementation: Implementation,
     request: Request,

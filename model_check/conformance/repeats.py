@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from crownless.spec.printable import some
+from crownless.spec.printable import in_brackets, some
 
 from .node import Answer, Arrival, NodeFailure, Query, Send, Transmits, name_for_nodes
 
@@ -69,6 +69,9 @@ class Repeats:
     #: Of sends, arrivals, and so on.
     of_type: Counter[type] = field(default_factory=Counter)
 
+    def __repr__(self) -> str:
+        return in_brackets(some(self.all, "repeated answer"))
+
     def note(self, key: Query, answer: Answer | NodeFailure) -> None:
         """One answer was repeated."""
         self.of_input[key] += 1
@@ -98,13 +101,15 @@ class Repeats:
         return 1 - MISSED ** (1 / min(self.of_type.values())) if self.of_type else 1.0
 
     def __str__(self) -> str:
-        least = "once" if self.least_of_input == 1 else f"{self.least_of_input} times"
-        each = f"each at least {least}" if self.least_of_input else "a sample"
+        least = self.least_of_input
+        each = f"each at least {'once' if least == 1 else f'{least} times'}" if least else "a sample"
         if self.least_of_kind >= ROUNDS:
             each += f", each of {some(len(self.of_kind), 'kind')} of inputs at least {self.least_of_kind} times"
+        random = f"{max(self.excluded * 100, 0.1):.1f} %"
         return (
-            f"{some(self.all, 'answer')} repeated by new nodes: {each}; answers that vary with probability "
-            f"{self.excluded:.1%} at every send, or at every packet, are missed with probability one in a million"
+            f"{some(self.all, 'answer')} repeated by new nodes: {each}; a node that answers otherwise with a "
+            f"probability of {random} or more at every send, or at every packet, is noticed, but for one chance in a "
+            "million"
         )
 
     def json(self) -> dict[str, Any]:

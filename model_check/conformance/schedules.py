@@ -20,6 +20,7 @@ from crownless.model_check.monitors import monitors_for
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.runs import Links, Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SavedPacket
+from crownless.model_check.stopping import watching
 from crownless.model_check.system import LocalStep, State, System
 from crownless.spec.computation import Computation, process_names
 from crownless.spec.diagrams.diagram import Diagram
@@ -316,6 +317,7 @@ def computation_of(run: Run) -> Computation | None:
         return None
 
 
+@watching()
 def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     """Takes an implementation through a schedule, as far as it can be followed."""
     follower, differs = Follower(_system_of(implementation, schedule)), None

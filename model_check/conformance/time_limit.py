@@ -8,11 +8,12 @@ the first thing where it is caught.
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from itertools import chain, cycle
-from typing import Any
+from typing import Any, NoReturn
 
 #: Seconds after which a call that has caught `Hangs` gets it again: first when it has had time to end; then each time
 #: at another moment, as somewhere in its loop nothing is caught.
@@ -32,6 +33,7 @@ class Hangs(BaseException):
 
 def within(seconds: float, call: Callable[[], None]) -> None:
     """Makes the call, and raises `Hangs` if it lasts longer; in the main thread alone, where signals are handled.
+    `os._exit` raises `SystemExit` in it, or the search would end with nothing printed.
 
     Within another such call there is no further limit.
     """
@@ -50,10 +52,17 @@ def within(seconds: float, call: Callable[[], None]) -> None:
             signal.setitimer(signal.ITIMER_REAL, next(waits), ANYWAY)
             raise Hangs
 
+    def on_exit(status: int) -> NoReturn:
+        if os.getpid() != process or threading.current_thread() is not threading.main_thread():
+            exit_at_once(status)  # a process that the node has forked, or the end of the search
+        raise SystemExit(f"os._exit({status})")
+
+    process, exit_at_once = os.getpid(), os._exit
     before: Any = signal.signal(signal.SIGALRM, on_alarm)
     earlier, _ = signal.setitimer(signal.ITIMER_REAL, seconds, ANYWAY)
     _limited = True
     try:
+        os._exit = on_exit
         call()
         armed = False
     except BaseException:
@@ -61,6 +70,7 @@ def within(seconds: float, call: Callable[[], None]) -> None:
         if not hung:
             raise
     finally:
+        os._exit = exit_at_once
         _limited = False
         signal.setitimer(signal.ITIMER_REAL, earlier)
         signal.signal(signal.SIGALRM, before)

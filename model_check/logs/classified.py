@@ -8,19 +8,19 @@ computation, on which the spec finds the same order broken: what a part of a run
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import LoggedRun, lines_of, natural, read_log
+from crownless.model_check.event_logs import LoggedRun, in_natural_order, lines_of, natural, read_log
 from crownless.model_check.oracle import (
     FROM_ONE,
     Classification,
     LargeRun,
-    NamedComputation,
     classify,
     hidden,
+    named_run,
     not_decided,
 )
 from crownless.spec.computation import Computation
@@ -61,9 +61,9 @@ class ClassifiedLog:
     by_monitor: Numbers
     #: How the rows are numbered for a reader of the log.
     numbering: Numbering = BY_ROW
-    #: The runs that the spec has decided; and of large runs with holes the monitor of what is certain, and the holes.
+    #: The runs that the spec has decided; and of large runs with holes what is certain, and its monitor.
     by_spec: dict[int, Classification] = field(default_factory=dict)
-    with_holes: dict[int, tuple[Monitor, tuple[Hole, ...]]] = field(default_factory=dict)
+    with_holes: dict[int, tuple[Monitor, Certain]] = field(default_factory=dict)
     #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
@@ -114,7 +114,7 @@ class ClassifiedLog:
             monitor = Monitor(certain.rows, self.monitor.pending)
             outcomes = monitor.outcomes(self.orders)
             if outcomes[0, ASYNCHRONOUS] != UNDECIDED:
-                self.with_holes[number] = (monitor, self._holes(number, certain))
+                self.with_holes[number] = monitor, certain
                 decided = outcomes[0, [COLUMN[order] for order in self.orders]]
                 self.outcomes[number] = np.where(decided == BROKEN, BROKEN, UNDECIDED)
                 return
@@ -126,9 +126,7 @@ class ClassifiedLog:
     def _decided_by_spec(self, number: int) -> Classification:
         first, past = int(self.rows.first[number]), int(self.rows.first[number + 1])
         logged = self._logged(range(first, past))
-        notes = (FROM_ONE,) if logged.from_one else ()
-        subject = NamedComputation(self.file, self.name(number), logged.computation, logged.holes, notes)
-        found = classify(subject, self.orders, self.reading)
+        found = classify(named_run(self.file, replace(logged, run=self.name(number))), self.orders, self.reading)
         for order, verdict in found.items():
             known = int(self.outcomes[number, self.orders.index(order)])
             assert known == UNDECIDED or OUTCOMES[known] == verdict.outcome, f"{self.name(number)}: {order}"
@@ -148,9 +146,13 @@ class ClassifiedLog:
             found.append((p, int(self.rows.index[first + row]), MissingSend(names[p], message)))
         return tuple(hole for _, _, hole in sorted(found, key=lambda one: (natural(names[one[0]]), one[1])))
 
+    def _perhaps_received(self, certain: Certain) -> tuple[tuple[str, str], ...]:
+        names = self.rows.processes
+        return in_natural_order((self._message(m), names[q]) for m, q in certain.perhaps_received.tolist())
+
     def _of_large_run(self, number: int) -> Classification:
-        monitor, holes = self.with_holes.get(number, (self.monitor, ()))
-        at = number if monitor is self.monitor else 0
+        monitor, certain = self.with_holes.get(number, (self.monitor, None))
+        at, holes = (number, ()) if certain is None else (0, self._holes(number, certain))
         verdicts: list[Verdict] = []
         shown: dict[tuple[int, ...], list[str]] = {}
         for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
@@ -168,7 +170,10 @@ class ClassifiedLog:
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
         around = self._context(number, monitor, at, shown) if shown else None
-        return Classification(self._large_run(number, monitor, at, holes, around), self.reading, tuple(verdicts))
+        subject = self._large_run(number, monitor, at, around)
+        if certain is not None:
+            subject = replace(subject, holes=holes, perhaps_received=self._perhaps_received(certain))
+        return Classification(subject, self.reading, tuple(verdicts))
 
     def _context(self, number: int, monitor: Monitor, at: int, shown: dict[tuple[int, ...], list[str]]) -> Context:
         """The events around the first violation of the first order that is broken, by the sends that show each."""
@@ -198,9 +203,7 @@ class ClassifiedLog:
         named = {self.rows.processes[process] for process in monitor.processes().tolist()}
         return [name for name in self.processes if name not in named]
 
-    def _large_run(
-        self, number: int, monitor: Monitor, at: int, holes: tuple[Hole, ...], around: Context | None
-    ) -> LargeRun:
+    def _large_run(self, number: int, monitor: Monitor, at: int, around: Context | None) -> LargeRun:
         run, rows = monitor.lay_out(at), monitor.rows
         never = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
         sends = rows.first[at] + run.row[run.send[run.of_copy[never]]]
@@ -219,7 +222,6 @@ class ClassifiedLog:
             unreceived,
             bool(run.sizes[COPIES] == run.sizes[MESSAGES]),
             (FROM_ONE,) if from_one else (),
-            holes,
             by_process=self._by_process(monitor, at),
             context=around,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -28,6 +29,8 @@ from .kinds import lines_with_kinds
 if TYPE_CHECKING:
     import pyarrow as pa
 
+#: The line of column names of CSV: a quoted one may hold line breaks.
+_HEADING = re.compile(rb'(?:(?<![^,\t\xbf])"(?:[^"]|"")*+"|[^\n])*+\n?')
 #: Bytes of text, and rows of a table, that are read at a time.
 BYTES, ROWS = 1 << 26, 1 << 19
 
@@ -138,7 +141,9 @@ def _of_text(
             continue
         lines, rest = text[:past], text[past:]
         if form == "csv" and not heading:
-            heading = lines[: lines.find(b"\n") + 1] or lines
+            found = _HEADING.match(lines)
+            assert found is not None, "the empty text matches"
+            heading = found[0]
         elif form == "csv":
             lines = heading + lines
         if lines and not lines.isspace() and len(lines) > len(heading):

@@ -13,7 +13,7 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -172,7 +172,7 @@ def read_table(
                 raise BadInput(f"no line has {given!r}", hint=f"say what is called '{column}' there", file=name)
         return plain_table(table_with_kinds(table, kinds))
     if form == "csv":
-        table = _read_csv(content, name, progress)
+        table = _read_csv(content, name, named.values(), progress)
     else:
         table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
     return as_plain_rows(table, form, name, columns, optional, kinds)
@@ -349,7 +349,8 @@ def _read_json_of_several_types(content: bytes, named: Mapping[str, str], kinds:
 # -- other formats -----------------------------------------------------------------------------------------------------
 
 
-def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
+def _read_csv(content: bytes, name: str, texts: Iterable[str], progress: Progress | None) -> pa.Table:
+    """The cells of a CSV file; those of the columns `texts` as texts, whatever they look like."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -360,7 +361,7 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise BadInput("this is not UTF-8", hint="save the file as UTF-8 text", file=name, line=line) from None
-    heading = content.removeprefix(b"\xef\xbb\xbf").split(b"\n", 1)[0].decode(errors="replace").strip()
+    types = dict.fromkeys(texts, pa.string())
 
     def read(source: pa.NativeFile, **how: bool) -> pa.Table:
         return pc.read_csv(
@@ -368,7 +369,7 @@ def _read_csv(content: bytes, name: str, progress: Progress | None) -> pa.Table:
             read_options=pc.ReadOptions(block_size=BLOCK, **how),
             parse_options=pc.ParseOptions(delimiter=separator, newlines_in_values=True),
             convert_options=pc.ConvertOptions(
-                column_types={cell.strip('"'): pa.string() for cell in heading.split(separator)},
+                column_types=types,
                 strings_can_be_null=True,
                 null_values=[""],
                 quoted_strings_can_be_null=True,

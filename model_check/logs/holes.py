@@ -24,6 +24,8 @@ class Certain(NamedTuple):
     gaps: Numbers
     #: The rows of delivers whose sends are missing.
     unsent: Numbers
+    #: Of each copy that may have been delivered in a hole the message and the receiver.
+    perhaps_received: Numbers
 
 
 def certain_of(rows: Rows, number: int) -> Certain | None:
@@ -87,7 +89,8 @@ def certain_of(rows: Rows, number: int) -> Certain | None:
         np.append(0, np.cumsum(left)).astype(np.int32),
         receiver[kept].astype(np.int32),
     )
-    return Certain(certain, processes, gaps, unsent)
+    perhaps_received = np.stack([message[of_copy[~kept]], receiver[~kept]], axis=1)
+    return Certain(certain, processes, gaps, unsent, perhaps_received)
 
 
 def _some_twice(numbers: Numbers) -> bool:

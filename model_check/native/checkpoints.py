@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedReader
@@ -29,10 +30,15 @@ ARRAYS = re.compile(r"(log|(?:level|level-new|earlier)(?=-))(?:-\d{1,4})?")
 CHECKPOINT = Kind(
     "crownless checkpoint 3", re.compile(r"part-\d+-[\w-]+\.npy"), ("crownless levels", "add --engine spark")
 )
+#: Seconds between two saves, unless they are given; then saving takes one part in so many of the time at most.
+SAVE_EVERY, SAVING_SHARE = 2.0, 25
 
 
 class Checkpoint(SavedDirectory):
-    """A directory to which a search saves itself; `report` gets a line if saving fails."""
+    """A directory to which a search saves itself; `report` gets a line if saving fails.
+
+    The first level that begins `save_every` seconds after a save is saved (0: each level).
+    """
 
     kind = CHECKPOINT
 
@@ -44,11 +50,16 @@ class Checkpoint(SavedDirectory):
         resume: bool,
         made: bool = False,
         report: Callable[[str], None] | None = None,
+        save_every: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         super().__init__(directory, request, made=made)
         self._serial = 0
         self._report = report
         self._failed = False
+        self._save_every = save_every
+        self._clock = clock
+        self._due = self._after(0)
         #: The files that the manifest names.
         self._parts: set[str] = set()
         #: What a search that goes on starts from: facts, and arrays by name.
@@ -58,11 +69,22 @@ class Checkpoint(SavedDirectory):
         elif directory.exists():
             refuse_contents(directory, self.kind)
 
+    @property
+    def is_due(self) -> bool:
+        """True if a level that begins now is to be saved."""
+        return self._clock() >= self._due
+
+    def _after(self, cost: float) -> float:
+        """The time of the next save, if the last one took so many seconds."""
+        every = self._save_every
+        return self._clock() + (max(SAVE_EVERY, SAVING_SHARE * cost) if every is None else every)
+
     def save(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         """Replaces what was saved before. Where that fails, what was saved before stays, and nothing more is saved."""
         if self._failed:
             return
         self._serial += 1
+        started = self._clock()
         try:
             self._write(facts, arrays)
         except (OSError, MemoryError) as error:
@@ -75,6 +97,7 @@ class Checkpoint(SavedDirectory):
                 )
             with suppress(OSError):
                 drop(self.directory, self.kind, self._parts)
+        self._due = self._after(self._clock() - started)
 
     def _write(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -131,8 +154,13 @@ class Checkpoint(SavedDirectory):
 
 @contextmanager
 def checkpoint_in(
-    directory: Path, request: dict[str, Any], *, resume: bool, report: Callable[[str], None] | None = None
+    directory: Path,
+    request: dict[str, Any],
+    *,
+    resume: bool,
+    report: Callable[[str], None] | None = None,
+    save_every: float | None = None,
 ) -> Iterator[Checkpoint]:
     """A checkpoint in a directory that can be written, and that no other search writes to meanwhile."""
     with held(directory, CHECKPOINT, resume=resume) as made:
-        yield Checkpoint(directory, request, resume=resume, made=made, report=report)
+        yield Checkpoint(directory, request, resume=resume, made=made, report=report, save_every=save_every)

@@ -11,7 +11,6 @@ In a graded space (`ranks`) two row sets suffice, of this level and of the next;
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 ROUNDS = 4
 #: Below so many rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
-#: Seconds between checkpoints.
-SAVE_EVERY = 20.0
 
 
 class LevelsInMemory(Levels):
@@ -51,7 +48,6 @@ class LevelsInMemory(Levels):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Within it there are threads."""
-        self._saved_at = time.monotonic()
         with ThreadPoolExecutor(self.search.workers) as self._pool:
             yield
 
@@ -108,8 +104,8 @@ class LevelsInMemory(Levels):
         return self.search.checkpoint
 
     def began(self) -> None:
-        """Saves this level now and then."""
-        if time.monotonic() - self._saved_at > SAVE_EVERY:
+        """Saves this level, if a save is due."""
+        if self.saving is not None and self.saving.is_due:
             self.save()
 
     def save(self) -> None:
@@ -123,14 +119,11 @@ class LevelsInMemory(Levels):
             arrays[f"level-new-{w}"] = row_set.is_new[begin:end]
             if begin:
                 arrays[f"earlier-{w}"] = row_set.rows[:begin]
-        started = time.monotonic()
         facts = {
             **self.search.saved_facts(),
             "layout": {key: getattr(self.layout, key) for key in ("slots", "monitor_states", "cells", "packets")},
         }
         self.search.checkpoint.save(facts, arrays)
-        # Saving takes a tenth of the time at most.
-        self._saved_at = time.monotonic() + 9 * (time.monotonic() - started)
 
     def restore(self, saving: Checkpoint) -> None:
         """The tables and rows of a checkpoint; refused if they cannot be those of this search."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.simulation.latencies import output_wait
-from crownless.model_check.simulation.studies.combinations import LOADS
+from crownless.model_check.simulation.studies.combinations import FEW_LOADS, LOADS
 from crownless.model_check.simulation.studies.figures import Point, chosen
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ def delay(figure: Figure, of: Points) -> None:
         panel.plot(loads, theory, "--", color="#D55E00", linewidth=1, alpha=0.6, label="buffer, by theory")
         panel.set(xscale="log", yscale="log", title=f"{latency} latencies", xlabel="load: messages in a mean latency")
         panel.set_ylim(1e-3, 40)
-        panel.set_xticks(LOADS[:-1], [f"{load:g}" for load in LOADS[:-1]], fontsize=7)
+        ticks = (LOADS[0], *FEW_LOADS, 0.4)
+        panel.set_xticks(ticks, [f"{load:g}" for load in ticks], fontsize=7)
         panel.minorticks_off()
     panels[0].set_ylabel("delay added, mean latencies")
     panels[0].legend(fontsize=7)

@@ -1,23 +1,7 @@
 """Claims and their evidence, registered by one file a text.
 
-One policy decides between readings of a claim, for all texts:
-
-1. The letter comes first. A claim is judged as printed, by its definitions as printed; if it holds, that decides.
-2. A claim that is false by the letter is *repaired* if it holds in the reading that the text's own figures, examples or
-   proofs need, or with a premise that is named; otherwise it is *refuted*.
-3. What has no meaning as printed (a name that is defined nowhere, an index with which nothing is defined) is read as
-   the nearest expression that has one. That is no second reading, and is documented in `Entry.reading`. An index out of
-   place that has a meaning there is judged as it stands.
-4. A definition that is too wide or too narrow is judged once, at the claim where it first makes a difference. Later
-   claims take it as repaired there, and list the letter as a reading where it gives another verdict.
-5. Things with different indices are different things. What a text assumes of its model holds in all its claims; what
-   it leaves open (messages to oneself, lost packets) is excluded unless it mentions it, and is named in the scope.
-6. What a text does not say is not part of the claim. It may be listed as a reading that is not `said`, and never
-   decides which verdict a claim has.
-
-A claim with more than one reading lists each with a verdict of its own (`Evidence.readings`), the letter first;
-`verdict_of` makes the claim's verdict of them, which is open if that of any one is: then the evidence is not what the
-ledger says of it.
+Which reading of a claim decides, and which verdict follows, is the policy in docs/errors_in_the_texts.md. It is applied
+in one place, `verdict_of`: no evidence states a verdict beside its readings.
 """
 
 from __future__ import annotations
@@ -49,7 +33,7 @@ class Reading(NamedTuple):
 
     text: str
     verdict: Verdict
-    #: False of what the text does not say (rule 6), which repairs no claim.
+    #: False of what the text does not say (rule 7 of the policy), which repairs no claim.
     said: bool = True
 
 
@@ -58,7 +42,7 @@ HOLDS: tuple[Verdict, ...] = ("proved", "checked", "measured")
 
 
 def verdict_of(readings: Sequence[Reading]) -> Verdict:
-    """The verdict of a claim with these readings, the letter first: see the policy above."""
+    """The verdict of a claim with these readings, the letter first: rules 1 and 2 of the policy."""
     by_letter, *others = readings
     if any(reading.verdict == "open" for reading in others):
         return "open"
@@ -85,21 +69,22 @@ class Shown(NamedTuple):
 class Evidence(NamedTuple):
     """The recomputed evidence for a claim."""
 
-    verdict: Verdict
+    #: The verdict of a claim that has one reading; or each of its readings with its verdict, the letter first.
+    judged: Verdict | Sequence[Reading]
     #: How far it reaches: processes, messages, channel, what was assumed.
     scope: str
     #: What was done and found, with figures.
     because: str
     shown: tuple[Shown, ...] = ()
-    #: Each reading of a claim that has several, with its verdict; the letter first.
-    readings: tuple[Reading, ...] = ()
 
-    @classmethod
-    def of_readings(
-        cls, readings: Sequence[Reading], scope: str, because: str, shown: tuple[Shown, ...] = ()
-    ) -> Evidence:
-        """The evidence for a claim whose verdict is that of its readings."""
-        return cls(verdict_of(readings), scope, because, shown, tuple(readings))
+    @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Each reading of a claim that has several; the letter first."""
+        return () if isinstance(self.judged, str) else tuple(self.judged)
+
+    @property
+    def verdict(self) -> Verdict:
+        return self.judged if isinstance(self.judged, str) else verdict_of(self.judged)
 
 
 #: Recomputes the evidence for a claim; if quick, up to a smaller bound.

@@ -176,6 +176,13 @@ class ByTheLetterWithRanks(ByTheLetter):
         return i > j
 
 
+class NeverAcknowledges(ByTheLetterWithRanks):
+    """The formulas of SP, RP and PR hold, and nothing is ever acknowledged."""
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return []
+
+
 class MonitoredByTheLetter(Monitored):
     kind = ByTheLetterWithRanks
 

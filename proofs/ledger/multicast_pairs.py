@@ -100,7 +100,7 @@ class PairCounts(NamedTuple):
     #: How many of those that accompany a message are for the site where it arrives.
     for_receiver: int
     states: int
-    #: A shortest run after which a message is accompanied by N pairs or more.
+    #: A shortest run after which a message is accompanied by more than N pairs.
     too_many: Run | None
 
 
@@ -114,7 +114,7 @@ def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
         for packet in now.in_flight:
             carried = max(carried, pairs_in(packet.stamp.buffer))
             for_receiver = max(for_receiver, pairs_for(packet.destination, packet.stamp.buffer))
-    too_many = shortest_run_to(system, lambda now: any(pairs_in(packet.stamp.buffer) >= n for packet in now.in_flight))
+    too_many = shortest_run_to(system, lambda now: any(pairs_in(packet.stamp.buffer) > n for packet in now.in_flight))
     return PairCounts(kept, carried, for_receiver, count, too_many)
 
 
@@ -122,13 +122,13 @@ class _Multicast:
     """A site i sends a message to any set of others; a copy for j, in any state of j; by the letter, and by `impl`."""
 
     def __init__(self, kind: type[PairsBesides]) -> None:
-        terms = Terms()
+        self.terms = terms = Terms()
         self.letter, self.impl = for_every_n(kind, terms), for_every_n(SesMulticast, terms)
         self.i, self.j = terms.any_process("i"), terms.any_process("j")
         self.sender = State(terms.any_vector("time"), terms.any_matrix("buffer"))
         self.receiver = State(terms.any_vector("time of j"), terms.any_matrix("buffer of j"))
-        among = z3.Function("dest", terms.process, z3.BoolSort())
-        dest: Any = Receivers((self.j,), among)
+        self.is_receiver = z3.Function("dest", terms.process, z3.BoolSort())
+        dest: Any = Receivers((self.j,), self.is_receiver)
         self.time = self.letter.after_event(self.i, self.sender.time)
         self.message = Message("m", self.i, dest)
 
@@ -162,6 +162,28 @@ def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
         every(lambda l: every(lambda k: left.buffer[l][k] == right.buffer[l][k])),
     )
     return [Claim("the same guard", times, deliverable), Claim("the same state after it", pairs, same_state)]
+
+
+def no_pair_for_itself(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
+    """For every n: a site has no pair for itself, by induction; so its buffer has fewer pairs than there are sites."""
+    at = _Multicast(kind)
+
+    def none(state: State) -> Term:
+        return at.letter.ops.every(lambda k: state.buffer[at.i][k] == 0)
+
+    (sending,) = at.letter.send(at.i, at.sender, at.message)
+    carried = Accompanying(at.terms.any_matrix("carried"), at.terms.any_matrix("carried besides"))
+    stamp = Stamp(at.terms.any_vector("stamped"), carried)
+    before, to_others = {"none before": none(at.sender)}, {"to others": z3.Not(at.is_receiver(at.i))}
+    return [
+        Claim("no pair for itself: at the start", {}, none(at.letter.initial(at.i))),
+        Claim("no pair for itself: kept by sending", {**before, **to_others}, none(sending.state)),
+        Claim(
+            "no pair for itself: kept by delivering",
+            before,
+            none(at.letter.after_delivering(at.i, at.sender, at.j, stamp)),
+        ),
+    ]
 
 
 def lemma_2_with_multicasts() -> list[Claim]:

@@ -96,18 +96,27 @@ def theorem_2() -> list[Claim]:
     return [*_no_crown_in_time(), *_sorted_messages_are_in_time()]
 
 
-def is_crown(before: z3.FuncDeclRef, crown: Callable[[Term], Term], size: Term) -> Hypotheses:
-    """These messages, by their places from 0 on, are a crown by →, or a strong one, by ≺ (before)."""
+def is_cycle(link: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
+    """The messages at these places, from 0 on, are a cycle: each place is linked to the next, the last to the first."""
     i, j = z3.Ints("i j")
-    links = z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), before(SEND(crown(j)), RECEIVE(crown(j + 1)))))
     return {
-        "a crown has two messages or more": size >= 2,
-        f"each send {before.name()} the next receive": links,
-        f"the last send {before.name()} the first receive": before(SEND(crown(size - 1)), RECEIVE(crown(0))),
-        "the messages of a crown are distinct": z3.ForAll(
-            [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), crown(i) != crown(j))
+        "a cycle has two messages or more": size >= 2,
+        "each message is linked to the next": z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), link(j, j + 1))),
+        "the last message is linked to the first": link(size - 1, z3.IntVal(0)),
+        "the messages of a cycle are distinct": z3.ForAll(
+            [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), at(i) != at(j))
         ),
     }
+
+
+def without_place(p: Term) -> Callable[[Term], Term]:
+    """The places of a cycle without this one."""
+    return lambda i: z3.If(i < p, i, i + 1)
+
+
+def is_crown(before: z3.FuncDeclRef, crown: Callable[[Term], Term], size: Term) -> Hypotheses:
+    """These messages are a crown by →, or a strong one, by ≺ (before): each send before the next receive."""
+    return is_cycle(lambda i, j: before(SEND(crown(i)), RECEIVE(crown(j))), crown, size)
 
 
 CROWN, SIZE = z3.Function("crown", z3.IntSort(), MESSAGE), z3.Int("size")

@@ -23,6 +23,7 @@ _OPTIONS = {
     "-n/--processes": "processes",
     "-m/--messages": "messages",
     "--checkpoint": "checkpoint",
+    "--save-every": "save_every",
     "--clock": "clocks",
     "--column": "columns",
     "--crash": "crash",

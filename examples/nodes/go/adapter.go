@@ -10,6 +10,9 @@ import (
 
 type method = func(process int, text string)
 
+// ends has the end of each answer. The node knows `reply`, which is no input: what follows it is.
+var ends = map[string]string{"init": "ok replies\n", "send": "ok\n", "packet": "ok\n"}
+
 // run is a program that speaks lines, of any node. The node is started with what it acts through, transmit and deliver,
 // and gives its two methods.
 func run(start func(me, n int, transmit method, deliver func(message string)) (onSend, onPacket method)) {
@@ -31,16 +34,13 @@ func run(start func(me, n int, transmit method, deliver func(message string)) (o
 			n, _ := strconv.Atoi(words[2])
 			replies = nil
 			onSend, onPacket = start(number, n, transmit, deliver)
-			fmt.Println("ok replies") // it knows the word `reply`
-			continue
 		case "send":
 			onSend(number, words[2])
 		case "packet":
 			onPacket(number, words[2])
 		case "reply":
 			replies = append(replies, func() { onSend(number, words[2]) })
-			continue // it is no input: what follows is
 		}
-		fmt.Println("ok")
+		fmt.Print(ends[words[0]])
 	}
 }

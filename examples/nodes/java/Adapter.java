@@ -30,8 +30,7 @@ final class Adapter {
                 case "init" -> {
                     replies.clear();
                     node = start.node(parseInt(words[1]), parseInt(words[2]), this);
-                    System.out.println("ok replies"); // it knows the word `reply`
-                    continue;
+                    System.out.println("ok replies"); continue; // it knows the word `reply`
                 }
                 case "send" -> node.onSend(parseInt(words[1]), words[2]);
                 case "packet" -> node.onPacket(parseInt(words[1]), words[2]);

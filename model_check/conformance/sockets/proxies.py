@@ -11,6 +11,7 @@ import socket
 import struct
 from abc import ABC, abstractmethod
 from contextlib import suppress
+from re import Pattern
 from typing import NamedTuple
 
 from crownless.model_check.conformance.node import NodeFailure
@@ -26,6 +27,11 @@ ROOM = 1 << 22
 _AT_ONCE = struct.pack("ii", 1, 0)
 
 
+def is_ignored(text: bytes, ignored: Pattern[str] | None) -> bool:
+    """True if all of it makes no difference."""
+    return ignored is not None and ignored.fullmatch(text.decode("utf-8", "surrogateescape")) is not None
+
+
 class Received(NamedTuple):
     """A packet from the node to a process."""
 
@@ -36,8 +42,10 @@ class Received(NamedTuple):
 class Proxies(ABC):
     """The sockets around one node, which is to listen at `port`."""
 
-    def __init__(self, kind: Kind, n: int) -> None:
+    def __init__(self, kind: Kind, n: int, ignored: Pattern[str] | None = None) -> None:
+        """`ignored`: packets that match it as a whole, such as heartbeats, are dropped."""
         self.kind = kind
+        self._ignored = ignored
         self._type = socket.SOCK_DGRAM if kind == "udp" else socket.SOCK_STREAM
         #: Packets that nobody has taken yet.
         self.received: list[Received] = []
@@ -78,8 +86,15 @@ class Proxies(ABC):
         return found
 
     @abstractmethod
-    def read(self, number: int) -> None:
-        """Takes what has come at a socket; raises `NodeFailure` for what is no packet."""
+    def read(self, number: int) -> bool:
+        """Takes what has come at a socket; false if all of it is dropped. Raises `NodeFailure` for all but packets."""
+
+    def _keep(self, process: int, body: bytes) -> bool:
+        """Notes a packet to a process; false if it is dropped."""
+        kept = not is_ignored(body, self._ignored)
+        if kept:
+            self.received.append(Received(process, body))
+        return kept
 
     @abstractmethod
     def send(self, source: int, body: bytes) -> None:
@@ -102,16 +117,19 @@ class Proxies(ABC):
 class OfDatagrams(Proxies):
     """Over UDP: a datagram is a packet."""
 
-    def __init__(self, n: int) -> None:
-        super().__init__("udp", n)
+    def __init__(self, n: int, ignored: Pattern[str] | None = None) -> None:
+        super().__init__("udp", n, ignored)
         for each in self._sockets:
             each.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, ROOM)
         self._dropped = 0
 
-    def read(self, number: int) -> None:
+    def read(self, number: int) -> bool:
         process = self._of[number]
-        with suppress(BlockingIOError):
-            self.received.append(Received(process, self._sockets[process].recv(1 << 16)))
+        try:
+            body = self._sockets[process].recv(1 << 16)
+        except BlockingIOError:
+            return False
+        return self._keep(process, body)
 
     def send(self, source: int, body: bytes) -> None:
         self._sockets[source].sendto(body, (HOST, self.port))
@@ -144,9 +162,9 @@ class _Connection(NamedTuple):
 class OfStreams(Proxies):
     """Over TCP: what is a packet in a stream, `frame` says. A process connects to the node with its first packet."""
 
-    def __init__(self, n: int, frame: Frame, most: int, seconds: float) -> None:
+    def __init__(self, n: int, frame: Frame, most: int, seconds: float, ignored: Pattern[str] | None = None) -> None:
         """`most`: bytes of a packet. `seconds`: for which a node may not take what is sent to it."""
-        super().__init__("tcp", n)
+        super().__init__("tcp", n, ignored)
         self._frame = frame
         self._most, self._seconds = most, seconds
         self._connections: dict[int, _Connection] = {}
@@ -158,23 +176,24 @@ class OfStreams(Proxies):
     def knows(self, number: int) -> bool:
         return number in self._of or number in self._connections
 
-    def read(self, number: int) -> None:
+    def read(self, number: int) -> bool:
         if number in self._of:
             with suppress(BlockingIOError, ConnectionError):
                 process = self._of[number]
                 self._add(process, self._sockets[process].accept()[0])
-            return
+            return False
         process, connection, unframed = self._connections[number]
         block = b""
         with suppress(BlockingIOError, ConnectionError):
             block = connection.recv(1 << 16)
         unframed += block
         try:
-            self.received += [Received(process, body) for body in packets_in(unframed, self._frame, self._most)]
+            kept = [self._keep(process, body) for body in packets_in(unframed, self._frame, self._most)]
         except Unframed as problem:
             raise NodeFailure("floods", f"sends {problem} to process {process}; {self._hint}") from None
         if not block:
             self._poll.unregister(number)  # what is left of a packet shows at the end of the answer
+        return any(kept) or bool(block and unframed)
 
     @property
     def _hint(self) -> str:

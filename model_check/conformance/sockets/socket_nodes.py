@@ -49,8 +49,8 @@ class SocketNodes(Programs[SocketProgram]):
 
     def _proxies(self) -> Proxies:
         if self._speaking.kind == "udp":
-            return OfDatagrams(self.n)
-        return OfStreams(self.n, self._speaking.frame, self.limits.line, self.limits.seconds)
+            return OfDatagrams(self.n, self._ignored)
+        return OfStreams(self.n, self._speaking.frame, self.limits.line, self.limits.seconds, self._ignored)
 
     @property
     def best_effort(self) -> str:

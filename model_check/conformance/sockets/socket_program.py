@@ -29,9 +29,12 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
 
 from .looks import sockets
-from .proxies import Proxies
+from .proxies import Proxies, is_ignored
 from .quiet import LOOK_EVERY, Ending, Quiet
 from .speaking import Speaking
+
+HEARTBEATS = "--ignore REGEX sets heartbeats aside: packets that it matches as a whole"
+_SENDS = f"sends a packet; {HEARTBEATS}"
 
 
 class SocketProgram(RunningProgram):
@@ -72,7 +75,7 @@ class SocketProgram(RunningProgram):
         if answer.outputs:
             self.end()
             output = answer.outputs[0]
-            said = f"delivers {shown(output.message, str)}" if isinstance(output, Delivers) else "sends a packet"
+            said = f"delivers {shown(output.message, str)}" if isinstance(output, Delivers) else _SENDS
             raise NodeFailure("speaks-unasked", f"before its first input it {said}")
         if not self._listens:
             self.end()
@@ -132,6 +135,7 @@ class SocketProgram(RunningProgram):
                 raise NodeFailure("floods", f"gives more than {most} to one input")
             if time.monotonic() > deadline:
                 after = f" after {some(len(outputs), 'output')}" if outputs else ""
+                after += f"; {HEARTBEATS}" if any(isinstance(one, Transmits) for one in outputs) else ""
                 raise NodeFailure("hangs", f"{self._quiet.why} after {self._limits.seconds:g} s{after}")
             if unsent or self._unread_input or (ending := self._quiet.look()) is None:
                 continue
@@ -153,20 +157,30 @@ class SocketProgram(RunningProgram):
         return False
 
     def _read_all(self, seconds: float) -> bool:
-        """Takes all that it has said, or says within so many seconds; was there anything?"""
-        said = False
-        while ready := self._poll.poll(0 if said else seconds * 1000):
-            before = self._ended
-            self._read([one for one in ready if not self._proxies.knows(one[0])])
+        """Takes all that it has said, or says within so many seconds; true if any of it counts: what is to be ignored
+        as a whole does not, nor what is on standard error.
+        """
+        said, waits = False, seconds * 1000
+        while ready := self._poll.poll(waits):
+            before, waits = self._ended, 0.0
+            said |= self._read_streams([one for one in ready if not self._proxies.knows(one[0])])
             for number, _ in ready:
                 if self._proxies.knows(number):
-                    self._proxies.read(number)
-            said = True
+                    said |= self._proxies.read(number)
             if self._ended and not before:
                 self._poll.unregister(self._stdout)
             if len(self._lines) + len(self._proxies.received) > self._limits.outputs:
                 break
         return said
+
+    def _read_streams(self, ready: list[tuple[int, int]]) -> bool:
+        """Reads its standard output and error; true if it printed anything that counts."""
+        before = len(self._lines)
+        self._read(ready)
+        printed = [self._lines.pop() for _ in range(len(self._lines) - before)][::-1]
+        kept = [line for line in printed if not is_ignored(line, self._ignored)]
+        self._lines.extend(kept)
+        return bool(kept) or (not printed and any(number == self._stdout for number, _ in ready))
 
     def _outputs(self) -> list[Output]:
         """The outputs in what was read."""
@@ -187,6 +201,7 @@ class SocketProgram(RunningProgram):
             one = unasked[0]
             what = f"delivered {shown(one.message, str)}" if isinstance(one, Delivers) else "sent a packet"
             hint = f"--settle {self._speaking.settle:g} may be too short"
+            hint += f"; {HEARTBEATS}" if isinstance(one, Transmits) else ""
             raise NodeFailure("speaks-unasked", f"had {what} after its answer had seemed to end; {hint}")
         self._raise_if_ended()
 

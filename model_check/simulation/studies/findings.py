@@ -91,20 +91,21 @@ def _held_to_theory(found: Sequence[Point]) -> str:
 
 
 def _matters(rows: Sequence[Row], n: int) -> str:
-    """From which load on the buffer is felt."""
-    felt = [load for load in LOADS if _surely_more(rows, load, 0.1, n)]
-    if not felt:
-        return "At none of the loads looked at does the delay surely exceed the matrix protocol's by a tenth."
-    return (
-        "Of the loads looked at the delay surely exceeds the matrix protocol's by a tenth of a latency from "
-        f"{min(felt):g} on."
-    )
-
-
-def _surely_more(rows: Sequence[Row], load: float, by: float, n: int) -> bool:
-    common = {"workload": "uniform", "latency": "exponential", "load": load, "processes": n}
-    more = difference(rows, "added", {**common, "protocol": "buffer"}, {**common, "protocol": "rst"})
-    return more.mean - more.error > by
+    """From which load on the buffer is felt, and up to which it is not."""
+    common = {"workload": "uniform", "latency": "exponential", "processes": n}
+    felt, unfelt = [], []
+    for load in LOADS:
+        settings = {**common, "load": load}
+        more = difference(rows, "added", {**settings, "protocol": "buffer"}, {**settings, "protocol": "rst"})
+        felt += [load] * (more.mean - more.error > 0.1)
+        unfelt += [load] * (more.mean + more.error < 0.1)
+    exceeds = "At none of the loads looked at does the delay surely exceed the matrix protocol's by a tenth."
+    if felt:
+        exceeds = (
+            "Of the loads looked at the delay surely exceeds the matrix protocol's by a tenth of a latency from "
+            f"{min(felt):g} on."
+        )
+    return exceeds + (f" Up to {max(unfelt):g} it surely does not." if unfelt else "")
 
 
 def _not_uniform(rows: Sequence[Row]) -> list[str]:

@@ -60,7 +60,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option("--crash", "crashes", metavar="PROCESS", multiple=True, help="This process may crash, such as P1.")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
-@click.option("--first", is_flag=True, help="Stop at the first violation: it is a shortest one.")
+@click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
 @click.option("--reduce", "reductions", multiple=True, metavar="REDUCTION", help="symmetry, order or all (both).")
@@ -78,6 +78,12 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     help="Save the search in this directory, a new or an empty one.",
 )
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
+@click.option(
+    "--save-every",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Save so often, at most at every level.  [default: 2, and more where saving takes long]",
+)
 @click.option("--dot", type=OutputFile(), help="Also write the graph of all states, for Graphviz, into FILE.")
 @with_reports
 @with_output
@@ -102,6 +108,7 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
+    save_every: float | None,
     dot: str | None,
     reports: Reports,
     as_json: bool,
@@ -113,7 +120,7 @@ def check(
     Examples:
       crownless check                        every protocol, beside what is expected
       crownless check rst -n 3 -m 5          one protocol at a larger bound
-      crownless check unordered --first      only the first violation
+      crownless check unordered --first      only the shortest violation
 
     Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
@@ -134,6 +141,8 @@ def check(
         )
     if len(crashes) > 1:
         raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", hint="name one")
+    if save_every is not None and not save_every >= 0:
+        raise BadInput(f"--save-every {save_every}: not a number of seconds", hint="such as 60")
     if checkpoint is not None or resume is not None:
         _one_directory(checkpoint, resume)
         if len(protocols) > 1 or (resume is None and not protocols):
@@ -200,6 +209,7 @@ def check(
                         first=first,
                         checkpoint=None if checkpoint is None else Path(checkpoint),
                         resume=None if resume is None else Path(resume),
+                        save_every=save_every,
                         report=say,
                         on_violation=None if quiet or suite is not None else say,
                         around_native=nullcontext if quiet else lambda: compiling(_say_compiling),

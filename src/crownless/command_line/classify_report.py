@@ -63,6 +63,9 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     for note in subject.notes:
         print_line(f"note: {note}")
     print_holes([hole.text for hole in subject.holes])
+    for receiver in dict.fromkeys(receiver for _, receiver in subject.perhaps_received):
+        names = _few([name for name, at in subject.perhaps_received if at == receiver])
+        print_line(f"{names}: not received, or in a hole of {printable_name(receiver)}")
     if subject.unreceived:
         names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
         how = (

@@ -27,13 +27,13 @@ from crownless.spec.printable import some
 from crownless.spec.reading import read_bytes
 
 from .check import EXITS, how_far
-from .conform_report import print_conformance, print_replay, shown
+from .conform_report import conclusion, print_conformance, print_replay, shown
 from .conform_sockets import Sockets, with_sockets
 from .endings import say
 from .file_options import COMMAND, InputClass, InputFile, OutputFile
 from .implementations import Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
-from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, status
+from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, shown_progress
 from .pictures import write_diagrams, write_file
 from .reports import Reports, with_reports
 
@@ -221,26 +221,30 @@ def _for_replay(ways: Ways) -> str:
 
 
 def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
-    with status(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
-        now = ""
+    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
+        now = implementation.name
 
-        def on_search(name: str) -> None:
+        def on_input(search: str, inputs: int) -> None:
             nonlocal now
-            now = f"{implementation.name}: {name}"
             if line is not None:
+                now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
                 line.update(now)
+
+        def on_verdict(answer: Conformance) -> None:
+            if not quiet:
+                say(f"with free sends, {conclusion(answer)}; still searching…")
 
         def progress(found: Exploration, level: int) -> None:
             if line is not None:
                 line.update(f"{now}: {how_far(found, level)}")
 
-        return conform(implementation, request, limits, progress, say, on_search)
+        return conform(implementation, request, limits, progress, say, on_input, on_verdict)
 
 
 def _at_random(
     implementation: Implementation, request: Request, runs: int, seed: int, limits: Limits, quiet: bool
 ) -> RandomConformance:
-    with status(quiet) as line, redirect_stdout(sys.stderr):
+    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):
 
         def progress(made: int, runs: int) -> None:
             if line is not None:

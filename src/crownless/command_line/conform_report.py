@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
@@ -115,12 +117,17 @@ def _facts(answer: Conformance) -> list[str]:
     found = answer.realization
     if found is not None and not found.stopped:
         computations = some(found.computations, "complete computation")
-        at = f"{computations} of {some(answer.request.messages, 'message')}"
+        at = f"{computations} ({some(answer.request.messages, 'message')}, all delivered)"
         first, *others = found.equal_orders or [""]
         have = "has" if len(others) == 1 else "have"
-        also = f"; with no more messages {' and '.join(others)} order {have} the same" if others else ""
+        also = f"; {' and '.join(others)} order {have} the same" if others else ""
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
-        facts.append(f"generates {at}, {exactly}")
+        facts.append(f"within {found.bound}: generates {at}, {exactly}")
+        facts += _broken_by_others(answer, found.equal_orders)
+    for same in answer.same_orders:
+        names, bound = " and ".join(same.weaker), f"-n {same.processes} -m {same.messages}"
+        facts.append(f"within this bound {same.order} is the same as {names} order; {bound} distinguishes them")
+    facts += _of_replies(answer)
     if (over := answer.kept_over_fifo) is not None:
         more = [name for name in over if name not in answer.kept]
         said = f"it keeps {' and '.join(more)} order too" if more else "it keeps no further order"
@@ -146,6 +153,30 @@ def _facts_of_nodes(answer: Answer) -> list[str]:
     if not answer.takes_replies:
         facts.append(f"{WITH_REPLIES}: not offered, the node does not say `ok replies`")
     return facts
+
+
+def _broken_by_others(answer: Conformance, orders: Sequence[str]) -> list[str]:
+    """The runs that break these orders, though no complete computation of free sends does."""
+    broken = [answer[name] for name in orders if name in JUDGED and answer[name].verdict == "violated"]
+    replies = [one.name for one in broken if one.search.startswith(WITH_REPLIES)]
+    others = [one.name for one in broken if one.name not in replies]
+    facts = [f"runs that cannot be completed, which are not counted, break {' and '.join(others)}"] if others else []
+    return [*facts, *([f"{WITH_REPLIES}, which are not counted, break {' and '.join(replies)}"] if replies else [])]
+
+
+def _of_replies(answer: Conformance) -> list[str]:
+    """The verdict of the search with replies, or why it was not made."""
+    few = answer.request.messages_with_replies
+    for search in answer.searches:
+        if search.name == WITH_REPLIES:
+            broken = [one.name for one in answer.violations if one.search.startswith(WITH_REPLIES)]
+            said = f"break {' and '.join(broken)}, which free sends do not" if broken else "break nothing else"
+            states = some(search.result.exploration.states, "state")
+            return [f"{WITH_REPLIES}, up to {some(few, 'message')}: {said}; {states}"]
+    if few and answer.verdict == "violated" and not answer.failures:
+        broken = [one.name for one in answer.wanted if one.verdict == "violated"]
+        return [f"{WITH_REPLIES} were not searched: free sends break {' and '.join(broken)}"]
+    return []
 
 
 def _facts_of_random(answer: RandomConformance) -> list[str]:

@@ -128,6 +128,7 @@ def cost(
             messages=messages,
             base=Experiment("unordered", channel=channel, work=work, payload=payload),
         )
+    rows: list[Row] = []
     done_by_now: dict[str, Row] = {}
     with status(quiet or as_json) as line:
         how_far = ""
@@ -139,9 +140,9 @@ def cost(
                 line.update(how_far)
 
         with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
-            sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
-    rows = list(done_by_now.values())
+            rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     if part.reason is not None:
+        rows = list(done_by_now.values())
         _say_kept(how_far, out)
         if not rows or page is not None:
             return ended_with_nothing(part, {"costs": []} if as_json else None)

@@ -7,7 +7,8 @@ terminal.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from typing import Any
@@ -118,6 +119,10 @@ def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
     print(as_json({"crownless": version("crownless"), **facts}, indent=indent, ascii_only=ascii_only), flush=True)
 
 
+#: Seconds after which progress is printed where standard error is no terminal.
+PRINTED_AFTER = 5.0
+
+
 class ProgressLine:
     """A line of progress that can be changed."""
 
@@ -125,6 +130,7 @@ class ProgressLine:
         self._line = line
 
     def update(self, text: str) -> None:
+        """Shows this from now on."""
         self._line.update(Text(printable(text)))
 
     @contextmanager
@@ -137,6 +143,23 @@ class ProgressLine:
             self._line.start()
 
 
+class PrintedProgress:
+    """Progress where lines cannot be changed: one is printed after some seconds, and then each time that the time since
+    the beginning has doubled.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._began, self._next = clock(), PRINTED_AFTER
+
+    def update(self, text: str) -> None:
+        """Prints this if it is time."""
+        seconds = self._clock() - self._began
+        if seconds >= self._next:
+            self._next = 2 * seconds
+            say(f"{text}, {seconds:.0f} s")
+
+
 @contextmanager
 def status(quiet: bool) -> Iterator[ProgressLine | None]:
     """A line of progress on standard error; None if that is no terminal or nobody wants it."""
@@ -146,6 +169,13 @@ def status(quiet: bool) -> Iterator[ProgressLine | None]:
     else:
         with stderr.status("") as line:
             yield ProgressLine(line)
+
+
+@contextmanager
+def shown_progress(quiet: bool) -> Iterator[ProgressLine | PrintedProgress | None]:
+    """The same, and printed lines if it is no terminal."""
+    with status(quiet) as line:
+        yield PrintedProgress() if line is None and not quiet else line
 
 
 def ended_with_nothing(part: Part, answer: Mapping[str, Any] | None) -> int:

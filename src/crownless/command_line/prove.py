@@ -165,6 +165,9 @@ def prove_(
 
 
 def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
+    by_z3 = [proved for proved in found if not proved.refuted or "proved" in map(proved.outcome, SHOWN)]
+    for proved in found:
+        _print_refutation(proved, drawings=drawings)
     asked_again = any(proved.confirmed is not None for proved in found)
     of = ["of"] if any(proved.of != CODE for proved in found) else []
     rows = Rows("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
@@ -178,33 +181,47 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
     rows.print()
     for proved in found:
         _print_doubts(proved, needed.get(proved.protocol, {}), drawings=drawings)
-    if any(put.verdict.outcome == "unknown" for proved in found if not proved.stopped for put in proved.claims):
+    undecided = [proved for proved in found if not proved.stopped and not proved.refuted]
+    if any(put.verdict.outcome == "unknown" for proved in undecided for put in proved.claims):
         print_line("Where z3 gave up: raise --effort.")
     if any(needed.values()):
         print_line(
             "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
             "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
         )
+    if not by_z3:
+        return
     print_line()
     for shown in SHOWN:
-        of_it = [proved for proved in found if shown in proved.proof.shown]
+        of_it = [proved for proved in by_z3 if shown in proved.proof.shown]
         for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
             print_line(f"{shown}{names}: {meaning}")
-    for proved in found:
+    for proved in by_z3:
         if proved.proof.remark:
             print_line(f"{proved.protocol}: {proved.proof.remark}")
         _print_machine(proved)
     print_line(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
-    for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in found):
+    for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in by_z3):
         print_line(f"Assumed{names}:")
         for assumption in assumed:
             print_line(f"- {assumption}")
     for rests_on, names in _together(
-        (trusted(proved.proof, compares=proved.stopped is None), proved.protocol) for proved in found
+        (trusted(proved.proof, compares=proved.stopped is None), proved.protocol) for proved in by_z3
     ):
         print_line(f"Trusted{names}:")
         for thing in rests_on:
             print_line(f"- {thing}")
+
+
+def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
+    """The run that refutes something, if there is one; what z3 gave up beside it makes no difference."""
+    if not proved.refuted or proved.replayed is None or proved.replayed.run is None:
+        return
+    for shown in proved.refuted:
+        print_line(f"{proved.protocol}: {shown} is refuted: {proved.proof.shown[shown][0]}")
+    print_line("by this run of its code alone, over the unordered channel; nothing else is assumed:")
+    print_run(proved.replayed.run, drawn=drawings)
+    print_line()
 
 
 def _print_machine(proved: ProofReport) -> None:
@@ -236,19 +253,22 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings
             print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {some(len(proved.claims), 'claim')}")
             return
     for put in proved.failures:
+        if proved.refuted and put.verdict.outcome == "unknown":
+            continue  # the run has decided
         because = f": {put.verdict.reason}" if put.verdict.reason else ""
         of_step = "a step of its code: " if put.part == STEPS else ""
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
         print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
-    if proved.replayed is not None:
-        _print_replayed(proved.replayed, drawings=drawings)
-    for difference in proved.ops_differ:
-        print_line(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
+    if not proved.refuted:
+        if proved.replayed is not None:
+            _print_replayed(proved.replayed, drawings=drawings)
+        for difference in proved.ops_differ:
+            print_line(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
+        if not proved.not_vacuous:
+            print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for put in proved.claims:
         if put.again not in (None, "proved"):
             print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
-    if not proved.not_vacuous:
-        print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for name, hypotheses in needed.items():
         print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
 

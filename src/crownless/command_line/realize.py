@@ -154,8 +154,8 @@ def _conclusion(answer: Realization) -> str:
         return f"unknown: {answer.stopped}"
     if answer.equal_orders:
         first, *others = answer.equal_orders
-        return f"exactly: {first}" + (f" (= {', '.join(others)} at this bound)" if others else "")
-    parts = ["no order exactly"]
+        return f"within {answer.bound}: exactly {first}" + (f" (= {', '.join(others)})" if others else "")
+    parts = [f"within {answer.bound}: no order exactly"]
     around, within = answer.strongest(answer.contained_in), answer.strongest(answer.contains)
     parts.append(f"strictly inside {' and '.join(around)}" if around else "inside none")
     if within:

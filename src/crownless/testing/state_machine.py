@@ -15,12 +15,13 @@ from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.class_facts import check_class
-from crownless.model_check.conformance.in_process import InProcess
+from crownless.model_check.conformance.in_process import InProcess, sends_of
 from crownless.model_check.conformance.network import Move, Network, WrongNode, root_of
 from crownless.model_check.conformance.queries import Queries
 from crownless.model_check.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
+from crownless.model_check.properties import DELIVERS_ONCE
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
-from crownless.model_check.runs import Run, run_of
+from crownless.model_check.runs import Run, run_of, wrong_event
 from crownless.model_check.system import Action, LocalStep, State, System
 from crownless.model_check.wrong_machine import WrongMachine, machine_errors
 from crownless.spec.errors import BadInput
@@ -41,10 +42,11 @@ def stateful(
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
     `subject`: a class of nodes, as for `crownless conform` (`model_check.conformance.in_process`), or a protocol
-    (`cr.Protocol`). `order`: what must be kept; of a protocol what it promises, if none is named, of nodes causal
-    order. `channel`: `unordered`, `fifo`, `lossy` or `duplicating`; of a protocol the one that it needs, if none is
-    named. `processes`: at least and at most so many; `messages`: at most so many sends. `delivers_all`: over a channel
-    that loses nothing every message must be delivered once nothing is in flight.
+    (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
+    `order`: what must be kept; of a protocol what it promises, if none is named, of nodes causal order. `channel`:
+    `unordered`, `fifo`, `lossy` or `duplicating`; of a protocol the one that it needs, if none is named. `processes`:
+    at least and at most so many; `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing
+    every message must be delivered once nothing is in flight.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest that it finds at the smallest size, without the steps that it does not need. Then hypothesis
@@ -63,6 +65,7 @@ def stateful(
         held_to, needed = order or subject.promises, subject.needs_channel
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
+        sends_of(subject)
         held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject, {})
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
@@ -223,7 +226,7 @@ class _Nodes(Network):
     ) -> None:
         if processes not in queries:
             queries[processes] = Queries(InProcess(subject, processes))
-        super().__init__(queries[processes], Free(processes, messages), channel)
+        super().__init__(queries[processes], Free(processes, messages, sends=sends_of(subject)), channel)
 
 
 class _Protocol:
@@ -278,7 +281,10 @@ class _Protocol:
 
     def broken(self, order: str) -> str | None:
         """The properties that the run so far breaks; None if there are none."""
-        return f"{', '.join(dict.fromkeys(self._broken))}: broken" if self._broken else None
+        if not self._broken:
+            return None
+        why = f", {wrong_event(self._run())}" if DELIVERS_ONCE.name in self._broken else ""
+        return f"{', '.join(dict.fromkeys(self._broken))}: broken{why}"
 
     @property
     def owed(self) -> set[tuple[str, str]]:

@@ -1,0 +1,239 @@
+"""The plain explorer's verdicts are those of all runs, each remembered whole; no monitor state or move is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from naive_exploration import Naive, naive_moves, naive_start
+
+from crownless.impl.channels import CHANNELS
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.workloads import Free
+from crownless.model_check.exploration import Exploration
+from crownless.model_check.explorer import explore
+from crownless.model_check.monitors import DeliveryMonitor, History, Monitor, Observation, monitors_for
+from crownless.model_check.properties import Property
+from crownless.model_check.system import System
+from crownless.spec.by_search import keeps
+from crownless.spec.computation import Computation, Message
+
+# -- a late monitor state ----------------------------------------------------------------------------------------------
+
+WAYS = 6
+
+
+class SentInManyWays(ProtocolMachine):
+    """Way k to send a message has k send events; all ways lead to one state."""
+
+    promises = "asynchronous"
+
+    def initial(self, i: int) -> str:
+        return "idle"
+
+    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
+        packets = [Packet(i, message.receiver, "message", message)]
+        return [Step("idle", packets, [AppEvent("send", message)] * k) for k in range(WAYS)]
+
+    def on_packet(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
+        return [Step("idle", (), [AppEvent("deliver", packet.message)])]
+
+
+class Counts(Monitor):
+    """Counts send events; a delivery after `breaks_at` of them is broken."""
+
+    watches = ("counted",)
+
+    def __init__(self, breaks_at: int) -> None:
+        self.breaks_at = breaks_at
+
+    def initial(self) -> int:
+        return 0
+
+    def observe(self, monitor_state: int, code: Observation) -> tuple[int, tuple[str, ...]]:
+        if code.kind == "send":
+            return monitor_state + 1, ()
+        return monitor_state, self.watches if (code.kind, monitor_state) == ("deliver", self.breaks_at) else ()
+
+
+@pytest.mark.parametrize("breaks_at", range(WAYS))
+def test_every_monitor_state_of_a_state_is_followed(breaks_at: int) -> None:
+    """One state is reached with six monitor states, of which one breaks: whichever it is, it is found."""
+    system = System(SentInManyWays(2), Free(2, 1), CHANNELS["unordered"], [DeliveryMonitor(), Counts(breaks_at)])
+    found = explore(system, [Property("counted", "always", "")])
+    assert found.broken == {"counted": 2}
+    assert found.states == 5  # at first; and for either sender, sent and delivered
+    assert found.nodes == 1 + 2 * (WAYS + WAYS)
+
+
+# -- random machines ---------------------------------------------------------------------------------------------------
+
+
+class RandomMachine(ProtocolMachine):
+    """Delivers, holds back, drops and doubles messages as a table says that its seed determines.
+
+    A local state is a mood and the messages held.
+    """
+
+    promises = "asynchronous"
+    seed = 0
+
+    def chance(self, *situation: object) -> Random:
+        return Random(repr((self.seed, situation)))
+
+    def initial(self, i: int) -> tuple[int, tuple[Message, ...]]:
+        return 0, ()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        (mood, held), chance = state, self.chance("send", i, state[0])
+        if mood and chance.random() < 0.4:
+            return []
+        packets, events = [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)]
+        moods = {chance.choice((mood, 0, 1)) for _ in range(chance.choice((1, 1, 2)))}
+        return [Step((after, held), packets, events) for after in sorted(moods)]
+
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return self.chance("guard", i, state[0], packet.source).random() < 0.85
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (mood, held), chance = state, self.chance("packet", i, state[0], packet.source)
+        message, after = packet.message, chance.choice((mood, 0, 1))
+        delivers = [AppEvent("deliver", message)]
+        outcomes = {
+            "deliver": Step((after, held), (), delivers),
+            "hold": Step((after, (*held, message))),
+            "drop": Step((after, held)),
+            "double": Step((after, (*held, message)), (), delivers),
+        }
+        likely = ("deliver",) * 10 + ("hold",) * 5 + ("double",) * 3 + ("drop",)
+        ways = {chance.choice(likely) for _ in range(chance.choice((1, 2)))}
+        return [outcomes[way] for way in sorted(ways)]
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        mood, held = state
+        if not held:
+            return []
+        place = self.chance("release", i, mood).choice((0, -1))
+        rest = held[1:] if place == 0 else held[:-1]
+        return [("release", Step((mood, rest), (), [AppEvent("deliver", held[place])]))]
+
+
+def random_machine(seed: int) -> type[RandomMachine]:
+    return type(f"RandomMachine{seed}", (RandomMachine,), {"seed": seed})
+
+
+#: The events at each process.
+Lines = tuple[tuple[tuple[str, Message], ...], ...]
+
+ORDERS = ("fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
+
+
+class AllRuns(NamedTuple):
+    """What all runs have in common: `nodes` are their different ends, each with the events on the way."""
+
+    broken: dict[str, int]
+    levels: list[int]
+    nodes: int
+    transitions: int
+    terminal_states: int
+
+
+@cache
+def orders_broken(lines: Lines) -> tuple[str, ...]:
+    """The orders that no completion of these events keeps, by definition."""
+    c = Computation.of_message_lines(lines)
+    return tuple(order for order in ORDERS if not keeps(c, order, pending=True))
+
+
+def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
+    """Every run, by its length; two that lead to one state are one if their events are the same at each process."""
+    found = AllRuns({}, [], 0, 0, 0)
+    level: dict[tuple[Naive, Lines], None] = {(naive_start(machine), ((),) * machine.n): None}
+    seen, states = set(level), set[Naive]()
+    transitions = terminal = 0
+    depth = 0
+    while level:
+        new = {state for state, _ in level} - states
+        states |= new
+        if new:
+            found.levels.append(len(new))
+        moves = {state: list(naive_moves(machine, messages, channel, state)) for state, _ in level}
+        transitions += sum(len(moves[state]) for state in new)
+        terminal += sum(not moves[state] for state in new)
+        following: dict[tuple[Naive, Lines], None] = {}
+        for state, lines in level:
+            if all(move.submits or move.is_fault for move in moves[state]):
+                for name in live_properties_broken(state, lines, messages, [move.submits for move in moves[state]]):
+                    found.broken.setdefault(name, depth)
+            for move in moves[state]:
+                after = list(lines)
+                for kind, message in () if move.step is None else move.step.events:
+                    event = ("send" if kind == "send" else "receive", message)
+                    if event in after[move.process]:
+                        found.broken.setdefault("delivers-once", depth + 1)
+                    else:
+                        after[move.process] = (*after[move.process], event)
+                        for order in orders_broken(tuple(after)):
+                            found.broken.setdefault(order, depth + 1)
+                node = (move.target, tuple(after))
+                if node not in seen:
+                    seen.add(node)
+                    following[node] = None
+        level = following
+        depth += 1
+    return found._replace(nodes=len(seen), transitions=transitions, terminal_states=terminal)
+
+
+def live_properties_broken(state: Naive, lines: Lines, messages: int, submits: list[bool]) -> list[str]:
+    """The live properties that a run breaks by ending here."""
+    events = [event for line in lines for event in line]
+    sent, received = ({message for kind, message in events if kind == which} for which in ("send", "receive"))
+    blocks = sum(map(sum, state[1])) < messages and not any(submits)
+    return ["never-blocks"] * blocks + ["delivers-all"] * (not sent <= received)
+
+
+LIVE = ("delivers-all", "never-blocks")
+ALL = [Property(name, "always", "") for name in (*ORDERS, "delivers-once", *LIVE)]
+
+
+def explored(
+    machine: ProtocolMachine, messages: int, channel: str, *monitors: Monitor, first: bool = False
+) -> Exploration:
+    return explore(System(machine, Free(machine.n, messages), CHANNELS[channel], monitors), ALL, first=first)
+
+
+@pytest.mark.parametrize("channel", ["unordered", "fifo", "lossy"])
+@pytest.mark.parametrize(("n", "messages", "seeds"), [(2, 2, 15), (2, 3, 6), (3, 2, 10)])
+def test_the_explorer_finds_what_all_runs_of_random_machines_show(
+    n: int, messages: int, seeds: int, channel: str
+) -> None:
+    for seed in range(seeds):
+        machine = random_machine(seed)(n)
+        expected = all_runs(machine, messages, channel)
+        remembering = explored(machine, messages, channel, DeliveryMonitor(), History(n, "asynchronous"))
+        assert remembering.nodes == expected.nodes, seed
+        assert (remembering.transitions, remembering.terminal_states) == expected[3:], seed
+        for orders in (("fifo", "causal"), ("synchronous",), ("n-n",), ORDERS):
+            monitors = monitors_for(n, orders, sends_before_delivery=True)
+            watched = {name for monitor in monitors for name in monitor.watches} | {*LIVE}
+            broken = {name: depth for name, depth in expected.broken.items() if name in watched}
+            found = explored(machine, messages, channel, *monitors)
+            assert found.broken == broken, (seed, orders)
+            assert [count for count in found.levels if count] == expected.levels, seed
+            level = {name: depth - (name not in LIVE) for name, depth in broken.items()}
+            first = explored(machine, messages, channel, *monitors, first=True)
+            assert first.broken.keys() == {name for name in level if level[name] == min(level.values())}, seed
+
+
+def test_random_machines_break_every_property_and_reach_states_with_many_monitor_states() -> None:
+    broken, most = set[str](), 0
+    for seed in range(15):
+        machine = random_machine(seed)(2)
+        found = explored(machine, 3, "unordered", *monitors_for(2, ORDERS, sends_before_delivery=True))
+        broken |= found.broken.keys()
+        most = max(most, found.nodes // found.states)
+    assert broken == {known.name for known in ALL}
+    assert most >= 3

@@ -1,0 +1,117 @@
+"""An answer of another shape than a proof reads is refused in one line, with the method that gives it and its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from crownless.impl.buffer import Buffer
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.proving import PROOFS, prove
+from crownless.spec.errors import BadInput
+
+
+class ColumnsInTuples(ExtraMessages):
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        return [(j,) for j in range(self.n) if any(row[j] for row in state.matrix)]
+
+
+class FullColumnsInTuples(ExtraMessages):
+    """Of columns that no run of a few processes and messages has."""
+
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        sizes = [sum(1 for row in state.matrix if row[j]) for j in range(self.n)]
+        if max(sizes) < 2 or sum(sizes) < self.setting("k", i):
+            return []
+        most = [j for j in range(self.n) if sizes[j] == max(sizes)]
+        return [(j,) for j in most] if all(row[most[0]] for row in state.matrix) else most
+
+
+class ColumnsOfNobody(ExtraMessages):
+    def columns_to_clear(self, i: int, state: Any) -> list[int]:
+        return [99]
+
+
+class NoEntries(ExtraMessages):
+    def entries(self, matrix: Any) -> Any:
+        return None
+
+
+class EntriesInPairs(ExtraMessages):
+    def column(self, state: Any, j: int) -> Any:
+        return ((0, 1),)
+
+
+class FlatMatrix(ExtraMessages):
+    def matrix_of(self, entries: Any) -> Any:
+        return (0, 0)
+
+
+class NoMatrix(ExtraMessages):
+    def matrix_of(self, entries: Any) -> Any:
+        return None
+
+
+class PairForAPacket(ExtraMessages):
+    def extra(self, i: int, state: Any, j: int) -> Any:
+        return (i, j)
+
+
+class StatesAlone(ExtraMessages):
+    def clearings(self, i: int, state: Any) -> Any:
+        return [state.matrix]
+
+
+class PairForAStep(Buffer):
+    def on_packet(self, i: int, state: Any, packet: Any) -> Any:
+        return [(state, ())]
+
+
+class NumberForAStep(Buffer):
+    def receive(self, i: int, state: Any, sender: int | None) -> Any:
+        return [0]
+
+
+class NumbersForNamedSteps(Buffer):
+    def internal(self, i: int, state: Any) -> Any:
+        return [0]
+
+
+class NameForAStep(MurtyGarg):
+    def send(self, i: int, state: Any, message: Any) -> Any:
+        return ["send"]
+
+
+WRONG: Sequence[tuple[str, type[ProtocolMachine], str]] = [
+    ("extra-messages", ColumnsInTuples, "columns_to_clear"),
+    ("extra-messages", FullColumnsInTuples, "columns_to_clear"),
+    ("extra-messages", ColumnsOfNobody, "columns_to_clear"),
+    ("extra-messages", NoEntries, "entries"),
+    ("extra-messages", EntriesInPairs, "column"),
+    ("extra-messages", FlatMatrix, "matrix_of"),
+    ("extra-messages", NoMatrix, "matrix_of"),
+    ("extra-messages", PairForAPacket, "extra"),
+    ("extra-messages", StatesAlone, "clearings"),
+    ("buffer", PairForAStep, "on_packet"),
+    ("buffer", NumberForAStep, "receive"),
+    ("buffer", NumbersForNamedSteps, "internal"),
+    ("murty-garg", NameForAStep, "send"),
+]
+
+
+@pytest.mark.parametrize(("protocol", "machine", "method"), WRONG, ids=lambda value: getattr(value, "__name__", ""))
+def test_an_answer_of_another_shape_is_refused_with_its_place(
+    protocol: str, machine: type[ProtocolMachine], method: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        prove(machine.__name__, replace(PROOFS[protocol], protocol=machine), effort=1, attempts=1)
+    assert re.match(
+        rf"{machine.__name__}\.{method} \(\S*test_proofs_of_wrong_answers\.py:\d+\) returns", str(refused.value)
+    )
+    assert "\n" not in str(refused.value)
