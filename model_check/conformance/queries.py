@@ -124,10 +124,9 @@ class Queries:
         fails = any(isinstance(answer, NodeFailure) and answer.kind in CERTAIN for answer in self._known.values())
         if self._doubt is None or fails:
             return False
-        (query, failure), self._doubt = self._doubt, None
-        if failure.kind not in CERTAIN:
-            failure = NodeFailure("not-deterministic", differs(failure, Answer()))
-        self.fails(*query, failure)
+        (query, doubt), self._doubt = self._doubt, None
+        certain = doubt if doubt.kind in CERTAIN else NodeFailure("not-deterministic", differs(doubt, Answer()))
+        self.fails(*query, certain)
         return True
 
     def _rely_on_new_nodes_only(self, at: Query, failure: NodeFailure) -> None:
