@@ -337,11 +337,11 @@ for line in sys.stdin:
 """
 
 
-def test_a_program_that_does_nothing_at_reply_is_judged_by_free_sends_alone(crownless: Crownless) -> None:
+def test_a_program_that_does_not_say_that_it_takes_replies_is_judged_by_free_sends_alone(crownless: Crownless) -> None:
     answer = crownless("conform", "-n", "2", "-m", "2", "--quiet", "--", sys.executable, "-c", RELAY)
     assert answer.code == 0
-    assert "the program does nothing at `reply`" in answer.out
-    assert "replies from inside deliveries" not in answer.out
+    assert "replies from inside deliveries: not offered, the node does not say `ok replies`" in answer.out
+    assert "replies from inside deliveries: up to" not in answer.out
 
 
 def test_a_program_that_does_not_start_is_bad_input(crownless: Crownless) -> None:

@@ -41,7 +41,7 @@ def busy_machine() -> Iterator[None]:
 
 
 def unaware(unknown: str, name: str) -> list[str]:
-    return [sys.executable, str(UNAWARE), unknown, name]
+    return [sys.executable, "-I", "-S", str(UNAWARE), unknown, name]
 
 
 def verdicts(found: Any) -> dict[str, str]:
