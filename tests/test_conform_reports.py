@@ -62,8 +62,8 @@ class Rendezvous:
 def test_an_order_that_is_broken_by_runs_that_cannot_be_completed_is_said_to_be(
     crownless: Crownless, tmp_path: Path
 ) -> None:
-    (tmp_path / "node.py").write_text(RENDEZVOUS)
-    answer = crownless("conform", f"{tmp_path}/node.py:Rendezvous", "-n", "2", "-m", "2", "--quiet")
+    (tmp_path / "rendezvous_node.py").write_text(RENDEZVOUS)
+    answer = crownless("conform", f"{tmp_path}/rendezvous_node.py:Rendezvous", "-n", "2", "-m", "2", "--quiet")
     assert "synchronous  broken" in answer.out
     assert "generates 4 complete computations (2 messages, all delivered), exactly those of synchronous" in answer.out
     assert "runs that cannot be completed, which are not counted, break synchronous" in answer.out
