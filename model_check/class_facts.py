@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
@@ -20,14 +20,53 @@ from .wrong_machine import ARGUMENTS, OF_PREDICATES, PREDICATES, WrongMachine, m
 
 #: Facts that are names, and the names that there are.
 NAMES: Mapping[str, Iterable[str]] = {"promises": ORDERS, "needs_channel": CHANNELS, "sends": SENDS}
-#: Facts that are true or false.
-TRUTHS = ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
+#: What messages call such a name.
+THINGS = {"promises": "an order", "needs_channel": "a channel", "sends": "a kind of sends"}
 #: The methods without which there is no protocol.
 NEEDED = ("initial", "send", "on_packet")
 #: From which likeness on a name is taken for a misspelt one, unless it is an inflection such as `received`.
 NEARLY = 0.85
 INFLECTIONS = ("d", "ed", "s", "r")
 A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
+
+
+class Fact(NamedTuple):
+    """A fact that a class declares: what its value must be, and the message if it is not."""
+
+    is_valid: Callable[[Any], bool]
+    problem: str
+    hint: str
+
+
+def _is_bound(value: Any) -> bool:
+    numbers = isinstance(value, tuple | list) and len(value) == 2 and all(type(number) is int for number in value)
+    return numbers and min(value) >= 1
+
+
+def _is_a(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
+
+
+def _of_names(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind) and all(isinstance(name, str) for name in value)  # type: ignore[attr-defined]
+
+
+def _such_predicates(fact: str) -> str:
+    return f'such as {fact} = {{"its-name": lambda {", ".join(OF_PREDICATES[PREDICATES[fact]])}: …}}'
+
+
+FACTS = {
+    **{
+        fact: Fact(_is_a(bool), "is neither True nor False", f"{fact} = True, or leave it out")
+        for fact in ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
+    },
+    "bound": Fact(_is_bound, "is not two numbers, of processes and messages", "such as bound = (3, 4)"),
+    "source": Fact(_is_a(str), "is not a string", 'say where the protocol is described, such as "[MF] §2"'),
+    "constants": Fact(_of_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
+    "control_kinds": Fact(_of_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
+    "parameters": Fact(_is_a(Mapping), "is not a dictionary", A_PARAMETER),
+    **{fact: Fact(_is_a(Mapping), "is not a dictionary of functions", _such_predicates(fact)) for fact in PREDICATES},
+}
 
 
 def check_class(kind: Any) -> None:
@@ -37,17 +76,9 @@ def check_class(kind: Any) -> None:
         raise WrongMachine(f"{name} is not a protocol", hint="derive its class from crownless.Protocol")
     for fact, known in NAMES.items():
         _check_name(kind, fact, known)
-    for fact in TRUTHS:
-        if not isinstance(getattr(kind, fact), bool):
-            raise _wrong(kind, fact, "is neither True nor False", f"{fact} = True, or leave it out")
-    _check_bound(kind)
-    if not isinstance(kind.source, str):
-        raise _wrong(kind, "source", "is not a string", 'say where the protocol is described, such as "[MF] §2"')
-    if not isinstance(kind.constants, tuple) or not all(isinstance(name, str) for name in kind.constants):
-        raise _wrong(kind, "constants", "is not a tuple of names", 'such as constants = ("capacity",)')
-    kinds = kind.control_kinds
-    if not isinstance(kinds, frozenset) or not all(isinstance(name, str) for name in kinds):
-        raise _wrong(kind, "control_kinds", "is not a frozenset of names", 'such as frozenset({"request"})')
+    for fact, (is_valid, problem, hint) in FACTS.items():
+        if not is_valid(getattr(kind, fact)):
+            raise _wrong(kind, fact, problem, hint)
     _check_parameters(kind)
     _check_predicates(kind)
     _check_methods(kind)
@@ -60,25 +91,11 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
         _check_call(kind, kind, "__init__", ("n",), parameters="parameters", given="(n, ops=None, parameters=None)")
         machine = kind(n, parameters=parameters)
     for name in ("n", "ops", "settings"):
-        if not hasattr(machine, name) or (name == "n" and machine.n != n):
+        if not hasattr(machine, name):
             raise WrongMachine(
                 f"{kind.__name__}.__init__ does not set self.{name}",
                 hint="call super().__init__(n, ops, parameters) first",
             )
-    with machine_errors(kind):
-        remark, ordered_at = machine.remark, machine.ordered_at
-    if not isinstance(remark, str):
-        raise WrongMachine(f"{kind.__name__}.remark is {shown(remark)}, which is not a string", hint='"" says nothing')
-    if ordered_at is not None and not (isinstance(ordered_at, frozenset) and ordered_at <= set(range(n))):
-        raise WrongMachine(
-            f"{kind.__name__}.ordered_at is {shown(ordered_at)}, which is not a set of processes",
-            hint=f"a frozenset of numbers, 0 to {n - 1}, or None for all processes",
-        )
-    if ordered_at is not None and (kind.rolls_back or not kind.sends_before_delivery):
-        raise WrongMachine(
-            f"{kind.__name__}.ordered_at is of some processes, and it takes events back, or delivers before the send",
-            hint="such runs are judged at all processes: leave out ordered_at",
-        )
     return machine
 
 
@@ -94,20 +111,10 @@ def _check_name(kind: type, fact: str, known: Iterable[str]) -> None:
         raise _wrong(kind, fact, "is not a name", f"known: {', '.join(known)}")
     if name not in known:
         error = unknown_name(fact, name, known)
-        thing = {"promises": "an order", "needs_channel": "a channel", "sends": "a kind of sends"}[fact]
-        raise _wrong(kind, fact, f"is not {thing}", error.hint)
-
-
-def _check_bound(kind: type[ProtocolMachine]) -> None:
-    bound = kind.bound
-    numbers = isinstance(bound, tuple | list) and len(bound) == 2 and all(type(number) is int for number in bound)
-    if not numbers or min(bound) < 1:
-        raise _wrong(kind, "bound", "is not two numbers, of processes and messages", "such as bound = (3, 4)")
+        raise _wrong(kind, fact, f"is not {THINGS[fact]}", error.hint)
 
 
 def _check_parameters(kind: type[ProtocolMachine]) -> None:
-    if not isinstance(kind.parameters, Mapping):
-        raise _wrong(kind, "parameters", "is not a dictionary", A_PARAMETER)
     for name, known in kind.parameters.items():
         if not isinstance(name, str) or not isinstance(known, Parameter):
             raise WrongMachine(f"{kind.__name__}.parameters[{shown(name)}] is not a Parameter", hint=A_PARAMETER)
@@ -122,17 +129,11 @@ def _check_parameters(kind: type[ProtocolMachine]) -> None:
 
 def _check_predicates(kind: type[ProtocolMachine]) -> None:
     for fact, called in PREDICATES.items():
-        arguments = OF_PREDICATES[called]
-        such = f'such as {fact} = {{"its-name": lambda {", ".join(arguments)}: …}}'
-        predicates = getattr(kind, fact)
-        if not isinstance(predicates, Mapping):
-            raise _wrong(kind, fact, "is not a dictionary of functions", such)
-        for name, predicate in predicates.items():
+        for name, predicate in getattr(kind, fact).items():
             if not isinstance(name, str) or not callable(predicate):
-                raise WrongMachine(
-                    f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is not a function", hint=such
-                )
-            _check_call(kind, predicate, f"{called} '{name}'", arguments)
+                problem = f"{kind.__name__}.{fact}[{shown(name)}] = {shown(predicate)} is not a function"
+                raise WrongMachine(problem, hint=_such_predicates(fact))
+            _check_call(kind, predicate, f"{called} '{name}'", OF_PREDICATES[called])
 
 
 def _check_methods(kind: type[ProtocolMachine]) -> None:
@@ -149,15 +150,6 @@ def _check_methods(kind: type[ProtocolMachine]) -> None:
             continue
         is_bound = isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod)
         _check_call(kind, method, name, arguments if is_bound else ("self", *arguments))
-        if (
-            inspect.iscoroutinefunction(method)
-            or inspect.isgeneratorfunction(method)
-            or inspect.isasyncgenfunction(method)
-        ):
-            raise WrongMachine(
-                f"{kind.__name__}.{name} is a generator or a coroutine function",
-                hint="have it return its answer: a list of steps, or what else it is to give",
-            )
 
 
 def _check_spelling(kind: type[ProtocolMachine]) -> None:

@@ -29,7 +29,6 @@ LISTS = frozenset({list, tuple})
 
 A_STEP = "Step(state, packets, events)"
 A_LIST, OR_NOTHING = "return a list", ", or [] for nothing"
-HASHABLE = "build local states and packets of tuples, frozensets and named tuples of them"
 
 
 def any_message(message: Message) -> bool:
@@ -94,22 +93,6 @@ class Outcomes:
             said = f"{type(error).__name__}: {shown(error, str)}"
             raise call.wrong(
                 f"returns {_a(answer)}, which has no truth value ({said})", "return True or False"
-            ) from None
-
-    def hashable(self, method: str, i: int, state: Any, given: Any, answer: Any) -> None:
-        """Raises `WrongMachine` if a local state or a packet of these steps cannot be looked up."""
-        for step in answer:
-            _, (after, packets, _) = ("", step) if type(step) is Step else step
-            for what, value in (("local state", after), *(("packet", packet) for packet in packets)):
-                self.hashable_value(what, value, Call(self._kind, method, i, state, given))
-
-    def hashable_value(self, what: str, value: Any, call: Call) -> None:
-        """Raises `WrongMachine` if a value cannot be looked up."""
-        try:
-            hash(value)
-        except TypeError as error:
-            raise call.wrong(
-                f"gives a {what} that cannot be compared and counted, {shown(value)} ({error})", HASHABLE
             ) from None
 
     # -- steps ---------------------------------------------------------------------------------------------------------

@@ -1,15 +1,17 @@
 """A check that machines are pure functions, through which all engines call a protocol.
 
 Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
-a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same,
-leave the state and the packet as they were, and leave nothing behind outside local states (`outside_state`). What is
-impure once in a while may slip through; what is impure from the start does not. An engine that fills tables counts
-their entries instead of calls, and makes all calls of an entry twice or none (`PurityByEntry`).
+a pure function. So the first calls, and every 64th of those that follow, are made twice: both must give the same, and
+leave the attributes of the machine and of its class as they were. An engine that fills tables counts their entries
+instead of calls, and makes all calls of an entry twice or none (`PurityByEntry`). Memory in module variables, closures
+and files, clocks and random numbers are not looked for: the tool trusts that a machine has none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, NoReturn, TypeVar
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -17,9 +19,8 @@ from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.printable import some
 
-from .outcomes import HASHABLE, Exists, Outcomes, any_message
-from .outside_state import OutsideState, contents, immutable
-from .twins import Difference, SetOrders, are_plainly_the_same, difference
+from .outcomes import Exists, Outcomes, any_message
+from .values import PLAIN, distinguishable_parts, refused_part
 from .wrong_machine import ARGUMENTS, NOT_GIVEN, Call, WrongMachine, shown
 
 T = TypeVar("T")
@@ -28,47 +29,30 @@ T = TypeVar("T")
 FIRST_CALLS = 256
 EVERY = 64
 
-HINT_ON_ORDER = "equal sets may be in different orders: take min(…) or sorted(…) of one, or keep a tuple in its place"
 HINT = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
 
 
 class Once:
     """The inputs of a machine, each called once; raises `WrongMachine` for an answer that is none."""
 
-    def __init__(self, machine: ProtocolMachine, outcomes: Outcomes, orders: SetOrders) -> None:
+    def __init__(self, machine: ProtocolMachine, outcomes: Outcomes) -> None:
         self.machine = machine
         self._outcomes = outcomes
-        self._orders = orders
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        answer = self._outcomes.steps("send", i, state, message, self.machine.send(i, state, message))
-        if self._orders.kept:
-            self._orders.called("send", i, state, message)
-        return answer
+        return self._outcomes.steps("send", i, state, message, self.machine.send(i, state, message))
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        answer = self._outcomes.truth("deliverable", i, state, packet, self.machine.deliverable(i, state, packet))
-        if self._orders.kept:
-            self._orders.called("deliverable", i, state, packet)
-        return answer
+        return self._outcomes.truth("deliverable", i, state, packet, self.machine.deliverable(i, state, packet))
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        answer = self._outcomes.steps("on_packet", i, state, packet, self.machine.on_packet(i, state, packet))
-        if self._orders.kept:
-            self._orders.called("on_packet", i, state, packet)
-        return answer
+        return self._outcomes.steps("on_packet", i, state, packet, self.machine.on_packet(i, state, packet))
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        answer = self._outcomes.steps("receive", i, state, sender, self.machine.receive(i, state, sender))
-        if self._orders.kept:
-            self._orders.called("receive", i, state, sender)
-        return answer
+        return self._outcomes.steps("receive", i, state, sender, self.machine.receive(i, state, sender))
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        answer = self._outcomes.internal(i, state, self.machine.internal(i, state))
-        if self._orders.kept:
-            self._orders.called("internal", i, state, NOT_GIVEN)
-        return answer
+        return self._outcomes.internal(i, state, self.machine.internal(i, state))
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
         return self.machine.renamed(state, renaming)
@@ -86,74 +70,61 @@ class Purity:
         self.machine = machine
         self._is_known = type(machine).is_known_to_be_pure
         self.outcomes = Outcomes(machine, exists)
-        #: Local states and packets that differ in the order of a set alone.
-        self.orders = SetOrders(self._answer, self._compare_judgements, self.same, self._refuse_order)
-        self.once = Once(machine, self.outcomes, self.orders)
+        self.once = Once(machine, self.outcomes)
         self._kind = type(machine)
         #: How many calls could be skipped so far, made once or twice.
         self.calls = 0
-        self._outside = OutsideState(machine)
+        self._attributes = Attributes(machine)
 
     # -- the inputs ----------------------------------------------------------------------------------------------------
 
     def initial(self, i: int) -> Any:
-        state = self._twice("initial", (i,), self.machine.initial, _as_it_is)
-        self.outcomes.hashable_value("local state", state, Call(self._kind, "initial", i))
-        return state
+        return self._twice("initial", (i,), self.machine.initial)
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        if self._skips():
-            return self.once.send(i, state, message)
-        return self._steps_twice("send", (i, state, message), self.once.send)
+        return self._call(self.once.send, i, state, message)
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        if self._skips():
-            return self.once.deliverable(i, state, packet)
-        return self._twice("deliverable", (i, state, packet), self.once.deliverable, bool)  # type: ignore[no-any-return]
+        return self._call(self.once.deliverable, i, state, packet)
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        if self._skips():
-            return self.once.on_packet(i, state, packet)
-        return self._steps_twice("on_packet", (i, state, packet), self.once.on_packet)
+        return self._call(self.once.on_packet, i, state, packet)
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        if self._skips():
-            return self.once.receive(i, state, sender)
-        return self._steps_twice("receive", (i, state, sender), self.once.receive)
+        return self._call(self.once.receive, i, state, sender)
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        if self._skips():
-            return self.once.internal(i, state)
-        return self._steps_twice("internal", (i, state), self.once.internal)
+        return self._call(self.once.internal, i, state)
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        return self._twice("agree", (states, crashed), self.machine.agree, _as_it_is)
+        return self._twice("agree", (states, crashed), self.machine.agree)
 
-    def _steps_twice(self, method: str, arguments: tuple[Any, ...], call: Callable[..., T]) -> T:
-        steps: T = self._twice(method, arguments, call, _as_it_is)
-        i, state, *given = arguments
-        self.outcomes.hashable(method, i, state, given[0] if given else NOT_GIVEN, steps)
-        return steps
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        return self._call(self.once.renamed, state, renaming)
 
-    # -- what is said of local states ----------------------------------------------------------------------------------
+    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
+        if packet.stamp is None or self._skips():
+            return self.machine.renamed_packet(packet, renaming)
+        return self._twice("renamed_stamp", (packet, renaming), self.machine.renamed_packet)
+
+    def _call(self, call: Callable[..., T], *arguments: Any) -> T:
+        return call(*arguments) if self._skips() else self._twice(call.__name__, arguments, call)
+
+    # -- predicates on local states ------------------------------------------------------------------------------------
 
     def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the invariants that this local state breaks."""
-        predicates = self.machine.invariants
-        if not predicates:
-            return ()
-        if self._skips():
-            return tuple([name for name, holds in predicates.items() if not holds(self.machine, i, state)])
-        return tuple([name for name in predicates if not self._holds("invariant", name, predicates[name], i, state)])
+        judged = self._judged("invariant", self.machine.invariants, i, state)
+        return tuple([name for name, holds in judged if not holds])
 
     def witnesses_met(self, i: int, state: Any) -> tuple[str, ...]:
         """The names of the witnesses that this local state is."""
-        predicates = self.machine.witnesses
-        if not predicates:
-            return ()
-        if self._skips():
-            return tuple([name for name, holds in predicates.items() if holds(self.machine, i, state)])
-        return tuple([name for name in predicates if self._holds("witness", name, predicates[name], i, state)])
+        return tuple([name for name, holds in self._judged("witness", self.machine.witnesses, i, state) if holds])
+
+    def _judged(self, kind: str, predicates: Mapping[str, Any], i: int, state: Any) -> list[tuple[str, bool]]:
+        if predicates and self._skips():
+            return [(name, bool(holds(self.machine, i, state))) for name, holds in predicates.items()]
+        return [(name, self._holds(kind, name, holds, i, state)) for name, holds in predicates.items()]
 
     def _holds(self, kind: str, name: str, predicate: Callable[[Any, int, Any], bool], i: int, state: Any) -> bool:
         method = f"{kind} '{name}'"
@@ -161,26 +132,18 @@ class Purity:
         def holds(*arguments: Any) -> bool:
             return self.outcomes.truth(method, i, state, NOT_GIVEN, predicate(*arguments))
 
-        return self._twice(method, (self.machine, i, state), holds, bool)  # type: ignore[no-any-return]
+        return self._twice(method, (self.machine, i, state), holds)
 
-    def renamed(self, state: Any, renaming: Renaming) -> Any:
-        if self._skips():
-            return self.machine.renamed(state, renaming)
-        return self._twice("renamed", (state, renaming), self.machine.renamed, _as_it_is)
+    # -- values that enter a table -------------------------------------------------------------------------------------
 
-    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        if packet.stamp is None or self._skips():
-            return self.machine.renamed_packet(packet, renaming)
-        arguments = (packet, renaming)
-        return self._twice("renamed_stamp", arguments, self.machine.renamed_packet, _as_it_is)  # type: ignore[no-any-return]
-
-    def unhashable(self, what: str, i: int, error: TypeError) -> WrongMachine:
-        """The error where a state or packet cannot be looked up."""
-        return WrongMachine(
-            f"{self._kind.__name__}: a {what} of P{i + 1} cannot be compared and counted: {error}", hint=HASHABLE
-        )
-
-    # -- twins ---------------------------------------------------------------------------------------------------------
+    def new(self, i: int, value: Any) -> None:
+        """Raises if a local state, or a packet, that was not met before is not of values that a table may hold."""
+        if self._is_known:
+            return
+        whole, path = (value.stamp, "stamp") if isinstance(value, Packet) else (value, "state")
+        refused = refused_part(whole, path)
+        if refused is not None:
+            raise WrongMachine(f"{self._kind.__name__} at P{i + 1}: {refused.problem}", hint=refused.hint)
 
     def same(self, i: int, known: Any, value: Any) -> None:
         """Raises if a machine can distinguish a local state, or a packet, from the known one that it equals, for which
@@ -190,46 +153,15 @@ class Purity:
             return
         is_packet = isinstance(value, Packet)
         one, other = (known.stamp, value.stamp) if is_packet else (known, value)
-        if are_plainly_the_same(one, other) or (found := difference(one, other)) is None:
+        if (found := distinguishable_parts(one, other)) is None:
             return
-        if found.of != "order":
-            raise self._wrong_twins("stamp" if is_packet else "local state", i, found)
-        if is_packet:
-            self.orders.packet(known, value)
-        else:
-            self.orders.local_state(i, known, value)
-
-    def _wrong_twins(self, what: str, i: int, found: Difference) -> WrongMachine:
+        what = "stamp" if is_packet else "local state"
         said = f"{self._kind.__name__}: a {what} of P{i + 1} equals another, for which it is taken, but is"
-        _, one, other = found
-        if found.of == "types":
-            types = f"{type(one).__name__} and {type(other).__name__}"
-            return WrongMachine(f"{said} made of other types, {types}", hint="give them a field that differs")
-        hint = "give them a field that differs, or make the same of both"
-        return WrongMachine(f"{said} another value, {shown(one)} and {shown(other)}", hint=hint)
-
-    def _answer(self, method: str, i: int, state: Any, given: Any) -> Any:
-        """The answer of the machine, called once."""
-        arguments = (i, state) if given is NOT_GIVEN else (i, state, given)
-        answer = getattr(self.machine, method)(*arguments)
-        if method == "internal":
-            return self.outcomes.internal(i, state, answer)
-        check = self.outcomes.truth if method == "deliverable" else self.outcomes.steps
-        return check(method, i, state, given, answer)
-
-    def _compare_judgements(self, i: int, state: Any, twin: Any) -> None:
-        """Raises if an invariant or a witness looks at the order of a set."""
-        for kind in ("invariant", "witness"):
-            predicates = self.machine.invariants if kind == "invariant" else self.machine.witnesses
-            for name, holds in predicates.items():
-                if bool(holds(self.machine, i, state)) != bool(holds(self.machine, i, twin)):
-                    self._refuse_order(f"{kind} '{name}'", i, state, NOT_GIVEN, (twin, NOT_GIVEN))
-
-    def _refuse_order(self, method: str, i: int, state: Any, given: Any, twins: tuple[Any, Any]) -> NoReturn:
-        what, twin = ("local state", twins[0]) if twins[0] is not state else ("stamp", twins[1].stamp)
-        raise Call(self._kind, method, i, state, given).wrong(
-            f"looks at the order of a set: it answers otherwise for the equal {what} {shown(twin)}", HINT_ON_ORDER
-        )
+        first, second = found
+        if type(first) is type(second):
+            raise WrongMachine(f"{said} another value, {shown(first)} and {shown(second)}", hint="make both the same")
+        types = f"{type(first).__name__} and {type(second).__name__}"
+        raise WrongMachine(f"{said} made of other types, {types}", hint="give them a field that differs")
 
     # -- the canary ----------------------------------------------------------------------------------------------------
 
@@ -237,30 +169,25 @@ class Purity:
         self.calls += 1
         return self._is_known or (self.calls > FIRST_CALLS and self.calls % EVERY != 0)
 
-    def _twice(
-        self, method: str, arguments: tuple[Any, ...], call: Callable[..., Any], whole: Callable[[Any], Any]
-    ) -> Any:
-        """The answer of a call, made twice; `whole` turns a possible iterator into a value."""
-        given = [(k, contents(value)) for k, value in enumerate(arguments) if self._may_change(value)]
-        first = whole(call(*arguments))
-        for k, before in given:
-            if contents(arguments[k]) != before:
-                left = (*arguments[:k], NOT_GIVEN, *arguments[k + 1 :])
-                self._impure(method, left, f"it changes the {_argument(method, k)} that it is given")
+    def _twice(self, method: str, arguments: tuple[Any, ...], call: Callable[..., T]) -> T:
+        """The answer of a call, made twice."""
+        first = call(*arguments)
+        for what, part, value in () if self._is_known else _values_in(method, first):
+            refused = refused_part(value, part)
+            if refused is not None:
+                problem = f"gives a {what} where {refused.problem}"
+                raise _call(self._kind, method, arguments).wrong(problem, refused.hint)
         self._left_behind(method, arguments)
-        second = whole(call(*arguments))
+        second = call(*arguments)
         difference = _difference(method, first, second)
         if difference is not None:
             given_same = " and ".join(_after_the_process(method) or ("arguments",))
             self._impure(method, arguments, f"it first {difference} for the same {given_same}")
         return first
 
-    def _may_change(self, value: Any) -> bool:
-        return not (value is self.machine or type(value) is Renaming or immutable(value))
-
     def _left_behind(self, method: str, arguments: tuple[Any, ...]) -> None:
-        """Raises if what is outside local states is not what it was."""
-        change = self._outside.changed()
+        """Raises if the attributes of the machine are not what they were."""
+        change = self._attributes.changed()
         if change is not None:
             self._impure(method, arguments, change)
 
@@ -297,20 +224,20 @@ Inputs = Purity | Once
 OF_STEPS = ("send", "on_packet", "receive", "internal")
 
 
-def _as_it_is(value: Any) -> Any:
-    return value
+def _values_in(method: str, answer: Any) -> Iterator[tuple[str, str, Any]]:
+    """The local states and stamps in an answer: what messages call the whole, and the part; and the value."""
+    if method == "initial":
+        yield "local state", "state", answer
+    for step in answer if method in OF_STEPS else ():
+        _, (after, packets, _) = ("", step) if type(step) is Step else step
+        yield "local state", "state", after
+        yield from (("packet", "stamp", packet.stamp) for packet in packets)
 
 
 def _after_the_process(method: str) -> tuple[str, ...]:
     """Names of the arguments after the process, as messages name them."""
     roles = ARGUMENTS.get(method, ())
     return roles[1:] if roles[:1] == ("i",) else ()
-
-
-def _argument(method: str, k: int) -> str:
-    if method == "renamed_stamp":
-        return "stamp"
-    return ARGUMENTS[method][k] if method in ARGUMENTS else "state"
 
 
 def _call(kind: type, method: str, arguments: tuple[Any, ...]) -> Call:
@@ -327,7 +254,7 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
             return None
         if isinstance(first, bool):
             return f"said {first} and then {second}"
-        return f"gave one value and then another{_without_equality(first)}"
+        return "gave one value and then another"
     if len(first) != len(second):
         return f"gave {some(len(first), 'step')} and then {len(second)}"
     for one, other in zip(first, second, strict=True):
@@ -338,7 +265,7 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
         if name != name_then:
             return f"named a step {name!r} and then {name_then!r}"
         if one.state != other.state:
-            return f"gave one state and then another{_without_equality(one.state)}"
+            return "gave one state and then another"
         if tuple(one.packets) != tuple(other.packets):
             return "gave some packets and then others"
         if tuple(one.events) != tuple(other.events):
@@ -346,8 +273,42 @@ def _difference(method: str, first: Any, second: Any) -> str | None:
     return None
 
 
-def _without_equality(value: Any) -> str:
-    """Said where values of a type differ because no two of it are equal."""
-    *bases, _ = type(value).__mro__
-    has_equality = any("__eq__" in vars(base) for base in bases)
-    return "" if has_equality else f" ({type(value).__name__} has no __eq__, so that no two are equal)"
+class Attributes:
+    """The attributes of a machine and of its classes, as they were when this was made."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        bases = [base for base in type(machine).__mro__ if base.__module__.partition(".")[0] != "crownless"]
+        self._owners = [("self", machine), *((base.__name__, base) for base in bases if base is not object)]
+        self._cached = {name for base in bases for name, value in vars(base).items() if _is_cached(value)}
+        self._first = self._now()
+
+    def changed(self) -> str | None:
+        """The first change, in the words of messages; None: no change."""
+        now = self._now()
+        if now == self._first:
+            return None
+        name = next(name for name in sorted({*now, *self._first}) if now.get(name) != self._first.get(name))
+        return f"it {'changes' if name in now and name in self._first else 'sets'} {name}"
+
+    def _now(self) -> dict[str, Any]:
+        return {
+            f"{called}.{name}": _copy(value)
+            for called, owner in self._owners
+            for name, value in vars(owner).items()
+            if name not in self._cached and not name.startswith("__")
+        }
+
+
+def _is_cached(value: Any) -> bool:
+    return isinstance(value, cached_property)
+
+
+def _copy(value: Any) -> Any:
+    """A copy of a container, to be compared with a later one; the identity of any other object."""
+    if isinstance(value, list | tuple | deque):
+        return [_copy(part) for part in value]
+    if isinstance(value, dict):
+        return [(_copy(key), _copy(part)) for key, part in value.items()]
+    if isinstance(value, set):
+        return frozenset(value)
+    return (type(value), value) if type(value) in PLAIN else id(value)

@@ -343,10 +343,11 @@ class System:
         before = len(known)
         try:
             number = self._locals.number(state, process)
-        except TypeError as error:
-            raise self.inputs.unhashable("local state", process, error) from error
+        except TypeError:  # it cannot be hashed
+            self.inputs.new(process, state)
+            raise
         if number == before:
-            self.inputs.orders.new(state)
+            self.inputs.new(process, state)
         elif known[number] is not state:
             self.inputs.same(process, known[number], state)
         return number
@@ -355,11 +356,12 @@ class System:
         known = self._packets.values
         try:
             number = self._packets.number(packet)
-        except TypeError as error:
-            raise self.inputs.unhashable("packet", packet.source, error) from error
+        except TypeError:
+            self.inputs.new(packet.source, packet)
+            raise
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
-            self.inputs.orders.new(packet.stamp)
+            self.inputs.new(packet.source, packet)
         elif known[number].stamp is not packet.stamp:
             self.inputs.same(packet.source, known[number], packet)
         return number

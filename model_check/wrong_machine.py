@@ -7,15 +7,14 @@ are not crownless's, Python's or an installed package's are the user's own.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, partial
-from itertools import groupby
-from types import CodeType, FrameType, FunctionType, TracebackType
+from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition
@@ -26,8 +25,6 @@ from crownless.spec.memory import lacks_memory
 
 #: Longer values and error texts are shortened to so many characters.
 LONGEST_VALUE, LONGEST_ERROR = 72, 120
-#: Of more frames the first and the last ones are listed.
-MOST_FRAMES = 6
 
 #: The inputs of a machine and its renamings, with their arguments.
 ARGUMENTS = {
@@ -137,9 +134,7 @@ def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
     """A value on one line, shortened in the middle if it is long."""
     try:
         text = show(value)
-    except BaseException as error:  # of any kind: it is the user's own code
-        if isinstance(error, KeyboardInterrupt):
-            raise
+    except Exception as error:  # of any kind: it is the user's own code
         return f"<a {type(value).__name__} of which {show.__name__} fails: {type(error).__name__}>"
     return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
 
@@ -159,43 +154,27 @@ def shortened(text: str, longest: int) -> str:
 
 
 def code_of(value: Any) -> CodeType | None:
-    """The code of a function, behind whatever is wrapped around it; None if it has none."""
-    for _ in range(16):
-        if isinstance(value, FunctionType) and not hasattr(value, "__wrapped__"):
-            return value.__code__
-        for name in ("__wrapped__", "__func__", "fget", "func"):
-            inner = getattr(value, name, None)
-            if inner is not None:
-                break
-        else:
-            called = vars(type(value)).get("__call__")  # of an object that is called like a function
-            return called.__code__ if isinstance(called, FunctionType) else None
-        value = inner
-    return None
+    """The code of a function, method, property or partial, behind what `functools.wraps` put around it."""
+    for name in ("__func__", "fget", "func"):
+        value = getattr(value, name, value)
+    code = getattr(inspect.unwrap(value), "__code__", None) if callable(value) else None
+    return code if isinstance(code, CodeType) else None
 
 
 def _named_code(kind: type) -> dict[CodeType, str]:
     """The code of all that engines call, and what messages call it."""
-    named: dict[CodeType, str] = {}
-    for base in reversed([base for base in kind.__mro__ if base not in (object, ProtocolMachine)]):
-        for name, value in vars(base).items():
-            if isinstance(value, FunctionType | staticmethod | classmethod | property | partial | cached_property):
-                code = code_of(value)
-                if code is not None:
-                    named[code] = name
-            if isinstance(value, FunctionType):
-                named[value.__code__] = name  # a decorated method begins in its wrapper
-    for attribute, called in PREDICATES.items():
-        predicates = getattr(kind, attribute, None)
-        for name, predicate in predicates.items() if isinstance(predicates, Mapping) else ():
-            if (code := code_of(predicate)) is not None:
-                named[code] = f"{called} '{name}'"
-    parameters = getattr(kind, "parameters", None)
-    for name, parameter in parameters.items() if isinstance(parameters, Mapping) else ():
-        for function in parameter if isinstance(parameter, Parameter) else ():
-            if (code := code_of(function)) is not None:
-                named[code] = f"parameter '{name}'"
-    return named
+    bases = [base for base in reversed(kind.__mro__) if base not in (object, ProtocolMachine)]
+    called = [(name, value) for base in bases for name, value in vars(base).items()]
+    for attribute, word in PREDICATES.items():
+        called += [(f"{word} '{name}'", predicate) for name, predicate in _items(kind, attribute)]
+    for name, parameter in _items(kind, "parameters"):
+        called += [(f"parameter '{name}'", part) for part in parameter if isinstance(parameter, Parameter)]
+    return {code: name for name, value in called if (code := code_of(value)) is not None}
+
+
+def _items(kind: type, attribute: str) -> Iterable[tuple[Any, Any]]:
+    known = getattr(kind, attribute, None)
+    return known.items() if isinstance(known, Mapping) else ()
 
 
 def place(code: CodeType, line: int | None) -> str:
@@ -245,16 +224,14 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
         return missing
     named = _named_code(kind)
     first = next((k for k, (frame, _) in enumerate(frames) if frame.f_code in named), None)
-
-    def of_the_user(frames: Iterable[tuple[FrameType, int]]) -> list[tuple[FrameType, int]]:
-        return [pair for pair in frames if _is_users(kind, pair[0].f_globals.get("__name__"), pair[0].f_code)]
-
-    if first is None and isinstance(error, RecursionError):
-        return _too_deep(kind, frames)
     if first is None:
-        return _of_a_value(kind, error, of_the_user(frames))
+        if not isinstance(error, RecursionError):
+            return None
+        hint = "keep what can grow in one tuple, not in tuples within tuples"
+        return WrongMachine(f"{kind.__name__}: a local state or a packet is nested too deeply", hint=hint)
+    users = [at for at in frames[first:] if _is_users(kind, at[0].f_globals.get("__name__"), at[0].f_code)]
     call = _call(kind, named, frames[first][0])
-    where = ", ".join(_in_lines(of_the_user(frames[first:]))) or "in code that it inherits"
+    where = _innermost(users) if users else "in code that it inherits"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
     return WrongMachine(f"{call.named} fails{call.at}: {shown_error(error)} ({where}){call.arguments}", hint=hint)
 
@@ -290,15 +267,9 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
         traceback = traceback.tb_next
 
 
-def _in_lines(frames: Sequence[tuple[FrameType, int]]) -> list[str]:
-    """The places, the innermost last; of a long recursion the first and the last ones."""
-    each = [f"{place(frame.f_code, line)} in {frame.f_code.co_name}" for frame, line in frames]
-    runs = [(one, len(list(run))) for one, run in groupby(each)]
-    places = [one if often == 1 else f"{one} ({often} times)" for one, often in runs]
-    half = MOST_FRAMES // 2
-    if len(places) > MOST_FRAMES:
-        places[half:-half] = [f"… {len(places) - 2 * half} more …"]
-    return places
+def _innermost(users: Sequence[tuple[FrameType, int]]) -> str:
+    frame, line = users[-1]
+    return f"{place(frame.f_code, line)} in {frame.f_code.co_name}"
 
 
 def _missing(kind: type, frame: FrameType) -> WrongMachine | None:
@@ -322,31 +293,6 @@ def missing_method(kind: type, name: str) -> WrongMachine:
     return WrongMachine(
         f"{kind.__name__} has no method {name}",
         hint=f"write {name}({', '.join(('self', *ARGUMENTS[name]))}), which returns {gives}",
-    )
-
-
-def _too_deep(kind: type, frames: Sequence[tuple[FrameType, int]]) -> WrongMachine:
-    """The message on a value that is nested so deeply that Python cannot go through it."""
-    calls = [frame.f_locals for frame, _ in frames if frame.f_globals.get("__name__") == _PURITY]
-    known = next((each for each in reversed(calls) if {"method", "arguments"} <= each.keys()), None)
-    call = Call(kind, "a local state or a packet")
-    if known is not None:
-        i = known["arguments"][0]
-        call = Call(kind, known["method"], i if isinstance(i, int) else None)
-    said = "is given, or gives, a value" if known is not None else "is"
-    return call.wrong(
-        f"{said} nested too deeply to be looked at", "keep what can grow in one tuple, not in tuples within tuples"
-    )
-
-
-def _of_a_value(kind: type, error: BaseException, users: Sequence[tuple[FrameType, int]]) -> WrongMachine | None:
-    """The message on a local state or stamp that fails when it is compared or looked up; None if it does not."""
-    if not users or not (name := users[0][0].f_code.co_name).startswith("__"):
-        return None
-    owner = users[0][0].f_code.co_qualname.rpartition(".")[0] or "a value"
-    return WrongMachine(
-        f"{kind.__name__}: {name} of {owner} fails: {shown_error(error)} ({', '.join(_in_lines(users))})",
-        hint="build local states and packets of tuples, frozensets and named tuples of them",
     )
 
 

@@ -66,8 +66,7 @@ class Mine(Unordered):
 def said(error: pytest.ExceptionInfo[WrongMachine]) -> str:
     line = str(error.value)
     assert "\n" not in line
-    line = re.sub(r"[^\s(]*wrong_machines\.py:\d+", "mine.py:N", line)
-    return re.sub(r"\d+ times", "N times", line)
+    return re.sub(r"[^\s(]*wrong_machines\.py:\d+", "mine.py:N", line)
 
 
 @WRONG
@@ -167,8 +166,8 @@ def test_the_command_line_prints_the_line_alone(tmp_path: Path, engine: str) -> 
     ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
     assert (ran.returncode, ran.stdout) == (2, "")
     assert re.fullmatch(
-        r"crownless: Mine\.deliverable fails at P\d: IndexError: tuple index out of range \(mine\.py:8 in deliverable, "
-        r"mine\.py:11 in is_next, mine\.py:11 in <lambda>, mine\.py:4 in first\), given the packet 'message' of "
+        r"crownless: Mine\.deliverable fails at P\d: IndexError: tuple index out of range "
+        r"\(mine\.py:4 in first\), given the packet 'message' of "
         r"\d→\d#1 from P\d in the local state \(\); a method must have an answer in every local state that can occur\n",
         ran.stderr,
     )
@@ -200,30 +199,6 @@ def test_of_values_the_part_is_named_that_grows() -> None:
 def test_long_values_are_shortened_in_the_middle() -> None:
     assert shortened("x" * 50 + "y" * 50, 11) == "xxxxx…yyyyy"
     assert shortened("a  b\nc", 11) == "a b c"
-
-
-# -- the frames of the user --------------------------------------------------------------------------------------------
-
-
-@ENGINES
-def test_only_the_users_own_frames_are_named_the_innermost_last(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, engine: str
-) -> None:
-    (tmp_path / "mine.py").write_text(MINE)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delitem(sys.modules, "mine", raising=False)
-    from mine import Mine  # type: ignore[import-not-found]
-
-    with pytest.raises(WrongMachine) as error:
-        run_check(Check(Mine, 2, 1), engine=engine)
-    frames = re.search(r"\((mine\.py.*?)\)", str(error.value))
-    assert frames is not None
-    assert frames[1].split(", ") == [
-        "mine.py:8 in deliverable", "mine.py:11 in is_next", "mine.py:11 in <lambda>", "mine.py:4 in first"
-    ]  # fmt: skip
-    assert error.value.__cause__ is None
-    assert error.value.__suppress_context__
 
 
 # -- code that does not come to an end ---------------------------------------------------------------------------------

@@ -161,18 +161,6 @@ class EndsInARecursion(Right):
         return self.deliverable(i, state, packet)
 
 
-@dataclass(frozen=True)
-class Uncountable:
-    sent: int
-    seen: tuple[str, ...]
-
-    def __hash__(self) -> int:
-        raise ValueError("cannot be hashed")
-
-    def __eq__(self, other: object) -> bool:
-        return True
-
-
 def nested(often: int) -> Any:
     value: Any = ()
     for _ in range(often):
@@ -202,45 +190,9 @@ class HasNoText(Exception):
     __repr__ = __str__
 
 
-class EndsTheProcessInItsText(Exception):
-    def __str__(self) -> str:
-        raise SystemExit(0)
-
-
 class FailsWithoutAText(Right):
     def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
         raise HasNoText
-
-
-class FailsWithATextThatEndsTheProcess(Right):
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Any:
-        raise EndsTheProcessInItsText
-
-
-class IsShownByNothing:
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, IsShownByNothing)
-
-    def __hash__(self) -> int:
-        return 0
-
-    def __repr__(self) -> str:
-        raise SystemExit(0)
-
-
-class StartsWithWhatNothingShows(Right):
-    invariants = {}
-
-    def initial(self, i: int) -> Any:
-        return IsShownByNothing()
-
-    def send(self, i: int, state: Any, message: Message) -> Any:
-        raise KeyError(message.name)
-
-
-class FailsInAHash(Right):
-    def initial(self, i: int) -> Any:
-        return Uncountable(0, ())
 
 
 # -- answers that are none ---------------------------------------------------------------------------------------------
@@ -475,25 +427,6 @@ class FailsWhenMade(Right):
 class ForgetsItsBase(Right):
     def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
         self.leader = 0
-
-
-class FailsInARemark(Right):
-    @property
-    def remark(self) -> str:
-        return f"with {self.settings['k']}"
-
-
-class OrdersAtNobody(Right):
-    ordered_at = frozenset({3})
-
-
-class OrdersSomeAndTakesBack(Right):
-    ordered_at = frozenset({0})
-    rolls_back = True
-
-
-class RemarksANumber(Right):
-    remark = 4  # type: ignore[assignment]
 
 
 def too_many(n: int) -> int:

@@ -29,7 +29,7 @@ from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
 from crownless.model_check.purity import Inputs, Purity
-from crownless.model_check.twins import difference
+from crownless.model_check.values import distinguishable_parts
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import error_line
@@ -220,13 +220,10 @@ class Alike:
         known = self.real_packets.get(packet)
         if known is not None:
             number_of, first = known
-            found = None if first.stamp is packet.stamp else difference(first.stamp, packet.stamp)
-            if (found is not None and found.of != "order") or (
+            if distinguishable_parts(first.stamp, packet.stamp) is not None or (
                 self._compares and not self._are_alike(self._packet(number_of, destination), packet)
             ):
                 raise NotSymmetric("a packet equals another, for which it would be taken, and can be distinguished")
-            if found is not None:
-                number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
             return number_of
         now = number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
         if self.real_packets.setdefault(packet, (now, packet))[0] != now or (
@@ -414,8 +411,8 @@ class Alike:
 
     @staticmethod
     def _are_alike(one: Any, other: Any) -> bool:
-        """True if they are equal, and no process can distinguish them but by the order of what is in a set."""
-        return bool(one == other) and ((found := difference(one, other)) is None or found.of == "order")
+        """True if they are equal, and no process can distinguish them."""
+        return bool(one == other) and distinguishable_parts(one, other) is None
 
     @staticmethod
     def _fails(process: int, error: Exception) -> NotSymmetric:

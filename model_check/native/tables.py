@@ -131,8 +131,9 @@ class Tables:
         key = (process, local, position)
         try:
             number = self._cell_numbers.get(key)
-        except TypeError as error:
-            raise self._canary.unhashable("local state", process, error) from error
+        except TypeError:  # it cannot be hashed
+            self._canary.new(process, local)
+            raise
         if number is None:
             number = self._new_cell(key)
             if len(self.frames) > 1:
@@ -145,7 +146,7 @@ class Tables:
         process, local, position = key
         number = self._cell_numbers[key] = len(self.cells)
         self.cells.append(key)
-        self._canary.orders.new(local)
+        self._canary.new(process, local)
         seen = self._evaluate(process, local)
         ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
@@ -223,8 +224,9 @@ class Tables:
         """The number of a packet, as it is seen in the tables."""
         try:
             number = self._packet_numbers.get(packet)
-        except TypeError as error:
-            raise self._canary.unhashable("packet", packet.source, error) from error
+        except TypeError:
+            self._canary.new(packet.source, packet)
+            raise
         if number is None:
             number = self._new_packet(packet)
             if len(self.frames) > 1:
@@ -242,7 +244,7 @@ class Tables:
     def _new_packet(self, packet: Packet) -> int:
         number = self._packet_numbers[packet] = len(self.packets)
         self.packets.append(packet)
-        self._canary.orders.new(packet.stamp)
+        self._canary.new(packet.source, packet)
         for ranks in {self.ranks, self._all_ranks}:
             if self._channel == kernels.LOSSY:
                 ranks.by_channel((packet.kind,), ())
