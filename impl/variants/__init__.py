@@ -1,29 +1,26 @@
 """Variants of protocols: a protocol with named pieces overridden, and what is known of it.
 
-`variant` makes one. `fault` and `breaks` say which rule of the text it breaks, and which property at which bound shows
-that; `harmless` and `keeps` say that a check notices nothing. A variant of a few expressions is written as overrides:
+`variant` makes one. `breaks` says which rule of the text it breaks, and which property shows that, with the smallest
+processes and messages, and the actions of a shortest run; `keeps` says that a check notices nothing. Both take a class:
 
-    DeliversInAnyOrder = fault(
-        FifoSequence,
-        "[MG] §2: a message waits for those before it",
-        Catch("fifo", 2, 2, 3),
-        deliverable=lambda self, i, state, packet: True,
+    @breaks("[MG] §2: a message waits for those before it", fifo=(2, 2, 3))
+    class DeliversInAnyOrder(FifoSequence): ...
+
+or, for a variant of a few expressions, a protocol and what is overridden:
+
+    DeliversInAnyOrder = breaks("[MG] §2: a message waits for those before it", fifo=(2, 2, 3))(
+        FifoSequence, deliverable=lambda self, i, state, packet: True
     )
-
-and a longer one as a class:
-
-    @breaks("[MG] §2: a message waits for those before it", Catch("fifo", 2, 2, 3))
-    class DeliversInAnyOrder(FifoSequence):
-        ...
 
 `variants_in(globals())`, as the last line of a module, names its variants after the variables, and returns the rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from types import FunctionType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar, cast
 
 from crownless.spec.enumeration import Sends
 
@@ -69,7 +66,8 @@ class Fault(NamedTuple):
 
     machine: Machine
     rule: str
-    catches: tuple[Catch | ProgramCatch, ...]
+    catches: tuple[Catch, ...]
+    in_programs: tuple[ProgramCatch, ...]
 
 
 class Harmless(NamedTuple):
@@ -80,38 +78,50 @@ class Harmless(NamedTuple):
     processes: int
     messages: int
     states: int
-    setup: Setup = USUAL
+    setup: Setup
     #: Situations of the protocol that the variant does not know.
-    never_reaches: frozenset[str] = frozenset()
+    never_reaches: frozenset[str]
 
 
 #: What is known of each variant; kept beside the classes, since proofs read their attributes.
-_KNOWN: dict[Machine, Fault | Harmless] = {}
+_KNOWN: dict[Machine, list[Fault | Harmless]] = {}
 
 
-def variant(base: Machine, name: str = "", **overrides: Any) -> Machine:
+def variant(base: M, name: str = "", **overrides: Any) -> M:
     """The protocol with these methods and facts overridden; each must be one that it has."""
     unknown = [piece for piece in overrides if not hasattr(base, piece)]
     assert not unknown, f"{base.__name__} has no {', '.join(unknown)} to override"
     for piece, value in overrides.items():
         if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
             value.__name__ = piece
-    return type(name or base.__name__, (base,), {"__doc__": base.__doc__, **overrides})
+    return cast("M", type(name or base.__name__, (base,), {"__doc__": base.__doc__, **overrides}))
 
 
-def breaks(rule: str, *catches: Catch | ProgramCatch) -> Callable[[M], M]:
-    """The class breaks this rule of its text, which these properties show."""
+@dataclass(frozen=True)
+class Known:
+    """What is known of a variant, which it is called with: a class, or a protocol and what is overridden."""
 
-    def known(machine: M) -> M:
-        _KNOWN[machine] = Fault(machine, rule, catches)
-        return machine
+    row: type[Fault] | type[Harmless]
+    facts: tuple[Any, ...]
 
-    return known
+    def __call__(self, machine: M, **overrides: Any) -> M:
+        made = variant(machine, **overrides) if overrides else machine
+        _KNOWN.setdefault(made, []).append(self.row(made, *self.facts))
+        return made
 
 
-def fault(base: Machine, rule: str, *catches: Catch | ProgramCatch, **overrides: Any) -> Machine:
-    """A variant that breaks this rule of the text, which these properties show."""
-    return breaks(rule, *catches)(variant(base, **overrides))
+def breaks(
+    rule: str, *catches: Catch | ProgramCatch, setup: Setup = USUAL, **properties: tuple[int, int, int]
+) -> Known:
+    """The variant breaks this rule of its text.
+
+    :param properties: what shows it, `delivers_all=(processes, messages, actions)`; checked over `setup`.
+    :param catches: what shows it in a program, or over another setup.
+    """
+    shown = [Catch(name.replace("_", "-"), *least, setup) for name, least in properties.items()]
+    programs = [catch for catch in catches if isinstance(catch, ProgramCatch)]
+    others = [catch for catch in catches if isinstance(catch, Catch)]
+    return Known(Fault, (rule, (*shown, *others), tuple(programs)))
 
 
 def keeps(
@@ -121,36 +131,17 @@ def keeps(
     states: int,
     setup: Setup = USUAL,
     never_reaches: frozenset[str] = frozenset(),
-) -> Callable[[M], M]:
-    """The class keeps every property at this bound, with as many states."""
-
-    def known(machine: M) -> M:
-        _KNOWN[machine] = Harmless(machine, finding, processes, messages, states, setup, never_reaches)
-        return machine
-
-    return known
-
-
-def harmless(
-    base: Machine,
-    finding: str,
-    processes: int,
-    messages: int,
-    states: int,
-    setup: Setup = USUAL,
-    never_reaches: frozenset[str] = frozenset(),
-    **overrides: Any,
-) -> Machine:
-    """A variant that keeps every property at this bound, with as many states."""
-    return keeps(finding, processes, messages, states, setup, never_reaches)(variant(base, **overrides))
+) -> Known:
+    """The variant keeps every property at this bound, with as many states."""
+    return Known(Harmless, (finding, processes, messages, states, setup, never_reaches))
 
 
 def variants_in(module: Mapping[str, Any]) -> tuple[Fault | Harmless, ...]:
     """The variants that a module makes, named after its variables, in the order in which they stand there."""
-    rows = []
-    for name, value in list(module.items()):
-        if isinstance(value, type) and (row := _KNOWN.get(value)) and value.__module__ in (__name__, module["__name__"]):
+    rows: list[Fault | Harmless] = []
+    for name, value in module.items():
+        if isinstance(value, type) and value in _KNOWN and value.__module__ in (__name__, module["__name__"]):
             value.__name__ = value.__qualname__ = name
             value.__module__ = module["__name__"]
-            rows.append(row)
+            rows += _KNOWN[value]
     return tuple(rows)
