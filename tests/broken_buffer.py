@@ -23,27 +23,19 @@ PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3
 
 # -- the buffer protocol: the output buffer ----------------------------------------------------------------------------
 
+InsertsAtTheFront = breaks("[MF] §3.1: output buffers are FIFO queues", fifo=(2, 2, 5))(
+    Buffer, insert=lambda self, state, message: state._replace(output=(message, *state.output))
+)
 
-@breaks("[MF] §3.1: output buffers are FIFO queues", fifo=(2, 2, 5))
-class InsertsAtTheFront(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(output=(message, *state.output))
-
-
-@breaks(
+InsertsIntoItsInputBuffer = breaks(
     "[MF] §3.2: OB_i inserts m, to be posted to IB_j",
     input_holds_messages_for_itself=(2, 1, 1),
     delivers_once=(2, 1, 2),
+)(Buffer, insert=lambda self, state, message: state._replace(input=(*state.input, message)))
+
+PostsWithoutWaiting = breaks("[MF] §3.2: wait for an acknowledgement", fifo=(2, 2, 6))(
+    Buffer, may_post=lambda self, state: True
 )
-class InsertsIntoItsInputBuffer(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(input=(*state.input, message))
-
-
-@breaks("[MF] §3.2: wait for an acknowledgement", fifo=(2, 2, 6))
-class PostsWithoutWaiting(Buffer):
-    def may_post(self, state: buffer.State) -> bool:
-        return True
 
 
 @breaks("[MF] §3.2: dequeue the next message, one at a time", fifo=(2, 2, 5))
@@ -57,23 +49,20 @@ class PostsAllAtOnce(Buffer):
         return [("post", Step(state._replace(output=(), awaits=state.output[0].receiver), packets))]
 
 
-@breaks("[MF] §3.2: dequeue the next message", delivers_once=(2, 1, 8))
-class PostsTheSameAgain(Buffer):
-    """Transmits the oldest message and does not dequeue it."""
+PostsTheSameAgain = breaks("[MF] §3.2: dequeue the next message", delivers_once=(2, 1, 8))(
+    Buffer,
+    internal=lambda self, i, state: [
+        (name, step._replace(state=step.state._replace(output=state.output)))
+        for name, step in Buffer.internal(self, i, state)
+    ],
+)
 
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return [
-            (name, step._replace(state=step.state._replace(output=state.output)))
-            for name, step in super().internal(i, state)
-        ]
-
-
-@breaks("[MF] §3.2: transmit it", delivers_all=(2, 1, 2))
-class PostsNothing(Buffer):
-    """Dequeues the oldest message and does not transmit it."""
-
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return [(name, step._replace(packets=())) for name, step in super().internal(i, state)]
+PostsNothing = breaks("[MF] §3.2: transmit it", delivers_all=(2, 1, 2))(
+    Buffer,
+    internal=lambda self, i, state: [
+        (name, step._replace(packets=())) for name, step in Buffer.internal(self, i, state)
+    ],
+)
 
 
 @breaks("[MF] §3.2: transmit it to IB_j", input_holds_messages_for_itself=(3, 1, 3), delivers_once=(3, 1, 4))
@@ -86,19 +75,15 @@ class PostsToEverybody(Buffer):
         ]
 
 
-@breaks("[MF] §3.2: an acknowledgement ends the waiting", delivers_all=(2, 2, 6))
-class NeverStopsWaiting(Buffer):
-    def acknowledged(self, state: buffer.State, j: int) -> buffer.State:
-        return state
-
+NeverStopsWaiting = breaks("[MF] §3.2: an acknowledgement ends the waiting", delivers_all=(2, 2, 6))(
+    Buffer, acknowledged=lambda self, state, j: state
+)
 
 # -- the buffer protocol: the input buffer -----------------------------------------------------------------------------
 
-
-@breaks("[MF] §3.2: getting a message, send an acknowledgement", delivers_all=(2, 2, 5))
-class NeverAcknowledgesAGet(Buffer):
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return ()
+NeverAcknowledgesAGet = breaks("[MF] §3.2: getting a message, send an acknowledgement", delivers_all=(2, 2, 5))(
+    Buffer, acknowledgement=lambda self, i, packet: ()
+)
 
 
 @breaks("[MF] §3.2: one acknowledgement a message", fifo=(2, 3, 12))
@@ -107,30 +92,21 @@ class AcknowledgesTwice(Buffer):
         return [*super().acknowledgement(i, packet), *super().acknowledgement(i, packet)]
 
 
-@breaks("[MF] §3.2: an acknowledgement to OB_j", causal=(3, 3, 11))
-class AcknowledgesToEverybody(Buffer):
-    """The acknowledgement is for the output buffer that posted; others take it for their own."""
+AcknowledgesToEverybody = breaks("[MF] §3.2: an acknowledgement to OB_j", causal=(3, 3, 11))(
+    Buffer, acknowledgement=lambda self, i, packet: [Packet(i, j, "ack") for j in range(self.n) if j != i]
+)
 
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return [Packet(i, j, "ack") for j in range(self.n) if j != i]
+GetsAtTheFront = breaks("[MF] §3.1: input buffers are FIFO queues", fifo=(2, 2, 8))(
+    Buffer, get=lambda self, state, message: state._replace(input=(message, *state.input))
+)
 
+GetsIntoItsOutputBuffer = breaks(
+    "[MF] §3.2: IB_i enqueues the message", output_holds_own_messages=(2, 1, 3), delivers_all=(2, 1, 4)
+)(Buffer, get=lambda self, state, message: state._replace(output=(*state.output, message)))
 
-@breaks("[MF] §3.1: input buffers are FIFO queues", fifo=(2, 2, 8))
-class GetsAtTheFront(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(input=(message, *state.input))
-
-
-@breaks("[MF] §3.2: IB_i enqueues the message", output_holds_own_messages=(2, 1, 3), delivers_all=(2, 1, 4))
-class GetsIntoItsOutputBuffer(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(output=(*state.output, message))
-
-
-@breaks("[MF] §3.2: enqueue message in buffer", delivers_all=(2, 1, 4))
-class NeverEnqueues(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state
+NeverEnqueues = breaks("[MF] §3.2: enqueue message in buffer", delivers_all=(2, 1, 4))(
+    Buffer, get=lambda self, state, message: state
+)
 
 
 @breaks("[MF] §3.1: the first message, which is the oldest", fifo=(2, 2, 8))
@@ -205,19 +181,18 @@ class AcknowledgesBeforeEnqueuing(EnqueuesLate):
         return packet.kind == "ack" or not state.arrived
 
 
-@breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))
-@keeps("[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", 3, 3, 3869)
-class AcknowledgesOnDelivery(Buffer):
-    """Synchronous communication between an output buffer and the *process*."""
-
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return ()
-
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        return [
+AcknowledgesOnDelivery = keeps(
+    "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", 3, 3, 3869
+)(
+    breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))(
+        Buffer,
+        acknowledgement=lambda self, i, packet: (),
+        receive=lambda self, i, state, sender: [
             step._replace(packets=[Packet(i, event.message.sender, "ack") for event in step.events])
-            for step in super().receive(i, state, sender)
-        ]
+            for step in Buffer.receive(self, i, state, sender)
+        ],
+    )
+)
 
 
 @breaks(
@@ -236,7 +211,7 @@ class WaitsAndAcknowledges(AcknowledgesOnDelivery):
         return [] if state.output or state.awaits is not None else super().receive(i, state, sender)
 
 
-@keeps(
+RefusesWhileItWaits = keeps(
     "[MF] §3.1: that sends do not block is no matter of order.",
     3,
     3,
@@ -244,12 +219,12 @@ class WaitsAndAcknowledges(AcknowledgesOnDelivery):
     never_reaches=frozenset(
         {"a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"}
     ),
+)(
+    Buffer,
+    send=lambda self, i, state, message: (
+        [] if state.output or state.awaits is not None else Buffer.send(self, i, state, message)
+    ),
 )
-class RefusesWhileItWaits(Buffer):
-    """The send blocks until the last message is acknowledged."""
-
-    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return [] if state.output or state.awaits is not None else super().send(i, state, message)
 
 
 @keeps(

@@ -36,21 +36,14 @@ State = extra_messages.State
 
 # -- the encoding ------------------------------------------------------------------------------------------------------
 
+EncodesNoValues = breaks("[SA] §3: a tuple (i, j, n) for M[i, j] = n", fifo=(2, 3, 5))(
+    ExtraMessages, entries=lambda self, matrix: tuple(((k, l, 1) for k, l, _ in ExtraMessages.entries(self, matrix)))
+)
 
-@breaks("[SA] §3: a tuple (i, j, n) for M[i, j] = n", fifo=(2, 3, 5))
-class EncodesNoValues(ExtraMessages):
-    """A tuple says that an entry is not zero, and not how much it is."""
-
-    def entries(self, matrix: Value) -> Entries:
-        return tuple((k, l, 1) for k, l, _ in super().entries(matrix))
-
-
-@breaks("[SA] §3: a tuple for every M[i, j] = n with n > 0", fifo=(2, 3, 4))
-class EncodesOnlyOnes(ExtraMessages):
-    """What was sent more than once is left out."""
-
-    def entries(self, matrix: Value) -> Entries:
-        return tuple(entry for entry in super().entries(matrix) if entry[2] == 1)
+EncodesOnlyOnes = breaks("[SA] §3: a tuple for every M[i, j] = n with n > 0", fifo=(2, 3, 4))(
+    ExtraMessages,
+    entries=lambda self, matrix: tuple(entry for entry in ExtraMessages.entries(self, matrix) if entry[2] == 1),
+)
 
 
 @breaks("[SA] §3: M[i, j] is about messages from P_i to P_j", fifo=(2, 2, 3), delivers_all=(3, 4, 7))
@@ -88,26 +81,22 @@ class AttachesOnlyTheColumn(ExtraMessages):
         return [step._replace(packets=[bare, *step.packets[1:]]) for step in super().send(i, state, message)]
 
 
-@breaks("[SA] §3, sending: M_i[i, j] is incremented", fifo=(2, 2, 3))
-class NeverIncrementsOnSending(ExtraMessages):
-    """The column is cleared, but for an entry that still says what it said before the message."""
+NeverIncrementsOnSending = breaks("[SA] §3, sending: M_i[i, j] is incremented", fifo=(2, 2, 3))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k != i, l == j)))
+    ),
+)
 
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k != i, l == j)))
+#: M_i[i, j] is 1 after every message, not one more.
+StartsCountingAnew = breaks("[SA] §3, sending: M_i[i, j] is incremented by one", fifo=(2, 3, 5))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(
+            lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)) + self.ops.one_if(k == i, l == j)
         )
-
-
-@breaks("[SA] §3, sending: M_i[i, j] is incremented by one", fifo=(2, 3, 5))
-class StartsCountingAnew(ExtraMessages):
-    """M_i[i, j] is 1 after every message, not one more."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(
-                lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)) + self.ops.one_if(k == i, l == j)
-            )
-        )
+    ),
+)
 
 
 @breaks("[SA] §3: the column is set to zeros except the value indicating the message, M_i[i, j]", fifo=(2, 2, 3))
@@ -118,28 +107,21 @@ class ClearsTheWholeColumn(ExtraMessages):
         return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
 
 
-@breaks("[SA] §3: the column M_i[-, j] is set to zeros, not the row", fifo=(3, 3, 4))
-class ClearsTheRow(ExtraMessages):
-    """Row i is set to zeroes for column j: what was sent to others is forgotten."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(
-                lambda k, l: (
-                    state.matrix[k][l] * (1 - self.ops.one_if(k == i, l != j)) + self.ops.one_if(k == i, l == j)
-                )
-            )
+ClearsTheRow = breaks("[SA] §3: the column M_i[-, j] is set to zeros, not the row", fifo=(3, 3, 4))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(
+            lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k == i, l != j)) + self.ops.one_if(k == i, l == j)
         )
+    ),
+)
 
-
-@breaks("[SA] §3: column j is set to zeros, no other", fifo=(3, 3, 4))
-class ClearsEveryColumn(ExtraMessages):
-    """After sending to j the matrix says only that."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(lambda k, l: (state.matrix[k][l] + 1) * self.ops.one_if(k == i, l == j))
-        )
+ClearsEveryColumn = breaks("[SA] §3: column j is set to zeros, no other", fifo=(3, 3, 4))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(lambda k, l: (state.matrix[k][l] + 1) * self.ops.one_if(k == i, l == j))
+    ),
+)
 
 
 @keeps(
@@ -380,34 +362,30 @@ class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
 
 # -- delivering --------------------------------------------------------------------------------------------------------
 
+DeliversWhatArrives = breaks(
+    "[SA] §3: the message is enqueued until all the constraints are satisfied", fifo=(2, 2, 3), causal=(2, 2, 3)
+)(ExtraMessages, deliverable=lambda self, i, state, packet: True)
 
-@breaks("[SA] §3: the message is enqueued until all the constraints are satisfied", fifo=(2, 2, 3), causal=(2, 2, 3))
-class DeliversWhatArrives(ExtraMessages):
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return True
-
-
-@breaks(
+ExtraMessagesNeverWait = breaks(
     "[SA] §4, Lemma 2: the constraints attached to an extra message are satisfied when it is delivered",
     fifo=(3, 4, 7),
     setup=AT_2,
+)(
+    ExtraMessages,
+    deliverable=lambda self, i, state, packet: (
+        packet.message is None or ExtraMessages.deliverable(self, i, state, packet)
+    ),
 )
-class ExtraMessagesNeverWait(ExtraMessages):
-    """The constraints that an extra message carries are not heeded."""
 
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is None or super().deliverable(i, state, packet)
-
-
-@breaks(
+ExtraMessagesWaitForEver = breaks(
     "[SA] §4, Theorem 6: extra messages are delivered in the end like any other",
     ProgramCatch("completes", FOUR_ENTRIES, 13),
+)(
+    ExtraMessages,
+    deliverable=lambda self, i, state, packet: (
+        packet.message is not None and ExtraMessages.deliverable(self, i, state, packet)
+    ),
 )
-class ExtraMessagesWaitForEver(ExtraMessages):
-    """Extra messages are not taken in."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is not None and super().deliverable(i, state, packet)
 
 
 @breaks("[SA] §3: the constraints φ_ik for all i", causal=(3, 3, 5))
@@ -424,31 +402,21 @@ class ChecksAllButTheSender(ExtraMessages):
         return self.satisfied(i, state, self.matrix_of(others))
 
 
-@breaks("[SA] §3: the receiver P_j checks the column M_m[-, j]", fifo=(2, 2, 3), delivers_all=(3, 3, 5))
-class ChecksItsRow(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= matrix[i][k])
+ChecksItsRow = breaks("[SA] §3: the receiver P_j checks the column M_m[-, j]", fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] >= matrix[i][k])
+)
 
+ChecksEveryColumn = breaks("[SA] §3: constraints about others are trivially satisfied", delivers_all=(3, 2, 3))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] >= sum(matrix[k]))
+)
 
-@breaks("[SA] §3: constraints about others are trivially satisfied", delivers_all=(3, 2, 3))
-class ChecksEveryColumn(ExtraMessages):
-    """All constraints, whoever they are about."""
+AsksForMore = breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not >", delivers_all=(2, 1, 1))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] > matrix[k][i])
+)
 
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= sum(matrix[k]))
-
-
-@breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not >", delivers_all=(2, 1, 1))
-class AsksForMore(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] > matrix[k][i])
-
-
-@breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not =", delivers_all=(3, 2, 3))
-class AsksForExactlyAsMany(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] == matrix[k][i])
-
+AsksForExactlyAsMany = breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not =", delivers_all=(3, 2, 3))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] == matrix[k][i])
+)
 
 # -- after delivering --------------------------------------------------------------------------------------------------
 
@@ -459,14 +427,14 @@ class NeverCountsDeliveries(ExtraMessages):
         return super().after_delivering(i, state, j, matrix)._replace(deliv=state.deliv)
 
 
-@breaks(
+NeverCountsTheExtraMessageAsDelivered = breaks(
     "[SA] §3: DELIV_j[i] counts what M[i, j] counts, extra messages too", ProgramCatch("completes", FOUR_ENTRIES, 14)
+)(
+    ExtraMessages,
+    on_packet=lambda self, i, state, packet: (
+        [Step(state)] if packet.message is None else ExtraMessages.on_packet(self, i, state, packet)
+    ),
 )
-class NeverCountsTheExtraMessageAsDelivered(ExtraMessages):
-    """DELIV counts user messages alone."""
-
-    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [Step(state)] if packet.message is None else super().on_packet(i, state, packet)
 
 
 @breaks("[SA] §3, delivery: M_j is updated with the maximum values", causal=(3, 3, 5))
@@ -499,17 +467,16 @@ class ReplacesColumnsInsteadOfMerging(ExtraMessages):
         return super().after_delivering(i, kept, j, matrix)
 
 
-@breaks(
+KeepsItsOwnColumn = breaks(
     "[SA] §3: the column of P_k related to itself is always zero",
     Catch("own-column-is-zero", 2, 2, 4),
     Catch("fewer-entries-than-k", 2, 3, 5, AT_2),
+)(
+    ExtraMessages,
+    after_delivering=lambda self, i, state, j, matrix: ExtraMessages.after_delivering(
+        self, i, state, j, matrix
+    )._replace(matrix=self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], matrix[k][l]))),
 )
-class KeepsItsOwnColumn(ExtraMessages):
-    """Takes the maximum with M_m in every column."""
-
-    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
-        merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], matrix[k][l]))
-        return super().after_delivering(i, state, j, matrix)._replace(matrix=merged)
 
 
 @breaks(
@@ -610,7 +577,7 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
         ]
 
 
-@keeps(
+RemembersItsOwnColumn = keeps(
     "[SA] §3 forgets the own column: no order and no delivery needs it, since it is satisfied already.",
     3,
     4,
@@ -624,11 +591,6 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
             "several-extra-messages-are-sent-in-one-step",
         }
     ),
-)
-class RemembersItsOwnColumn(KeepsItsOwnColumn):
-    """Keeps the constraints about itself, and is checked against the orders and for liveness only."""
-
-    invariants = {}
-
+)(KeepsItsOwnColumn, invariants={})
 
 ROWS = variants_in(globals())

@@ -21,22 +21,16 @@ P4: send c to P2; send e to P1
 
 # -- Murty & Garg: the priority rule -----------------------------------------------------------------------------------
 
-
-@breaks(
+NobodyAsks = breaks(
     "[MG] §4.2.1 PR, type 2: the smaller process sends a request",
     synchronous=(2, 2, 2),
     acknowledges_only_bigger_processes=(2, 2, 3),
     delivers_all=(2, 3, 5),
-)
-class NobodyAsks(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return False
+)(MurtyGarg, must_request=lambda self, i, j: False)
 
-
-@breaks("[MG] §4.2.1 PR, type 1: the bigger process sends at once", synchronous=(2, 2, 4), delivers_all=(2, 3, 8))
-class EverybodyAsks(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return True
+EverybodyAsks = breaks(
+    "[MG] §4.2.1 PR, type 1: the bigger process sends at once", synchronous=(2, 2, 4), delivers_all=(2, 3, 8)
+)(MurtyGarg, must_request=lambda self, i, j: True)
 
 
 @breaks("[MG] §4.2.1 PR, type 2: the smaller process commits on receiving", synchronous=(2, 2, 2))
@@ -115,11 +109,9 @@ class CommitsOnAcknowledgement(MurtyGarg):
 
 # -- Murty & Garg: sends and acknowledgements --------------------------------------------------------------------------
 
-
-@breaks("[MG] §4.3.1 SP: send only while active", synchronous=(2, 2, 3))
-class SendsWhilePassive(MurtyGarg):
-    def may_send(self, state: murty_garg.State) -> bool:
-        return True
+SendsWhilePassive = breaks("[MG] §4.3.1 SP: send only while active", synchronous=(2, 2, 3))(
+    MurtyGarg, may_send=lambda self, state: True
+)
 
 
 @breaks("[MG] §4.3: on sending become passive", synchronous=(2, 2, 3))
@@ -136,24 +128,20 @@ class SendsTwice(MurtyGarg):
         return step._replace(packets=[*step.packets, *step.packets])
 
 
-@breaks("[MG] §4.3.2 RP: acknowledge only while active", synchronous=(3, 3, 6))
-class AcknowledgesWhilePassive(MurtyGarg):
-    def may_acknowledge(self, state: murty_garg.State) -> bool:
-        return True
+AcknowledgesWhilePassive = breaks("[MG] §4.3.2 RP: acknowledge only while active", synchronous=(3, 3, 6))(
+    MurtyGarg, may_acknowledge=lambda self, state: True
+)
 
+NeverAcknowledges = breaks("[MG] §4.3: on receiving send an acknowledgement", delivers_all=(2, 2, 3))(
+    MurtyGarg, commit_and_acknowledge=lambda self, i, state, j, message: Step(state, (), [self.commit(i, message)])
+)
 
-@breaks("[MG] §4.3: on receiving send an acknowledgement", delivers_all=(2, 2, 3))
-class NeverAcknowledges(MurtyGarg):
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        return Step(state, (), [self.commit(i, message)])
-
-
-@breaks("[MG] Fig. 8: enqueue the acknowledgement while passive", delivers_all=(3, 3, 6))
-class NeverWithholdsTheDebt(MurtyGarg):
-    """While passive it neither acknowledges nor remembers to."""
-
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        return super().commit_and_acknowledge(i, state, j, message)._replace(state=state)
+NeverWithholdsTheDebt = breaks("[MG] Fig. 8: enqueue the acknowledgement while passive", delivers_all=(3, 3, 6))(
+    MurtyGarg,
+    commit_and_acknowledge=lambda self, i, state, j, message: MurtyGarg.commit_and_acknowledge(
+        self, i, state, j, message
+    )._replace(state=state),
+)
 
 
 @breaks("[MG] §4.3: on an acknowledgement become active", delivers_all=(2, 2, 4))
@@ -221,35 +209,30 @@ class SendsAllItsMessages(MurtyGarg):
 
 # -- Murty & Garg: variations ------------------------------------------------------------------------------------------
 
-
-@keeps(
+ReversesTheRanks = keeps(
     "[MG] §4.2.1 PR: any total order of the processes serves.",
     3,
     3,
     2491,
     never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
+)(
+    MurtyGarg,
+    invariants={name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name},
+    must_request=lambda self, i, j: i > j,
 )
-class ReversesTheRanks(MurtyGarg):
-    """The total order of the processes is the other way round; the invariant that names it goes with it."""
 
-    invariants = {name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name}
-
-    def must_request(self, i: int, j: int) -> bool:
-        return i > j
-
-
-@keeps(
+SendsTheNewestMessage = keeps(
     "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
     3,
     3,
     2521,
     never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
+)(
+    MurtyGarg,
+    acknowledged=lambda self, i, state: MurtyGarg.acknowledged(
+        self, i, state._replace(messages=state.messages[-1:] + state.messages[:-1])
+    ),
 )
-class SendsTheNewestMessage(MurtyGarg):
-    """messageQueue is a stack."""
-
-    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
-        return super().acknowledged(i, state._replace(messages=state.messages[-1:] + state.messages[:-1]))
 
 
 @keeps(
@@ -267,7 +250,7 @@ class RefusesToSendWhilePassive(MurtyGarg):
         return [] if refused else super().send(i, state, message)
 
 
-@keeps(
+CommitsOnlyWhileActive = keeps(
     "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
     3,
     3,
@@ -279,19 +262,13 @@ class RefusesToSendWhilePassive(MurtyGarg):
             "several-withheld-acknowledgements-are-sent",
         }
     ),
+)(
+    MurtyGarg,
+    witnesses={"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)},
+    deliverable=lambda self, i, state, packet: packet.kind != "message" or state.active,
 )
-class CommitsOnlyWhileActive(MurtyGarg):
-    """A message from a bigger process waits in the hold-back queue while the receiver is passive, and with it its
-    commit.
-    """
 
-    witnesses = {"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)}
-
-    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
-        return packet.kind != "message" or state.active
-
-
-@keeps(
+Blocks = keeps(
     "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
     3,
     3,
@@ -305,17 +282,11 @@ class CommitsOnlyWhileActive(MurtyGarg):
             "several-withheld-acknowledgements-are-sent",
         }
     ),
+)(
+    MurtyGarg,
+    witnesses={},
+    send=lambda self, i, state, message: MurtyGarg.send(self, i, state, message) if state.active else [],
+    deliverable=lambda self, i, state, packet: packet.kind == "ack" or state.active,
 )
-class Blocks(MurtyGarg):
-    """A passive process takes in nothing but its acknowledgement: the informal algorithm, made safe by the ranks."""
-
-    witnesses = {}
-
-    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) if state.active else []
-
-    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
-        return packet.kind == "ack" or state.active
-
 
 ROWS = variants_in(globals())

@@ -30,6 +30,7 @@ STRONGEST = {
     "mf-fig4": "fifo",
     "mf-fig5": "synchronous",
     "mf-fig6": "synchronous",
+    # The get events of the buffers are in one order that both sends and receives follow; in Fig. 8 it is a cycle.
     "mf-fig7": "n-n",
     "mf-fig8": "causal",
     "mg-fig1": "synchronous",
@@ -193,11 +194,6 @@ def test_a_figure_has_the_sends_of_its_program_and_as_many_receives(figure: str,
     assert kinds[0] == kinds[1]
 
 
-def test_figure_4_is_not_causal_and_figure_5_is() -> None:
-    assert not causal(computation("mf-fig4")).kept
-    assert causal(computation("mf-fig5")).kept
-
-
 def test_the_selective_program_asks_for_the_messages_as_figure_4_receives_them() -> None:
     senders = [
         part.sender for part in script("mf-program-1-selective").statements[2] if isinstance(part, ReceiveStatement)
@@ -207,22 +203,9 @@ def test_the_selective_program_asks_for_the_messages_as_figure_4_receives_them()
     assert senders == [c.processes[p] for p in received]
 
 
-def test_figures_7_and_8_are_causal_and_have_crowns() -> None:
-    for name in ("mf-fig7", "mf-fig8"):
-        assert causal(computation(name)).kept
-        assert not synchronous(computation(name)).kept
-        assert next(crowns(computation(name)), None) is not None
-
-
 def test_figure_7_receives_messages_as_they_were_inserted_and_figure_8_the_other_way_round() -> None:
     assert receives("mf-fig7") == {"P1": "ab", "P2": "ef", "P3": "cd"}
     assert receives("mf-fig8") == {"P1": "ba", "P2": "fe", "P3": "dc"}
-
-
-def test_figure_7_and_not_figure_8_fits_one_queue_for_all() -> None:
-    # The get events of [MF]'s buffers are in one order that both sends and receives follow: in Fig. 8 it is a cycle.
-    assert n_n(computation("mf-fig7")).kept
-    assert not n_n(computation("mf-fig8")).kept
 
 
 def test_murty_and_gargs_figure_4a_is_causal_and_the_smallest_crown() -> None:
