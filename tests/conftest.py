@@ -70,7 +70,7 @@ ONE_IN = _by_file(
     {
         3: """
             classified_logs classify_details classify_files classify_on_spark code_base conform contributing crowns
-            diagram_page discovery_of_stages explore large_runs log_monitor pinned_explorations plain_lines
+            diagram_page discovery_of_stages explore large_runs log_monitor plain_lines
             printable proofs proofs_read_crownless_names run_explorer run_explorer_files run_explorer_pictures
             run_explorer_states shortest story_earlier_realizations unsound_proof_machines
         """,
@@ -78,7 +78,7 @@ ONE_IN = _by_file(
             command_line command_line_bad_input command_line_classify complete_logs conform_hostile_nodes
             conform_in_process conform_maelstrom conform_random conform_sockets conform_states delivery_disorder
             discovery engines explorer interrupts_of_proofs limits log_formats log_matching monitors ops_comparison
-            programs renaming second_derivations second_solver steps_of_queue_machines
+            pinned_explorations programs renaming second_solver steps_of_queue_machines
             story_mattern_fuenfrocken_footnotes story_sanchez_alvarez story_sanchez_alvarez_optimal
             story_schiper_eggli_sandoz story_schiper_eggli_sandoz_agreement story_schiper_eggli_sandoz_failure
             streaming_monitor suite testing uncompiled_kernels wrong_machines
@@ -119,7 +119,7 @@ IN_CI_ONE_IN = _by_file(
             complete_logs conform_maelstrom conform_random conform_sockets conform_states cost_bytes cost_on_spark
             cost_page cost_simulation cost_sweeps declared_symmetry explorer inclusions_of_orders
             incomplete_computations ledger_evidence machines_are_pure orders orders_of_large_computations
-            pipeline_exploration planted_faults reductions renaming rules second_derivations steps_of_queue_machines
+            pinned_explorations pipeline_exploration planted_faults reductions renaming rules steps_of_queue_machines
             verdicts_on_orders witnesses
         """,
         3: """

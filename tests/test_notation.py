@@ -22,6 +22,7 @@ from crownless.spec.notation import (
     parse,
     to_computation,
 )
+from crownless.testing import strategies
 
 # [MF] §4.1 and §4.2, letter for letter as our copy of the text has them.
 MF_PROGRAM_1 = """\
@@ -281,7 +282,8 @@ def test_a_message_may_be_unreceived() -> None:
         (
             "P1: ...; send z to P3; receive x; send y to P2\nP2: receive y; ...; send x to P1\nP3: receive z",
             (
-                "1:24: the computation is cyclic: P1 receives x → P1 sends y → P2 receives y → P2 sends x → P1 receives x; "
+                "1:24: the computation is cyclic: "
+                "P1 receives x → P1 sends y → P2 receives y → P2 sends x → P1 receives x; "
                 "no message can be received before it is sent"
             ),
         ),
@@ -374,26 +376,13 @@ def test_what_is_printed_says_the_same_when_spaces_are_added(text: str) -> None:
 
 @st.composite
 def computations(draw: st.DrawFn) -> Computation:
-    """Events in one order that happened-before allows, dealt out to their lines."""
-    processes = tuple(draw(st.lists(NAMES, min_size=1, max_size=4, unique=True)))
-    numbers = st.integers(0, len(processes) - 1)
-    messages: list[Message] = []
-    lines: list[list[Event]] = [[] for _ in processes]
-    for name in draw(MESSAGE_NAMES):
-        for p in draw(st.lists(numbers, max_size=2)):
-            lines[p].append(Event("internal", None))
-        open_receives = [
-            (m, q)
-            for m, message in enumerate(messages)
-            for q in message.receivers
-            if Event("receive", m) not in lines[q]
-        ]
-        for m, q in draw(st.lists(st.sampled_from(open_receives), unique=True)) if open_receives else []:
-            lines[q].append(Event("receive", m))
-        sender = draw(numbers)
-        lines[sender].append(Event("send", len(messages)))
-        messages.append(Message(name, sender, tuple(sorted(draw(st.sets(numbers, min_size=1))))))
-    return Computation(processes, tuple(messages), tuple(map(tuple, lines)))
+    """A computation with names of its own."""
+    c = draw(strategies.computations(processes=(1, 4), messages=4, receivers=4, self_sends=True, internal=True))
+    processes, names = (
+        draw(st.lists(NAMES, min_size=size, max_size=size, unique=True)) for size in (len(c.processes), len(c.messages))
+    )
+    messages = tuple(message._replace(name=name) for message, name in zip(c.messages, names, strict=True))
+    return Computation(tuple(processes), messages, c.lines)
 
 
 @given(computations())
