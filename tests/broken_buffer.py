@@ -173,7 +173,7 @@ class EnqueuesLate(Buffer):
 # -- the buffer protocol: variations -----------------------------------------------------------------------------------
 
 
-@keeps("[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.", 3, 3, 14984)
+@keeps("[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.", (3, 3, 14984))
 class AcknowledgesBeforeEnqueuing(EnqueuesLate):
     """Getting a message is two steps in the order printed, and the next one is got when both are done."""
 
@@ -182,7 +182,7 @@ class AcknowledgesBeforeEnqueuing(EnqueuesLate):
 
 
 AcknowledgesOnDelivery = keeps(
-    "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", 3, 3, 3869
+    "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", (3, 3, 3869)
 )(
     breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))(
         Buffer,
@@ -213,9 +213,7 @@ class WaitsAndAcknowledges(AcknowledgesOnDelivery):
 
 RefusesWhileItWaits = keeps(
     "[MF] §3.1: that sends do not block is no matter of order.",
-    3,
-    3,
-    5821,
+    (3, 3, 5821),
     never_reaches=frozenset(
         {"a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"}
     ),
@@ -229,9 +227,7 @@ RefusesWhileItWaits = keeps(
 
 @keeps(
     "[MF] §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.",
-    3,
-    3,
-    4847,
+    (3, 3, 4847),
     never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
 )
 class PostsAtOnce(Buffer):
@@ -263,9 +259,7 @@ class Posted(NamedTuple):
 
 @keeps(
     "[MF] footnote 4: without waiting, to the same receiver, if the transport does not reorder.",
-    3,
-    3,
-    8929,
+    (3, 3, 8929),
     setup=Setup(channel="fifo"),
 )
 class PostsOnToTheSameReceiver(Buffer):

@@ -122,9 +122,7 @@ class GetsAtTheFront(BufferPipelined):
 
 NeverPostsOn = keeps(
     "[MF] footnote 4 is a permission: over a transport that does not reorder, waiting is as safe.",
-    3,
-    3,
-    7627,
+    (3, 3, 7627),
     FIFO,
     never_reaches=frozenset(
         {"a-message-is-posted-before-the-last-is-acknowledged", "one-of-several-acknowledgements-comes"}
@@ -200,9 +198,7 @@ PostsWithoutWaiting = breaks("[MF] §3.2: wait for an acknowledgement", fifo=(2,
 
 AcknowledgementsNeedAPlace = keeps(
     "[MF] footnote 2: where every process goes on receiving, even acknowledgements that wait for a place come in.",
-    3,
-    3,
-    5696,
+    (3, 3, 5696),
 )(
     breaks(
         "[MF] §3.2: an acknowledgement is for the output buffer, whatever the input buffer holds",
@@ -215,9 +211,7 @@ AcknowledgementsNeedAPlace = keeps(
 @keeps(
     "[MF] footnote 2: whether the message not yet acknowledged keeps its place is no matter of order; only which "
     "programs block depends on it.",
-    3,
-    3,
-    4789,
+    (3, 3, 4789),
     never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
 )
 class CountsTheMessagePosted(BufferBounded):

@@ -142,7 +142,7 @@ class AsksTheOthersForExactlyAsMany(Cbcast):
     delivers_once=(2, 1, 4),
     setup=Setup("duplicating"),
 )
-@keeps("[BSS91] Delivering: = and ≤ of the sender are the same where every packet arrives once.", 3, 3, 923)
+@keeps("[BSS91] Delivering: = and ≤ of the sender are the same where every packet arrives once.", (3, 3, 923))
 class AsksTheSenderForAtMostOneMore(Cbcast):
     """A copy of a message that is delivered already waits for nothing."""
 
@@ -193,9 +193,7 @@ class CountsADeliveryForItself(Cbcast):
 CountsTheDelivery = keeps(
     "[BSS91] After delivering: the maximum is an increment for the sender: of the others the receiver knows as "
     "much as the message, or it would not deliver it.",
-    3,
-    3,
-    923,
+    (3, 3, 923),
 )(
     Cbcast,
     on_packet=lambda self, i, state, packet: [
@@ -207,9 +205,7 @@ CountsTheDelivery = keeps(
 
 @keeps(
     "[BSS91] Delivering: 'all others k' may leave the receiver out. Nobody knows more of its broadcasts than it.",
-    3,
-    3,
-    923,
+    (3, 3, 923),
 )
 class AsksNotForItsOwn(Cbcast):
     def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
@@ -220,9 +216,7 @@ class AsksNotForItsOwn(Cbcast):
 CountsAfterBroadcasting = keeps(
     "[BSS91] It does not have to do the 'one greater' check ([Kup], Discussion): increment after sending, ask for "
     "as many of everybody, let the receiver increment too, as the matrix protocol does.",
-    3,
-    3,
-    923,
+    (3, 3, 923),
     never_reaches=frozenset({"a-merge-raises-an-entry"}),
 )(
     AttachesTheVectorBefore,

@@ -126,9 +126,7 @@ ClearsEveryColumn = breaks("[SA] §3: column j is set to zeros, no other", fifo=
 
 @keeps(
     "[SA] §3 sets column j to zeros when a user message is sent: that keeps matrices small and nothing else.",
-    3,
-    4,
-    3932,
+    (3, 4, 3932),
     AT_2,
     never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
 )
@@ -509,9 +507,7 @@ class ClearsTheSendersColumn(ExtraMessages):
 @keeps(
     "[SA] §3 picks the column with most values: with three processes no column has more than two, so there is no "
     "choice to make. Any with two would do.",
-    3,
-    4,
-    4025,
+    (3, 4, 4025),
     AT_2,
     never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
 )
@@ -531,9 +527,7 @@ class ClearsAnyColumn(ExtraMessages):
 
 @keeps(
     "[SA] §3 attaches the column alone to an extra message: of the rest its receiver would take no notice.",
-    3,
-    4,
-    4025,
+    (3, 4, 4025),
     AT_2,
     never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
 )
@@ -554,9 +548,7 @@ class ExtraMessagesCarryEverything(ExtraMessages):
 @keeps(
     "[SA] abstract, messages of size O(k): for that, clearing just before a message is sent is enough, with fewer "
     "extra messages. What a process keeps is then not bounded by k.",
-    3,
-    4,
-    3908,
+    (3, 4, 3908),
     AT_2,
     never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
 )
@@ -579,9 +571,7 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
 
 RemembersItsOwnColumn = keeps(
     "[SA] §3 forgets the own column: no order and no delivery needs it, since it is satisfied already.",
-    3,
-    4,
-    4199,
+    (3, 4, 4199),
     Setup(parameters={"k": 9}),
     never_reaches=frozenset(
         {

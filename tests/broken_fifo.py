@@ -112,21 +112,17 @@ class CountsDeliveriesFromAnybody(FifoSequence):
 WaitsForItsTurn = keeps(
     "[MF] §2: where packets are duplicated it does: a copy is never the next, and waits for ever. Sequence numbers "
     "repair that channel too, which the text's condition, that all lower numbers have arrived, does not.",
-    3,
-    3,
-    3249,
+    (3, 3, 3249),
     Setup("duplicating"),
 )(
     keeps(
         "[MF] §2: whether a number is the next or at most the next makes no difference, as each arrives once.",
-        3,
-        4,
-        1820,
+        (3, 4, 1820),
     )(FifoSequence, deliverable=lambda self, i, state, packet: packet.stamp == state.delivered[packet.source] + 1)
 )
 
 
-@keeps("[MF] §2: a message delivered in its turn is as many as its number says.", 3, 4, 1820)
+@keeps("[MF] §2: a message delivered in its turn is as many as its number says.", (3, 4, 1820))
 class TakesTheNumberForTheCount(FifoSequence):
     """What is delivered is as many as the number of the message says."""
 
@@ -138,9 +134,7 @@ class TakesTheNumberForTheCount(FifoSequence):
 @keeps(
     "[MF] §2: 'on each channel' is needed to know whom a message follows. One sequence a sender does as well, if "
     "the message names its predecessor on the channel; only, it shows how much the sender sent to others.",
-    3,
-    4,
-    3329,
+    (3, 4, 3329),
 )
 class NamesItsPredecessor(FifoSequence):
     """One sequence a sender after all: a message also carries the number of the one before it on its channel."""
@@ -252,9 +246,7 @@ StopsWaitingOnceItDelivers = breaks("[MF] §2: until an acknowledgement; no othe
 TakesAnyAcknowledgement = keeps(
     "[MF] §2: 'from the destination process' need not be checked: a blocked sender awaits one acknowledgement, and "
     "none comes that it does not await, unless the channel repeats it.",
-    3,
-    4,
-    3010,
+    (3, 4, 3010),
 )(
     breaks(
         "[MF] §2: an acknowledgement from the destination process, where the channel repeats one of another",
@@ -265,17 +257,13 @@ TakesAnyAcknowledgement = keeps(
 AcknowledgesInTheOrderOfItsInput = keeps(
     "[MF] §2: an acknowledgement from a queue before the destination process is enough, if the process takes from "
     "it in order. That is the input buffer of §3.",
-    3,
-    3,
-    3863,
+    (3, 3, 3863),
 )(AcknowledgesOnArrival, places=lambda self, state: range(min(1, len(state.input))))
 
 WaitsOnEachChannel = keeps(
     "[MF] §2: FIFO order needs nobody blocked but sends to the process that has not yet acknowledged. What is lost "
     "is causal order, which the text gives as the reason why blocking works.",
-    3,
-    4,
-    4258,
+    (3, 4, 4258),
 )(
     FifoAck,
     rules={},

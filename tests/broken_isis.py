@@ -215,9 +215,7 @@ class NeverInsertsWhatIsForItself(Isis):
 @keeps(
     "[SES] §3: transmission of M_x is not necessary, in general: no site need know of a message that was for "
     "the sender of the packet alone.",
-    3,
-    3,
-    1400,
+    (3, 3, 1400),
 )
 class LeavesOutWhatIsKnownToBeReceived(Isis):
     """ "Transmission of M_x is not necessary": a message that was for the sender of the packet alone stays behind."""
@@ -230,7 +228,7 @@ class LeavesOutWhatIsKnownToBeReceived(Isis):
         return [step._replace(packets=packets)]
 
 
-@keeps("[SES] §3: nor need a site hear of what it has sent itself.", 3, 3, 1400)
+@keeps("[SES] §3: nor need a site hear of what it has sent itself.", (3, 3, 1400))
 class LeavesOutWhatTheReceiverSent(Isis):
     """A site knows what it has sent itself."""
 
@@ -328,9 +326,7 @@ class ForgetsEarlierNotes(IsisGc):
 @keeps(
     "[SES] §3: a garbage collection that never ends, so that nothing is ever deleted, breaks no order and delivers "
     "everything. Only that the situation is never reached shows it.",
-    2,
-    2,
-    220,
+    (2, 2, 220),
     Setup(channel="fifo"),
     never_reaches=NOT_WITHOUT_DELETING.union(
         [
@@ -373,9 +369,7 @@ class WaitsForOneOfThem(IsisGcWaits):
 WaitsForAllMessages = keeps(
     "[SES] §3, repaired: a request must wait for no more than what is for this site. A site never hears "
     "of a message between two others, and nothing is deleted; which again no order and no liveness notices.",
-    3,
-    1,
-    361,
+    (3, 1, 361),
     Setup(channel="fifo"),
     never_reaches=NOT_WITHOUT_DELETING.union(
         [
@@ -399,9 +393,7 @@ WaitsForAllMessages = keeps(
 ForgetsWhatItDeleted = keeps(
     "[SES] §3, repaired: without a memory of what it deleted, a site never acknowledges a later request for it; "
     "which again nothing notices.",
-    2,
-    3,
-    2768,
+    (2, 3, 2768),
     Setup(channel="fifo"),
     never_reaches=NOT_WITHOUT_DELETING.union(["a-request-names-a-message-deleted-here"]),
 )(IsisGcWaits, remembered=lambda self, i, deleted: frozenset())

@@ -132,9 +132,7 @@ ClientsAdd = breaks("[MF] §2: to the maximum, not the sum", delivers_all=(3, 4,
 )
 @keeps(
     "[MF] §2: with two clients knowledge is never indirect. What one hears of is its own count or the other's.",
-    3,
-    3,
-    655,
+    (3, 3, 655),
     FIFO,
 )
 class ClientsLearnOfTheSenderAlone(Kearns):
@@ -246,9 +244,7 @@ ServerLearnsOnArrival = breaks(
 ServerCounts = keeps(
     "[MF] §2: over FIFO channels the server's maximum is an increment for the sender: of the others it knows as "
     "much as the message, or it would not consume it.",
-    3,
-    3,
-    689,
+    (3, 3, 689),
     FIFO,
 )(
     Kearns,
@@ -264,15 +260,11 @@ ServerCounts = keeps(
 @keeps(
     "[MF] §2: j ≠ i leaves the sender out, which only FIFO channels excuse. To wait for exactly one more of the "
     "sender, as in the matrix protocol further down, the server needs no channel but the unordered.",
-    3,
-    3,
-    759,
+    (3, 3, 759),
 )
 @keeps(
     "[MF] §2: over FIFO channels the sender's next message is the next, whether the server checks it or not.",
-    3,
-    3,
-    689,
+    (3, 3, 689),
     FIFO,
 )
 class ServerAsksTheSenderForOneMore(Kearns):
@@ -286,9 +278,7 @@ class ServerAsksTheSenderForOneMore(Kearns):
 @keeps(
     "[MF] §2: the text has vectors taken from 'another client' alone, and needs no more: all that the server could "
     "mention it has itself consumed, and it delays no message for that.",
-    3,
-    3,
-    583,
+    (3, 3, 583),
     FIFO,
 )
 class ServerTellsNothing(Kearns):

@@ -134,7 +134,7 @@ class ComparesTheSenderForMore(RstBefore):
     delivers_once=(2, 1, 4),
     setup=Setup("duplicating"),
 )
-@keeps("[MF] §2: = and ≤ are the same of the sender where every packet arrives once.", 3, 3, 983)
+@keeps("[MF] §2: = and ≤ are the same of the sender where every packet arrives once.", (3, 3, 983))
 class ComparesTheSenderForAtMostOneMore(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
@@ -237,7 +237,7 @@ class LearnsOnReceipt(RstBefore):
 # -- increment before sending: variations ------------------------------------------------------------------------------
 
 
-@keeps("[MF] §2: the maximum in the own column is one increment, that of the sender's entry.", 3, 3, 983)
+@keeps("[MF] §2: the maximum in the own column is one increment, that of the sender's entry.", (3, 3, 983))
 class IncrementsOnDelivery(RstBefore):
     """The receiver increments its entry, and takes the maximum of all other columns."""
 
@@ -381,9 +381,7 @@ class DeliversDouble(RstSentAlone):
 
 @keeps(
     "[Kup] Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.",
-    3,
-    3,
-    983,
+    (3, 3, 983),
 )
 class MergesNotItsOwnColumn(RstSentAlone):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
@@ -476,9 +474,7 @@ class DeliversTheColumnTwice(RstColumn):
 @keeps(
     "[Kup] After delivering: of the one column that travels only the sender's own entry is ever more than 0, since "
     "nobody learns of messages to third processes. It is a sequence number, and the protocol is that for FIFO.",
-    3,
-    2,
-    91,
+    (3, 2, 91),
 )
 class SendsOneNumber(RstColumn):
     """Of the column only what the sender itself has sent."""

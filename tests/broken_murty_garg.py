@@ -211,9 +211,7 @@ class SendsAllItsMessages(MurtyGarg):
 
 ReversesTheRanks = keeps(
     "[MG] §4.2.1 PR: any total order of the processes serves.",
-    3,
-    3,
-    2491,
+    (3, 3, 2491),
     never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
 )(
     MurtyGarg,
@@ -223,9 +221,7 @@ ReversesTheRanks = keeps(
 
 SendsTheNewestMessage = keeps(
     "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
-    3,
-    3,
-    2521,
+    (3, 3, 2521),
     never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
 )(
     MurtyGarg,
@@ -237,9 +233,7 @@ SendsTheNewestMessage = keeps(
 
 @keeps(
     "[MG] §4.3.1 SP: a send may as well block; only requests must be queued.",
-    3,
-    3,
-    2033,
+    (3, 3, 2033),
     never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
 )
 class RefusesToSendWhilePassive(MurtyGarg):
@@ -252,9 +246,7 @@ class RefusesToSendWhilePassive(MurtyGarg):
 
 CommitsOnlyWhileActive = keeps(
     "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
-    3,
-    3,
-    2351,
+    (3, 3, 2351),
     never_reaches=frozenset(
         {
             "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
@@ -270,9 +262,7 @@ CommitsOnlyWhileActive = keeps(
 
 Blocks = keeps(
     "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
-    3,
-    3,
-    1376,
+    (3, 3, 1376),
     never_reaches=frozenset(
         {
             "a-request-waits",

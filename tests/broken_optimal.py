@@ -190,7 +190,8 @@ class CountsDeliveries(Optimal):
 
 @breaks("[KS98] RCV 3: (k, t_k, Dests) is added to O_M", causal=(3, 2, 4), setup=MULTICAST)
 @keeps(
-    "[KS98] RCV 3 adds the delivered message: of a unicast nothing is left of it but that it is the latest.", 3, 4, 4664
+    "[KS98] RCV 3 adds the delivered message: of a unicast nothing is left of it but that it is the latest.",
+    (3, 4, 4664),
 )
 class NeverLogsWhatItDelivers(Optimal):
     """The entry of the delivered message itself is not added to what it carried."""
@@ -278,9 +279,7 @@ ForgetsItsOwn = breaks(
 
 MergesDestinations = keeps(
     "[KS98] RCV 4 intersects destinations: what one of the two has dropped is satisfied or implied, and may stay.",
-    3,
-    3,
-    7845,
+    (3, 3, 7845),
     MULTICAST,
 )(
     Optimal,
@@ -294,19 +293,19 @@ MergesDestinations = keeps(
 
 KeepsWhatIsImplied = keeps(
     "[KS98] SND 2 and 3 drop where the message goes as well: that makes logs small, and no order needs it.",
-    3,
-    3,
-    8661,
+    (3, 3, 8661),
     MULTICAST,
     never_reaches=frozenset({"an-entry-without-destinations-is-purged"}),
 )(Optimal, implied=lambda self, left, dests: left)
 
 KeepsTheReceiver = keeps(
-    "[KS98] RCV 3 drops the receiver: a process that the message makes wait there does not wait.", 3, 3, 7854, MULTICAST
+    "[KS98] RCV 3 drops the receiver: a process that the message makes wait there does not wait.",
+    (3, 3, 7854),
+    MULTICAST,
 )(Optimal, without_receiver=lambda self, left, i: left)
 
 
-@keeps("[KS98] RCV 4 deletes what the other must have dropped: it may stay.", 3, 3, 8409, MULTICAST)
+@keeps("[KS98] RCV 4 deletes what the other must have dropped: it may stay.", (3, 3, 8409), MULTICAST)
 class ForgetsNothingInMerging(Optimal):
     """The log and what is carried are united, entry by entry."""
 
@@ -318,9 +317,7 @@ class ForgetsNothingInMerging(Optimal):
 KeepsNoEmptyEntries = keeps(
     "[KS98] RCV 5 keeps the latest entry of each sender though it is empty: without it others do not learn what is "
     "out of date, and that is all.",
-    3,
-    3,
-    6888,
+    (3, 3, 6888),
     MULTICAST,
 )(
     Optimal,
@@ -334,7 +331,7 @@ KeepsNoEmptyEntries = keeps(
 )
 
 OneStampForAll = keeps(
-    "[KS98] SND 2 makes an O_M for each copy: one for all would be as safe, and not as small.", 3, 3, 8541, MULTICAST
+    "[KS98] SND 2 makes an O_M for each copy: one for all would be as safe, and not as small.", (3, 3, 8541), MULTICAST
 )(Optimal, carried=lambda self, log, dests, j: purged(dict(log)))
 
 ROWS = variants_in(globals())

@@ -143,20 +143,18 @@ class MergesOnlyItsOwnColumn(Rst):
 LearnsOfItsOwnDeliveriesLate = keeps(
     "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
     "column; what it passes on is about a message already delivered, which delays nobody.",
-    3,
-    5,
-    24731,
+    (3, 5, 24731),
 )(NeverCountsTheDeliveredAsSent, invariants={})
 
 
-@keeps("[Kup] After delivering: the order of the second and the third step makes no difference.", 3, 4, 7370)
+@keeps("[Kup] After delivering: the order of the second and the third step makes no difference.", (3, 4, 7370))
 class MergesBeforeIncrementing(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
         return super().after_delivering(i, state._replace(sent=merged), j, self.ops.matrix(lambda k, l: 0))
 
 
-@keeps("[Kup] After delivering: a process's own column never learns anything from the maximum.", 3, 4, 7370)
+@keeps("[Kup] After delivering: a process's own column never learns anything from the maximum.", (3, 4, 7370))
 class MergesAllButItsOwnColumn(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         others = self.ops.matrix(lambda k, l: stamp[k][l] * (1 - self.ops.one_if(l == i)))
@@ -164,12 +162,13 @@ class MergesAllButItsOwnColumn(Rst):
 
 
 ReadsItsColumnForDeliv = keeps(
-    "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.", 3, 4, 7370
+    "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.", (3, 4, 7370)
 )(Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i]))
 
 
 @keeps(
-    "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.", 3, 4, 7370
+    "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.",
+    (3, 4, 7370),
 )
 class AsksForExactlyAsManyOfTheSender(Rst):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
@@ -179,7 +178,7 @@ class AsksForExactlyAsManyOfTheSender(Rst):
 
 #: The matrix protocol as [MF] §2 describes it: increment, send, ask for exactly one more, and only merge.
 IncrementsBeforeSending = keeps(
-    "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.", 3, 4, 7370
+    "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.", (3, 4, 7370)
 )(
     AttachesAfterIncrementing,
     deliverable=lambda self, i, state, packet: (

@@ -343,23 +343,25 @@ IntroducesThePairForItself = breaks(
 KnowsThePairForItself = keeps(
     "[SES] §4.2.2: the pair for S2 need not be introduced, and may be: it holds for good once M is delivered, and "
     "S2 carries it to others for nothing. Then a buffer has N pairs, not N − 1.",
-    3,
-    4,
-    10073,
+    (3, 4, 10073),
 )(IntroducesThePairForItself, invariants={})
 
 NeverTicksOnDelivering = keeps(
-    "[SES] §4.1: VT(S_i)[i] need not count deliveries. What pairs compare are the numbers of sends.", 3, 4, 9725
+    "[SES] §4.1: VT(S_i)[i] need not count deliveries. What pairs compare are the numbers of sends.", (3, 4, 9725)
 )(Ses, time_after=lambda self, i, time, of_message: self.ops.vector(lambda k: self.ops.maximum(time[k], of_message[k])))
 
 
-@keeps("[SES] §4.1: the case j = i needs no maximum: no message knows more of a site than the site itself.", 3, 4, 9761)
+@keeps(
+    "[SES] §4.1: the case j = i needs no maximum: no message knows more of a site than the site itself.", (3, 4, 9761)
+)
 class MaximumBeforeTicking(Ses):
     def time_after(self, i: Value, time: Value, of_message: Value) -> Value:
         return self.after_event(i, self.ops.vector(lambda k: self.ops.maximum(time[k], of_message[k])))
 
 
-@keeps("[SES] Lemma 2: the new pair is greater than the older one, so that discarding it is the supremum.", 3, 4, 9761)
+@keeps(
+    "[SES] Lemma 2: the new pair is greater than the older one, so that discarding it is the supremum.", (3, 4, 9761)
+)
 class MergesWithTheOlderPair(Ses):
     def with_pair(self, buffer: Value, j: Value, time: Value) -> Value:
         return self.ops.matrix(lambda l, k: self.ops.maximum(buffer[l][k], time[k] * self.ops.one_if(l == j)))
@@ -368,9 +370,7 @@ class MergesWithTheOlderPair(Ses):
 @keeps(
     "[SES] Lemma 1: VT(M)[i] alone shows whether M or what depends on it was delivered. A pair needs one entry for "
     "each message that it stands for, and the proof of liveness is then right that it numbers a message for S.",
-    3,
-    4,
-    9731,
+    (3, 4, 9731),
 )
 class InsertsOnlyItsOwnEntry(Ses):
     """Of VT(M) the pair has only the sender's entry, by Lemma 1 all that shows whether M was received."""
@@ -383,9 +383,7 @@ class InsertsOnlyItsOwnEntry(Ses):
 
 ChecksStrictly = keeps(
     "[SES] §4.1: that < is reflexive is never needed: VT(S2) has counted the delivery itself, which VT has not.",
-    3,
-    4,
-    9761,
+    (3, 4, 9761),
 )(
     Ses,
     deliverable=lambda self, i, state, packet: (
@@ -395,14 +393,15 @@ ChecksStrictly = keeps(
 )
 
 
-@keeps("[SES] §4.2.2: what a pair says of S2 itself S2 knows.", 3, 4, 9761)
+@keeps("[SES] §4.2.2: what a pair says of S2 itself S2 knows.", (3, 4, 9761))
 class ChecksAllButItsOwnEntry(Ses):
     def deliverable(self, i: int, state: ses.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == i or packet.stamp.buffer[i][k] <= state.time[k])
 
 
 @keeps(
-    "[SES] Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.", 3, 4, 9761
+    "[SES] Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.",
+    (3, 4, 9761),
 )
 class LearnsTheTimeFromThePairs(Ses):
     """A site takes the pairs that come with a message for knowledge of the time, besides VT(M)."""

@@ -119,7 +119,7 @@ class ComparesTheWrongWay(SesDelete):
         return without(self, merged, j) if obsolete else merged
 
 
-@keeps("[SES] §4.2.4: before or after the merge: M brings no pair for S1, its own sender.", 3, 4, 9920)
+@keeps("[SES] §4.2.4: before or after the merge: M brings no pair for S1, its own sender.", (3, 4, 9920))
 class ComparesBeforeMerging(SesDelete):
     def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
         obsolete = self.ops.every(lambda k: state.buffer[j][k] <= stamp.time[k])
@@ -128,9 +128,7 @@ class ComparesBeforeMerging(SesDelete):
 
 NeverDeletes = keeps(
     "[SES] §4.2.4: deletion is a matter of size alone. Without it the buffer has no more than N − 1 pairs either.",
-    3,
-    4,
-    9761,
+    (3, 4, 9761),
     never_reaches=frozenset({"an-obsolete-pair-is-deleted"}),
 )(SesDelete, after_delivering=lambda self, i, state, j, stamp: before_deletion(self, i, state, j, stamp))
 
@@ -200,9 +198,7 @@ class InsertsOnlyTheFirstPair(SesMulticast):
 
 @keeps(
     "[SES] §4.2.1, end: how many events a broadcast counts for makes no difference, if all copies have one time.",
-    3,
-    3,
-    8652,
+    (3, 3, 8652),
 )
 class EachCopyIsAnEvent(SesMulticast):
     """The clock advances for every copy; the time of the last is VT(M)."""

@@ -125,15 +125,13 @@ def breaks(
 
 
 def keeps(
-    finding: str,
-    processes: int,
-    messages: int,
-    states: int,
-    setup: Setup = USUAL,
-    never_reaches: frozenset[str] = frozenset(),
+    finding: str, explored: tuple[int, int, int], setup: Setup = USUAL, never_reaches: frozenset[str] = frozenset()
 ) -> Known:
-    """The variant keeps every property at this bound, with as many states."""
-    return Known(Harmless, (finding, processes, messages, states, setup, never_reaches))
+    """The variant keeps every property.
+
+    :param explored: at how many processes and messages, and how many states it has there.
+    """
+    return Known(Harmless, (finding, *explored, setup, never_reaches))
 
 
 def variants_in(module: Mapping[str, Any]) -> tuple[Fault | Harmless, ...]:
