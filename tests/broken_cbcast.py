@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, restamped, twice, variants_in
 from crownless.spec.computation import Message
 
 # -- broadcasting ------------------------------------------------------------------------------------------------------
@@ -26,15 +26,11 @@ CountsForItsReceivers = breaks("[BSS91] Sending: the own entry", delivers_all=(2
 )
 
 
-@breaks(
+AttachesTheVectorBefore = breaks(
     "[BSS91] Sending: increment before attaching ([Kup], Discussion: CBCAST does)",
     delivers_all=(2, 1, 1),
     fifo=(2, 2, 3),
-)
-class AttachesTheVectorBefore(Cbcast):
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(stamp=state) for packet in step.packets])]
+)(Cbcast, send=lambda self, i, state, message: restamped(Cbcast.send(self, i, state, message), lambda packet: state))
 
 
 @breaks("[BSS91] Sending: attach all of the vector", causal=(3, 2, 4))
@@ -159,10 +155,9 @@ class ThrowsAwayWhatIsEarly(Cbcast):
         return super().on_packet(i, state, packet) if super().deliverable(i, state, packet) else [Step(state)]
 
 
-@breaks("[BSS91] Delivering: once", delivers_once=(2, 1, 2))
-class DeliversBroadcastsTwice(Cbcast):
-    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversBroadcastsTwice = breaks("[BSS91] Delivering: once", delivers_once=(2, 1, 2))(
+    Cbcast, on_packet=lambda self, i, state, packet: twice(Cbcast.on_packet(self, i, state, packet))
+)
 
 
 # -- after delivering --------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rendezvous import Rendezvous
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import ProgramCatch, Setup, breaks, changed, keeps, restamped, twice, variants_in
 from crownless.spec.computation import Message
 
 #: The rendezvous blocks by itself where processes are free to send; here it need not.
@@ -29,19 +29,18 @@ NumbersNothing = breaks("[MF] §2: sequence numbers on each channel", fifo=(2, 2
 
 NumbersFromZero = breaks("[MF] §2: sender and receiver count from the same number", fifo=(2, 2, 3))(
     FifoSequence,
-    send=lambda self, i, state, message: [
-        step._replace(packets=[packet._replace(stamp=packet.stamp - 1) for packet in step.packets])
-        for step in FifoSequence.send(self, i, state, message)
-    ],
+    send=lambda self, i, state, message: restamped(
+        FifoSequence.send(self, i, state, message), lambda packet: packet.stamp - 1
+    ),
 )
 
 
-@breaks("[MF] §2: sender and receiver count from the same number", delivers_all=(2, 1, 1))
-class NumbersFromTwo(FifoSequence):
-    def send(self, i: int, state: fifo_sequence.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [packet._replace(stamp=packet.stamp + 1) for packet in step.packets]
-        return [step._replace(packets=packets)]
+NumbersFromTwo = breaks("[MF] §2: sender and receiver count from the same number", delivers_all=(2, 1, 1))(
+    FifoSequence,
+    send=lambda self, i, state, message: restamped(
+        FifoSequence.send(self, i, state, message), lambda packet: packet.stamp + 1
+    ),
+)
 
 
 NumbersAllItSends = breaks("[MF] §2: sequence numbers on each channel, not of each sender", delivers_all=(3, 2, 3))(
@@ -90,10 +89,9 @@ DropsWhatIsEarly = breaks("[MF] §2: what arrives too early is delayed, not lost
 )
 
 
-@breaks("[MF] §2: each message is delivered once", delivers_once=(2, 1, 2))
-class DeliversEachTwice(FifoSequence):
-    def on_packet(self, i: int, state: fifo_sequence.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversEachTwice = breaks("[MF] §2: each message is delivered once", delivers_once=(2, 1, 2))(
+    FifoSequence, on_packet=lambda self, i, state, packet: twice(FifoSequence.on_packet(self, i, state, packet))
+)
 
 
 CountsNoDeliveries = breaks("[MF] §2: a message that has arrived delays no other", delivers_all=(2, 2, 3))(
@@ -235,10 +233,9 @@ RefusesWhileBlocked = breaks(
 
 StopsWaitingOnceItDelivers = breaks("[MF] §2: until an acknowledgement; no other message is one", fifo=(2, 3, 5))(
     FifoAck,
-    on_packet=lambda self, i, state, packet: [
-        step._replace(state=self.acknowledged(step.state, packet.source))
-        for step in FifoAck.on_packet(self, i, state, packet)
-    ],
+    on_packet=lambda self, i, state, packet: changed(
+        FifoAck.on_packet(self, i, state, packet), lambda after: self.acknowledged(after, packet.source)
+    ),
 )
 
 # -- acknowledgements: variations --------------------------------------------------------------------------------------
@@ -345,11 +342,9 @@ class AcknowledgesAMessageThatItDrops(Rendezvous):
         return [step._replace(events=[event for event in step.events if event.kind == "send"]) for step in steps]
 
 
-@breaks("[MF] §2: each message is delivered once", delivers_once=(2, 1, 2))
-class DeliversAMessageTwice(Rendezvous):
-    def on_packet(self, i: int, state: rendezvous.State, packet: Packet) -> Sequence[Step]:
-        steps = super().on_packet(i, state, packet)
-        return [step._replace(events=[*step.events, *step.events]) for step in steps]
+DeliversAMessageTwice = breaks("[MF] §2: each message is delivered once", delivers_once=(2, 1, 2))(
+    Rendezvous, on_packet=lambda self, i, state, packet: twice(Rendezvous.on_packet(self, i, state, packet))
+)
 
 
 NeverSaysThatItSent = breaks("[MF] §2: until an acknowledgement is received; then it is sent", never_blocks=(2, 1, 3))(

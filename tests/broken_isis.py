@@ -8,7 +8,7 @@ from crownless.impl import isis, isis_gc
 from crownless.impl.isis import Isis
 from crownless.impl.isis_gc import IsisGc, IsisGcWaits
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.variants import Catch, ProgramCatch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import Catch, ProgramCatch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec import library
 from crownless.spec.computation import Message
 
@@ -54,20 +54,14 @@ NOT_WITHOUT_DELETING = frozenset(
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 
-@breaks("[SES] §3: M is first inserted into BUFF_S, the packet is then built", delivers_all=(2, 1, 2))
-class BuildsThePacketBeforeInserting(Isis):
-    """The packet of M is without M."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(stamp=state.buffer) for packet in step.packets])]
+BuildsThePacketBeforeInserting = breaks(
+    "[SES] §3: M is first inserted into BUFF_S, the packet is then built", delivers_all=(2, 1, 2)
+)(Isis, send=lambda self, i, state, message: restamped(Isis.send(self, i, state, message), lambda packet: state.buffer))
 
 
-@breaks("[SES] §3: all the messages in BUFF_S", fifo=(2, 2, 3))
-class SendsTheMessageAlone(Isis):
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(stamp=(message,)) for packet in step.packets])]
+SendsTheMessageAlone = breaks("[SES] §3: all the messages in BUFF_S", fifo=(2, 2, 3))(
+    Isis, send=lambda self, i, state, message: restamped(Isis.send(self, i, state, message), lambda packet: (message,))
+)
 
 
 @breaks(
@@ -82,32 +76,26 @@ class SendsOnlyItsOwnMessages(Isis):
         return [step._replace(packets=[packet._replace(stamp=own) for packet in step.packets])]
 
 
-@breaks("[SES] §3: all the messages, for other sites too: M1 comes to S3 over S2", causal=(3, 3, 5))
-class SendsOnlyWhatIsForTheReceiver(Isis):
-    """What the receiver would only pass on stays behind."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if packet.destination in m.receivers))
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+SendsOnlyWhatIsForTheReceiver = breaks(
+    "[SES] §3: all the messages, for other sites too: M1 comes to S3 over S2", causal=(3, 3, 5)
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if packet.destination in m.receivers),
+    ),
+)
 
 
-@breaks("[SES] §3: all the messages, those for the receiver too: M1 is carried over both paths", fifo=(2, 2, 3))
-class SendsOnlyWhatIsForOthers(Isis):
-    """What is for the receiver has its own packet."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(
-                stamp=tuple(m for m in packet.stamp if m == message or packet.destination not in m.receivers)
-            )
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+SendsOnlyWhatIsForOthers = breaks(
+    "[SES] §3: all the messages, those for the receiver too: M1 is carried over both paths", fifo=(2, 2, 3)
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if m == message or packet.destination not in m.receivers),
+    ),
+)
 
 
 NeverInsertsWhatItSends = breaks("[SES] §3: every message sent by S is in BUFF_S", fifo=(2, 2, 3))(
@@ -136,10 +124,9 @@ WaitsForAnAnswer = breaks("[SES] §3: nothing delays a message", never_blocks=(2
 
 IgnoresNothing = breaks("[SES] §3: what is already in BUFF_S' is ignored", delivers_once=(2, 2, 4))(
     Isis,
-    on_packet=lambda self, i, state, packet: [
-        step._replace(state=isis.State((*state.buffer, *step.state.buffer)))
-        for step in Isis.on_packet(self, i, isis.State(()), packet)
-    ],
+    on_packet=lambda self, i, state, packet: changed(
+        Isis.on_packet(self, i, isis.State(()), packet), lambda after: isis.State((*state.buffer, *after.buffer))
+    ),
 )
 
 
@@ -212,33 +199,25 @@ class NeverInsertsWhatIsForItself(Isis):
 # -- variations --------------------------------------------------------------------------------------------------------
 
 
-@keeps(
+LeavesOutWhatIsKnownToBeReceived = keeps(
     "[SES] §3: transmission of M_x is not necessary, in general: no site need know of a message that was for "
     "the sender of the packet alone.",
     (3, 3, 1400),
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message), lambda packet: tuple(m for m in packet.stamp if m.receivers != (i,))
+    ),
 )
-class LeavesOutWhatIsKnownToBeReceived(Isis):
-    """ "Transmission of M_x is not necessary": a message that was for the sender of the packet alone stays behind."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if m.receivers != (i,))) for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
 
 
-@keeps("[SES] §3: nor need a site hear of what it has sent itself.", (3, 3, 1400))
-class LeavesOutWhatTheReceiverSent(Isis):
-    """A site knows what it has sent itself."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if m.sender != packet.destination))
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+LeavesOutWhatTheReceiverSent = keeps("[SES] §3: nor need a site hear of what it has sent itself.", (3, 3, 1400))(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if m.sender != packet.destination),
+    ),
+)
 
 
 # -- garbage collection ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crownless.impl.kearns import Kearns
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, twice, variants_in
 from crownless.spec.computation import Message
 
 #: The third client hears of a from one who has only heard of it.
@@ -195,10 +195,9 @@ ServerDropsWhatIsEarly = breaks(
 )
 
 
-@breaks("[MF] §2: the server consumes the message, once", delivers_once=(2, 1, 2), setup=FIFO)
-class ServerConsumesTwice(Kearns):
-    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+ServerConsumesTwice = breaks("[MF] §2: the server consumes the message, once", delivers_once=(2, 1, 2), setup=FIFO)(
+    Kearns, on_packet=lambda self, i, state, packet: twice(Kearns.on_packet(self, i, state, packet))
+)
 
 
 ServerLearnsNothing = breaks("[MF] §2: the server updates its own vector", delivers_all=(3, 3, 6), setup=FIFO)(

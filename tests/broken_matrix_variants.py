@@ -11,7 +11,7 @@ from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn, RstSentAlone
-from crownless.impl.variants import Setup, breaks, keeps, variants_in
+from crownless.impl.variants import Setup, breaks, keeps, restamped, twice, variants_in
 from crownless.spec.computation import Message
 
 # -- increment before sending: sending ---------------------------------------------------------------------------------
@@ -150,10 +150,9 @@ LosesWhatIsOutOfOrder = breaks("[MF] §2: messages which have to be delayed rema
 )
 
 
-@breaks("[MF] §2: delivered once", delivers_once=(2, 1, 2))
-class DeliversWithACopy(RstBefore):
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(j, state, packet)]
+DeliversWithACopy = breaks("[MF] §2: delivered once", delivers_once=(2, 1, 2))(
+    RstBefore, on_packet=lambda self, j, state, packet: twice(RstBefore.on_packet(self, j, state, packet))
+)
 
 
 # -- increment before sending: after delivering ------------------------------------------------------------------------
@@ -370,10 +369,9 @@ class MergesTheHoldBackQueue(RstSentAlone):
         return super().renamed(state, renaming)._replace(deliv=waiting)
 
 
-@breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))
-class DeliversDouble(RstSentAlone):
-    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversDouble = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
+    RstSentAlone, on_packet=lambda self, i, state, packet: twice(RstSentAlone.on_packet(self, i, state, packet))
+)
 
 
 # -- SENT alone: variations --------------------------------------------------------------------------------------------
@@ -397,10 +395,9 @@ AttachesItsOwnColumn = breaks(
     delivers_all=(2, 2, 3),
 )(
     RstColumn,
-    send=lambda self, i, state, message: [
-        step._replace(packets=[packet._replace(stamp=self.column(state, i)) for packet in step.packets])
-        for step in RstColumn.send(self, i, state, message)
-    ],
+    send=lambda self, i, state, message: restamped(
+        RstColumn.send(self, i, state, message), lambda packet: self.column(state, i)
+    ),
 )
 
 AttachesTheRowForTheColumn = breaks(
@@ -462,10 +459,9 @@ class CountsInItsNeighboursColumn(RstColumn):
         return super().after_delivering((i + 1) % self.n, state, j, stamp)
 
 
-@breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))
-class DeliversTheColumnTwice(RstColumn):
-    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversTheColumnTwice = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
+    RstColumn, on_packet=lambda self, i, state, packet: twice(RstColumn.on_packet(self, i, state, packet))
+)
 
 
 # -- one column: variations --------------------------------------------------------------------------------------------

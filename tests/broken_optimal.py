@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from crownless.impl import optimal
 from crownless.impl.optimal import Log, Optimal, forgotten, purged
 from crownless.impl.protocol import Packet, Step
-from crownless.impl.variants import Catch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import Catch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec.computation import Message
 
 MULTICAST = Setup(sends="multicast")
@@ -49,36 +49,25 @@ class MakesEverybodyWait(Optimal):
         return {entry: left | {j} for entry, left in super().carried(log, dests, j).items()}
 
 
-@breaks("[KS98] SND 4: the message itself is logged after its copies are sent", delivers_all=(2, 1, 1))
-class AttachesItsOwnEntry(Optimal):
-    """The message waits for itself: it is logged before the log is attached."""
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [
-            step._replace(
-                packets=[
-                    packet._replace(
-                        stamp=packet.stamp._replace(
-                            log=packet.stamp.log | {((i, packet.stamp.clock), frozenset(message.receivers))}
-                        )
-                    )
-                    for packet in step.packets
-                ]
-            )
-        ]
+AttachesItsOwnEntry = breaks(
+    "[KS98] SND 4: the message itself is logged after its copies are sent", delivers_all=(2, 1, 1)
+)(
+    Optimal,
+    send=lambda self, i, state, message: restamped(
+        Optimal.send(self, i, state, message),
+        lambda packet: packet.stamp._replace(
+            log=packet.stamp.log | {((i, packet.stamp.clock), frozenset(message.receivers))}
+        ),
+    ),
+)
 
 
 NeverLogsItsMessage = breaks("[KS98] SND 4: (j, clock_j, Dests) is added to the log", fifo=(2, 2, 3))(
     Optimal,
-    send=lambda self, i, state, message: [
-        step._replace(
-            state=step.state._replace(
-                log=frozenset(item for item in step.state.log if item[0] != (i, step.state.clock))
-            )
-        )
-        for step in Optimal.send(self, i, state, message)
-    ],
+    send=lambda self, i, state, message: changed(
+        Optimal.send(self, i, state, message),
+        lambda after: after._replace(log=frozenset(item for item in after.log if item[0] != (i, after.clock))),
+    ),
 )
 
 
@@ -170,10 +159,9 @@ class AsksForTheNextOfTheSender(Optimal):
 
 NeverRecordsDeliveries = breaks("[KS98] RCV 2: SR_j[k] becomes t_k", delivers_all=(2, 2, 3))(
     Optimal,
-    on_packet=lambda self, i, state, packet: [
-        step._replace(state=step.state._replace(delivered=state.delivered))
-        for step in Optimal.on_packet(self, i, state, packet)
-    ],
+    on_packet=lambda self, i, state, packet: changed(
+        Optimal.on_packet(self, i, state, packet), lambda after: after._replace(delivered=state.delivered)
+    ),
 )
 
 

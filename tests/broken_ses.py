@@ -10,7 +10,7 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.ses import Ses, Stamp
-from crownless.impl.variants import breaks, keeps, variants_in
+from crownless.impl.variants import breaks, changed, keeps, variants_in
 from crownless.spec.computation import Message
 
 # -- logical time (§4.1) -----------------------------------------------------------------------------------------------
@@ -205,17 +205,17 @@ class InsertsInAnEventOfItsOwn(Ses):
         return [step._replace(state=ses.State(time, self.with_pair(state.buffer, message.receiver, time)))]
 
 
-@breaks(
+InsertsATimeToCome = breaks(
     "[SES] Lemma 2: VT ≤ VT(S) for every pair in ORD_BUFF_S", pairs_are_of_the_past=(2, 1, 1), delivers_all=(2, 2, 3)
+)(
+    Ses,
+    send=lambda self, i, state, message: changed(
+        Ses.send(self, i, state, message),
+        lambda after: after._replace(
+            buffer=self.with_pair(state.buffer, message.receiver, self.after_event(i, after.time))
+        ),
+    ),
 )
-class InsertsATimeToCome(Ses):
-    """The pair has the time of the site's next event, which has not happened."""
-
-    def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        next_time = self.after_event(i, step.state.time)
-        buffer = self.with_pair(state.buffer, message.receiver, next_time)
-        return [step._replace(state=step.state._replace(buffer=buffer))]
 
 
 WaitsForAnAnswer = breaks("[SES] §4.2.1: nothing delays a message, whatever pairs there are", never_blocks=(2, 3, 4))(

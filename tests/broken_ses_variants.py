@@ -11,7 +11,7 @@ from crownless.impl.ses import Stamp
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import Failure, SesRollback, depends
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
+from crownless.impl.variants import ProgramCatch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec.computation import Message
 
 #: Fig. 6 and its mirror image, where the lost message is for S3. Receives to spare, for deliveries that are repeated.
@@ -102,10 +102,9 @@ class DeletesEveryPairOfThePast(SesDelete):
 
 DeletesOnSending = breaks("[SES] §4.2.4: deleted when a message is delivered", fifo=(2, 2, 3))(
     SesDelete,
-    send=lambda self, i, state, message: [
-        step._replace(state=without(self, step.state, message.receiver))
-        for step in SesDelete.send(self, i, state, message)
-    ],
+    send=lambda self, i, state, message: changed(
+        SesDelete.send(self, i, state, message), lambda after: without(self, after, message.receiver)
+    ),
 )
 
 
@@ -169,21 +168,15 @@ class TellsThePairsOfTheOthersOnly(SesMulticast):
         return super().accompanying(self.ops.matrix(lambda l, k: 0), j, dest, time)
 
 
-@breaks("[SES] §4.2.1, end: the pairs have the time VT(M)", causal=(3, 2, 4))
-class CopiesHaveTheTimeBefore(SesMulticast):
-    """The pairs that accompany a copy have the time before the event SEND(M)."""
-
-    def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(
-                stamp=packet.stamp._replace(
-                    buffer=self.accompanying(state.buffer, packet.destination, message.receivers, state.time)
-                )
-            )
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+CopiesHaveTheTimeBefore = breaks("[SES] §4.2.1, end: the pairs have the time VT(M)", causal=(3, 2, 4))(
+    SesMulticast,
+    send=lambda self, i, state, message: restamped(
+        SesMulticast.send(self, i, state, message),
+        lambda packet: packet.stamp._replace(
+            buffer=self.accompanying(state.buffer, packet.destination, message.receivers, state.time)
+        ),
+    ),
+)
 
 
 @breaks("[SES] §4.2.1: after the sending, the pair of every S in DEST is inserted", fifo=(3, 2, 3))

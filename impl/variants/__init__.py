@@ -17,14 +17,14 @@ or, for a variant of a few expressions, a protocol and what is overridden:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
 from crownless.spec.enumeration import Sends
 
-from ..protocol import ProtocolMachine, Setting
+from ..protocol import Packet, ProtocolMachine, Setting, Step
 
 Machine = type[ProtocolMachine]
 M = TypeVar("M", bound=Machine)
@@ -132,6 +132,27 @@ def keeps(
     :param explored: at how many processes and messages, and how many states it has there.
     """
     return Known(Harmless, (finding, *explored, setup, never_reaches))
+
+
+# -- steps of a protocol, with something changed -----------------------------------------------------------------------
+
+
+def restamped(steps: Sequence[Step], stamp: Callable[[Packet], Any]) -> list[Step]:
+    """The steps, in which each packet carries another stamp."""
+    return [step._replace(packets=[packet._replace(stamp=stamp(packet)) for packet in step.packets]) for step in steps]
+
+
+def changed(steps: Sequence[Step], state: Callable[[Any], Any]) -> list[Step]:
+    """The steps, which lead to another local state."""
+    return [step._replace(state=state(step.state)) for step in steps]
+
+
+def twice(steps: Sequence[Step]) -> list[Step]:
+    """The steps, in which all application events happen twice."""
+    return [step._replace(events=[*step.events, *step.events]) for step in steps]
+
+
+# -- the variants of a module ------------------------------------------------------------------------------------------
 
 
 def variants_in(module: Mapping[str, Any]) -> tuple[Fault | Harmless, ...]:
