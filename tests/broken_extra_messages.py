@@ -37,7 +37,7 @@ State = extra_messages.State
 # -- the encoding ------------------------------------------------------------------------------------------------------
 
 EncodesNoValues = breaks("[SA] §3: a tuple (i, j, n) for M[i, j] = n", fifo=(2, 3, 5))(
-    ExtraMessages, entries=lambda self, matrix: tuple(((k, l, 1) for k, l, _ in ExtraMessages.entries(self, matrix)))
+    ExtraMessages, entries=lambda self, matrix: tuple((k, l, 1) for k, l, _ in ExtraMessages.entries(self, matrix))
 )
 
 EncodesOnlyOnes = breaks("[SA] §3: a tuple for every M[i, j] = n with n > 0", fifo=(2, 3, 4))(

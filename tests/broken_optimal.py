@@ -103,7 +103,7 @@ KeepsOnlyTheDestinationsOfTheMessage = breaks("[KS98] SND 3: less M.Dests, not t
 WaitsForItsLogToEmpty = breaks("[KS98] SND: nothing delays a send", never_blocks=(2, 3, 4))(
     Optimal,
     send=lambda self, i, state, message: (
-        [] if any((left for _, left in state.log)) else Optimal.send(self, i, state, message)
+        [] if any(left for _, left in state.log) else Optimal.send(self, i, state, message)
     ),
 )
 
@@ -131,7 +131,7 @@ ChecksAllButTheSender = breaks("[KS98] RCV 1: for all of O_M, the sender's too",
 
 ChecksEveryEntry = breaks("[KS98] RCV 1: if j is among its destinations", delivers_all=(2, 2, 3))(
     Optimal,
-    deliverable=lambda self, i, state, packet: all((clock <= state.delivered[k] for (k, clock), _ in packet.stamp.log)),
+    deliverable=lambda self, i, state, packet: all(clock <= state.delivered[k] for (k, clock), _ in packet.stamp.log),
 )
 
 
