@@ -181,18 +181,21 @@ class AcknowledgesBeforeEnqueuing(EnqueuesLate):
         return packet.kind == "ack" or not state.arrived
 
 
-AcknowledgesOnDelivery = keeps(
+@keeps(
     "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", (3, 3, 3869)
-)(
-    breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))(
-        Buffer,
-        acknowledgement=lambda self, i, packet: (),
-        receive=lambda self, i, state, sender: [
-            step._replace(packets=[Packet(i, event.message.sender, "ack") for event in step.events])
-            for step in Buffer.receive(self, i, state, sender)
-        ],
-    )
 )
+@breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))
+class AcknowledgesOnDelivery(Buffer):
+    """Synchronous communication between an output buffer and the *process*."""
+
+    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
+        return ()
+
+    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+        return [
+            step._replace(packets=[Packet(i, event.message.sender, "ack") for event in step.events])
+            for step in super().receive(i, state, sender)
+        ]
 
 
 @breaks(

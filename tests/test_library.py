@@ -236,11 +236,11 @@ def test_with_one_place_in_each_buffer_three_sends_each_do_not_deadlock() -> Non
     assert all(ending.finished for ending in ends)
 
 
-@pytest.mark.parametrize("figure", ["fig7", "fig8"])
-def test_selective_receives_enforce_the_figure(figure: str) -> None:
-    program = f"mf-program-2-{figure}"
+@pytest.mark.parametrize("name", ["fig7", "fig8"])
+def test_selective_receives_enforce_the_figure(name: str) -> None:
+    program = f"mf-program-2-{name}"
     assert sends(program) == sends("mf-program-2")
-    assert computations(Unordered, program) == computations(Rst, program) == {figure(f"mf-{figure}")}
+    assert computations(Unordered, program) == computations(Rst, program) == {figure(f"mf-{name}")}
     assert always_ends(Rst, program)
 
 

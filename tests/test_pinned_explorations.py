@@ -35,7 +35,7 @@ def explored(pin: Pin) -> Exploration:
     return run_check(check, engine="plain").exploration
 
 
-def pins(slow_from: int) -> Any:
+def pins(slow_from: int) -> pytest.MarkDecorator:
     """The pins for pytest: slow where they say so, or from so many states on."""
     parameters = []
     for pin in PINS:
