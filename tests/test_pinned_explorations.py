@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
-from typing import Any
 
 import pytest
 from pinned_counts import PINS, Counts, Pin
