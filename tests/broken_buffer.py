@@ -5,32 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
-
 from crownless.impl import buffer
 from crownless.impl.buffer import Buffer
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
+from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
 from crownless.spec.computation import Message
+
+#: The program of [MF] Fig. 1, in which synchronous communication deadlocks.
+FIG_1 = "P1: send x to P2; receive\nP2: send y to P1; receive"
+
+#: P2 never asks for what it is sent.
+NOBODY_ASKS = "P1: send x to P2; send y to P3\nP2:\nP3: receive"
+
+#: The first program of [MF] §4.1 with P3's selective receives.
+PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1"
 
 # -- the buffer protocol: the output buffer ----------------------------------------------------------------------------
 
+InsertsAtTheFront = breaks("[MF] §3.1: output buffers are FIFO queues", fifo=(2, 2, 5))(
+    Buffer, insert=lambda self, state, message: state._replace(output=(message, *state.output))
+)
 
-class InsertsAtTheFront(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(output=(message, *state.output))
+InsertsIntoItsInputBuffer = breaks(
+    "[MF] §3.2: OB_i inserts m, to be posted to IB_j",
+    input_holds_messages_for_itself=(2, 1, 1),
+    delivers_once=(2, 1, 2),
+)(Buffer, insert=lambda self, state, message: state._replace(input=(*state.input, message)))
+
+PostsWithoutWaiting = breaks("[MF] §3.2: wait for an acknowledgement", fifo=(2, 2, 6))(
+    Buffer, may_post=lambda self, state: True
+)
 
 
-class InsertsIntoItsInputBuffer(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(input=(*state.input, message))
-
-
-class PostsWithoutWaiting(Buffer):
-    def may_post(self, state: buffer.State) -> bool:
-        return True
-
-
+@breaks("[MF] §3.2: dequeue the next message, one at a time", fifo=(2, 2, 5))
 class PostsAllAtOnce(Buffer):
     """Waits for an acknowledgement before it posts, but then posts all there is."""
 
@@ -41,23 +49,23 @@ class PostsAllAtOnce(Buffer):
         return [("post", Step(state._replace(output=(), awaits=state.output[0].receiver), packets))]
 
 
-class PostsTheSameAgain(Buffer):
-    """Transmits the oldest message and does not dequeue it."""
+PostsTheSameAgain = breaks("[MF] §3.2: dequeue the next message", delivers_once=(2, 1, 8))(
+    Buffer,
+    internal=lambda self, i, state: [
+        (name, step._replace(state=step.state._replace(output=state.output)))
+        for name, step in Buffer.internal(self, i, state)
+    ],
+)
 
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return [
-            (name, step._replace(state=step.state._replace(output=state.output)))
-            for name, step in super().internal(i, state)
-        ]
+PostsNothing = breaks("[MF] §3.2: transmit it", delivers_all=(2, 1, 2))(
+    Buffer,
+    internal=lambda self, i, state: [
+        (name, step._replace(packets=())) for name, step in Buffer.internal(self, i, state)
+    ],
+)
 
 
-class PostsNothing(Buffer):
-    """Dequeues the oldest message and does not transmit it."""
-
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return [(name, step._replace(packets=())) for name, step in super().internal(i, state)]
-
-
+@breaks("[MF] §3.2: transmit it to IB_j", input_holds_messages_for_itself=(3, 1, 3), delivers_once=(3, 1, 4))
 class PostsToEverybody(Buffer):
     def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
         others = [j for j in range(self.n) if j != i]
@@ -67,56 +75,56 @@ class PostsToEverybody(Buffer):
         ]
 
 
-class NeverStopsWaiting(Buffer):
-    def acknowledged(self, state: buffer.State, j: int) -> buffer.State:
-        return state
-
+NeverStopsWaiting = breaks("[MF] §3.2: an acknowledgement ends the waiting", delivers_all=(2, 2, 6))(
+    Buffer, acknowledged=lambda self, state, j: state
+)
 
 # -- the buffer protocol: the input buffer -----------------------------------------------------------------------------
 
+NeverAcknowledgesAGet = breaks("[MF] §3.2: getting a message, send an acknowledgement", delivers_all=(2, 2, 5))(
+    Buffer, acknowledgement=lambda self, i, packet: ()
+)
 
-class NeverAcknowledgesAGet(Buffer):
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return ()
 
-
+@breaks("[MF] §3.2: one acknowledgement a message", fifo=(2, 3, 12))
 class AcknowledgesTwice(Buffer):
     def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
         return [*super().acknowledgement(i, packet), *super().acknowledgement(i, packet)]
 
 
-class AcknowledgesToEverybody(Buffer):
-    """The acknowledgement is for the output buffer that posted; others take it for their own."""
+AcknowledgesToEverybody = breaks("[MF] §3.2: an acknowledgement to OB_j", causal=(3, 3, 11))(
+    Buffer, acknowledgement=lambda self, i, packet: [Packet(i, j, "ack") for j in range(self.n) if j != i]
+)
 
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return [Packet(i, j, "ack") for j in range(self.n) if j != i]
+GetsAtTheFront = breaks("[MF] §3.1: input buffers are FIFO queues", fifo=(2, 2, 8))(
+    Buffer, get=lambda self, state, message: state._replace(input=(message, *state.input))
+)
 
+GetsIntoItsOutputBuffer = breaks(
+    "[MF] §3.2: IB_i enqueues the message", output_holds_own_messages=(2, 1, 3), delivers_all=(2, 1, 4)
+)(Buffer, get=lambda self, state, message: state._replace(output=(*state.output, message)))
 
-class GetsAtTheFront(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(input=(message, *state.input))
-
-
-class GetsIntoItsOutputBuffer(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state._replace(output=(*state.output, message))
-
-
-class NeverEnqueues(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state
+NeverEnqueues = breaks("[MF] §3.2: enqueue message in buffer", delivers_all=(2, 1, 4))(
+    Buffer, get=lambda self, state, message: state
+)
 
 
+@breaks("[MF] §3.1: the first message, which is the oldest", fifo=(2, 2, 8))
 class DeliversTheNewest(Buffer):
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         return super().receive(i, state._replace(input=state.input[-1:] + state.input[:-1]), sender)
 
 
+@breaks("[MF] §3.2: dequeue the next message", delivers_once=(2, 1, 5))
 class DeliversWithoutDequeuing(Buffer):
     def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
         return [step._replace(state=state) for step in super().receive(i, state, sender)]
 
 
+@breaks(
+    "[MF] §4.1: messages in the FIFO queue cannot be reordered, whatever a receive asks for",
+    ProgramCatch("causal", PROGRAM_1_SELECTIVE, 12),
+)
 class SearchesItsInputBuffer(Buffer):
     """A selective receive takes the oldest message from the sender it names, wherever that is in the buffer."""
 
@@ -137,6 +145,7 @@ class Arrived(NamedTuple):
     arrived: tuple[Message, ...]
 
 
+@breaks("[MF] §3.2: getting is one operation, its end the get event", fifo=(2, 2, 9))
 class EnqueuesLate(Buffer):
     """Acknowledges at once and enqueues by a later step: another message may be enqueued in between."""
 
@@ -164,6 +173,7 @@ class EnqueuesLate(Buffer):
 # -- the buffer protocol: variations -----------------------------------------------------------------------------------
 
 
+@keeps("[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.", (3, 3, 14984))
 class AcknowledgesBeforeEnqueuing(EnqueuesLate):
     """Getting a message is two steps in the order printed, and the next one is got when both are done."""
 
@@ -171,6 +181,10 @@ class AcknowledgesBeforeEnqueuing(EnqueuesLate):
         return packet.kind == "ack" or not state.arrived
 
 
+@keeps(
+    "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.", (3, 3, 3869)
+)
+@breaks("[MF] §3.1: the input buffer acknowledges immediately", ProgramCatch("completes", NOBODY_ASKS, 4))
 class AcknowledgesOnDelivery(Buffer):
     """Synchronous communication between an output buffer and the *process*."""
 
@@ -184,6 +198,12 @@ class AcknowledgesOnDelivery(Buffer):
         ]
 
 
+@breaks(
+    "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
+    ProgramCatch("completes", FIG_1, 6),
+    delivers_all=(2, 2, 6),
+    never_blocks=(2, 3, 6),
+)
 class WaitsAndAcknowledges(AcknowledgesOnDelivery):
     """No buffers: the sender does nothing else until its message has been received ([MF] §2)."""
 
@@ -194,13 +214,25 @@ class WaitsAndAcknowledges(AcknowledgesOnDelivery):
         return [] if state.output or state.awaits is not None else super().receive(i, state, sender)
 
 
-class RefusesWhileItWaits(Buffer):
-    """The send blocks until the last message is acknowledged."""
+RefusesWhileItWaits = keeps(
+    "[MF] §3.1: that sends do not block is no matter of order.",
+    (3, 3, 5821),
+    never_reaches=frozenset(
+        {"a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"}
+    ),
+)(
+    Buffer,
+    send=lambda self, i, state, message: (
+        [] if state.output or state.awaits is not None else Buffer.send(self, i, state, message)
+    ),
+)
 
-    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return [] if state.output or state.awaits is not None else super().send(i, state, message)
 
-
+@keeps(
+    "[MF] §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.",
+    (3, 3, 4847),
+    never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
+)
 class PostsAtOnce(Buffer):
     """[MF] §3.1's words: to an empty output buffer a message is "immediately transmitted"; no step lies between."""
 
@@ -228,6 +260,11 @@ class Posted(NamedTuple):
     towards: int | None
 
 
+@keeps(
+    "[MF] footnote 4: without waiting, to the same receiver, if the transport does not reorder.",
+    (3, 3, 8929),
+    setup=Setup(channel="fifo"),
+)
 class PostsOnToTheSameReceiver(Buffer):
     """Waits only before it posts to another receiver than the last ([MF] footnote 4)."""
 
@@ -253,121 +290,4 @@ class PostsOnToTheSameReceiver(Buffer):
         return Posted(renaming.messages(output), waiting, renaming.messages(received), renaming.process(towards))
 
 
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-#: The program of [MF] Fig. 1, in which synchronous communication deadlocks.
-FIG_1 = "P1: send x to P2; receive\nP2: send y to P1; receive"
-
-#: P2 never asks for what it is sent.
-NOBODY_ASKS = "P1: send x to P2; send y to P3\nP2:\nP3: receive"
-
-#: The first program of [MF] §4.1 with P3's selective receives.
-PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1"
-
-BROKEN = (
-    Broken(InsertsAtTheFront, "[MF] §3.1: output buffers are FIFO queues", (Catch("fifo", 2, 2, 5),)),
-    Broken(
-        InsertsIntoItsInputBuffer,
-        "[MF] §3.2: OB_i inserts m, to be posted to IB_j",
-        (Catch("input-holds-messages-for-itself", 2, 1, 1), Catch("delivers-once", 2, 1, 2)),
-    ),
-    Broken(PostsWithoutWaiting, "[MF] §3.2: wait for an acknowledgement", (Catch("fifo", 2, 2, 6),)),
-    Broken(PostsAllAtOnce, "[MF] §3.2: dequeue the next message, one at a time", (Catch("fifo", 2, 2, 5),)),
-    Broken(PostsTheSameAgain, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 8),)),
-    Broken(PostsNothing, "[MF] §3.2: transmit it", (Catch("delivers-all", 2, 1, 2),)),
-    Broken(
-        PostsToEverybody,
-        "[MF] §3.2: transmit it to IB_j",
-        (Catch("input-holds-messages-for-itself", 3, 1, 3), Catch("delivers-once", 3, 1, 4)),
-    ),
-    Broken(NeverStopsWaiting, "[MF] §3.2: an acknowledgement ends the waiting", (Catch("delivers-all", 2, 2, 6),)),
-    Broken(
-        NeverAcknowledgesAGet,
-        "[MF] §3.2: getting a message, send an acknowledgement",
-        (Catch("delivers-all", 2, 2, 5),),
-    ),
-    Broken(AcknowledgesTwice, "[MF] §3.2: one acknowledgement a message", (Catch("fifo", 2, 3, 12),)),
-    Broken(AcknowledgesToEverybody, "[MF] §3.2: an acknowledgement to OB_j", (Catch("causal", 3, 3, 11),)),
-    Broken(EnqueuesLate, "[MF] §3.2: getting is one operation, its end the get event", (Catch("fifo", 2, 2, 9),)),
-    Broken(GetsAtTheFront, "[MF] §3.1: input buffers are FIFO queues", (Catch("fifo", 2, 2, 8),)),
-    Broken(
-        GetsIntoItsOutputBuffer,
-        "[MF] §3.2: IB_i enqueues the message",
-        (Catch("output-holds-own-messages", 2, 1, 3), Catch("delivers-all", 2, 1, 4)),
-    ),
-    Broken(NeverEnqueues, "[MF] §3.2: enqueue message in buffer", (Catch("delivers-all", 2, 1, 4),)),
-    Broken(DeliversTheNewest, "[MF] §3.1: the first message, which is the oldest", (Catch("fifo", 2, 2, 8),)),
-    Broken(DeliversWithoutDequeuing, "[MF] §3.2: dequeue the next message", (Catch("delivers-once", 2, 1, 5),)),
-    Broken(
-        WaitsAndAcknowledges,
-        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
-        (Catch("delivers-all", 2, 2, 6), Catch("never-blocks", 2, 3, 6)),
-    ),
-)
-
-BROKEN_PROGRAMS = (
-    BrokenProgram(
-        SearchesItsInputBuffer,
-        "[MF] §4.1: messages in the FIFO queue cannot be reordered, whatever a receive asks for",
-        PROGRAM_1_SELECTIVE,
-        "causal",
-        12,
-    ),
-    BrokenProgram(
-        WaitsAndAcknowledges,
-        "[MF] §3.1: with buffers the processes are free to proceed (without: Fig. 1)",
-        FIG_1,
-        "completes",
-        6,
-    ),
-    BrokenProgram(
-        AcknowledgesOnDelivery,
-        "[MF] §3.1: the input buffer acknowledges immediately",
-        NOBODY_ASKS,
-        "completes",
-        4,
-    ),
-)
-
-HARMLESS = (
-    Harmless(
-        AcknowledgesBeforeEnqueuing,
-        "[MF] §3.2: acknowledging before enqueuing, as printed, needs only that gets do not overlap.",
-        3,
-        3,
-        14984,
-    ),
-    Harmless(
-        AcknowledgesOnDelivery,
-        "[MF] §3.1: a later acknowledgement is as safe, and as live while every process goes on receiving.",
-        3,
-        3,
-        3869,
-    ),
-    Harmless(
-        RefusesWhileItWaits,
-        "[MF] §3.1: that sends do not block is no matter of order.",
-        3,
-        3,
-        5821,
-        never_reaches=frozenset(
-            {"a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"}
-        ),
-    ),
-    Harmless(
-        PostsAtOnce,
-        "[MF] §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.",
-        3,
-        3,
-        4847,
-        never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
-    ),
-    Harmless(
-        PostsOnToTheSameReceiver,
-        "[MF] footnote 4: without waiting, to the same receiver, if the transport does not reorder.",
-        3,
-        3,
-        8929,
-        setup=Setup(channel="fifo"),
-    ),
-)
+ROWS = variants_in(globals())

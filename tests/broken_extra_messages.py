@@ -4,33 +4,49 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
-
 from crownless.impl import extra_messages
 from crownless.impl.extra_messages import Entries, ExtraMessages
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.variants import Catch, ProgramCatch, Setup, breaks, keeps, variants_in
 from crownless.spec.computation import Message
+
+#: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.
+AT_2 = Setup(parameters={"k": 2})
+
+AT_3 = Setup(parameters={"k": 3})
+
+#: Where P1 has heard from both, its matrix has four entries, which is the text's k = n + 1, and one column is cleared.
+#: Four messages in the free workload show the same faults, with k = 2 or 3 and in many more states.
+FOUR_ENTRIES = """
+P1: send a to P2; send b to P3; receive; receive; send c to P2
+P2: send d to P3; send e to P1; receive; receive; receive
+P3: send f to P2; send g to P1; receive; receive
+"""
+
+#: P1 learns of four messages at once, and its matrix has seven entries: to have fewer than five it clears two columns.
+SEVEN_ENTRIES = """
+P1: send a to P3; send b to P4; send c to P2; receive
+P2: send d to P3; send e to P4; receive h; receive j; send f to P1
+P3: send g to P4; send h to P2
+P4: send i to P3; send j to P2
+"""
 
 State = extra_messages.State
 
 # -- the encoding ------------------------------------------------------------------------------------------------------
 
+EncodesNoValues = breaks("[SA] §3: a tuple (i, j, n) for M[i, j] = n", fifo=(2, 3, 5))(
+    ExtraMessages, entries=lambda self, matrix: tuple((k, l, 1) for k, l, _ in ExtraMessages.entries(self, matrix))
+)
 
-class EncodesNoValues(ExtraMessages):
-    """A tuple says that an entry is not zero, and not how much it is."""
-
-    def entries(self, matrix: Value) -> Entries:
-        return tuple((k, l, 1) for k, l, _ in super().entries(matrix))
-
-
-class EncodesOnlyOnes(ExtraMessages):
-    """What was sent more than once is left out."""
-
-    def entries(self, matrix: Value) -> Entries:
-        return tuple(entry for entry in super().entries(matrix) if entry[2] == 1)
+EncodesOnlyOnes = breaks("[SA] §3: a tuple for every M[i, j] = n with n > 0", fifo=(2, 3, 4))(
+    ExtraMessages,
+    entries=lambda self, matrix: tuple(entry for entry in ExtraMessages.entries(self, matrix) if entry[2] == 1),
+)
 
 
+@breaks("[SA] §3: M[i, j] is about messages from P_i to P_j", fifo=(2, 2, 3), delivers_all=(3, 4, 7))
 class DecodesRowsAsColumns(ExtraMessages):
     def matrix_of(self, entries: Entries) -> Value:
         return super().matrix_of(tuple((l, k, value) for k, l, value in entries))
@@ -39,6 +55,7 @@ class DecodesRowsAsColumns(ExtraMessages):
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 
+@breaks("[SA] §3, sending: first M_i is attached, then M_i[i, j] incremented", delivers_all=(2, 1, 1))
 class AttachesAfterIncrementing(ExtraMessages):
     """The message carries the constraint that it be delivered itself."""
 
@@ -48,12 +65,14 @@ class AttachesAfterIncrementing(ExtraMessages):
         return [step._replace(packets=[packet, *step.packets[1:]]) for step in super().send(i, state, message)]
 
 
+@breaks("[SA] §3, sending: M_i is attached", fifo=(2, 2, 3))
 class AttachesNothing(ExtraMessages):
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         bare = Packet(i, message.receiver, "message", message, ())
         return [step._replace(packets=[bare, *step.packets[1:]]) for step in super().send(i, state, message)]
 
 
+@breaks("[SA] §3, sending: all of M_i is attached to a user message, a column only to an extra one", causal=(3, 3, 5))
 class AttachesOnlyTheColumn(ExtraMessages):
     """A user message carries what an extra message does: the constraints about its receiver."""
 
@@ -62,26 +81,25 @@ class AttachesOnlyTheColumn(ExtraMessages):
         return [step._replace(packets=[bare, *step.packets[1:]]) for step in super().send(i, state, message)]
 
 
-class NeverIncrementsOnSending(ExtraMessages):
-    """The column is cleared, but for an entry that still says what it said before the message."""
+NeverIncrementsOnSending = breaks("[SA] §3, sending: M_i[i, j] is incremented", fifo=(2, 2, 3))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k != i, l == j)))
+    ),
+)
 
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k != i, l == j)))
+#: M_i[i, j] is 1 after every message, not one more.
+StartsCountingAnew = breaks("[SA] §3, sending: M_i[i, j] is incremented by one", fifo=(2, 3, 5))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(
+            lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)) + self.ops.one_if(k == i, l == j)
         )
+    ),
+)
 
 
-class StartsCountingAnew(ExtraMessages):
-    """M_i[i, j] is 1 after every message, not one more."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(
-                lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)) + self.ops.one_if(k == i, l == j)
-            )
-        )
-
-
+@breaks("[SA] §3: the column is set to zeros except the value indicating the message, M_i[i, j]", fifo=(2, 2, 3))
 class ClearsTheWholeColumn(ExtraMessages):
     """Not even the entry of the message itself is left in column j."""
 
@@ -89,28 +107,29 @@ class ClearsTheWholeColumn(ExtraMessages):
         return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
 
 
-class ClearsTheRow(ExtraMessages):
-    """Row i is set to zeroes for column j: what was sent to others is forgotten."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(
-                lambda k, l: (
-                    state.matrix[k][l] * (1 - self.ops.one_if(k == i, l != j)) + self.ops.one_if(k == i, l == j)
-                )
-            )
+ClearsTheRow = breaks("[SA] §3: the column M_i[-, j] is set to zeros, not the row", fifo=(3, 3, 4))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(
+            lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(k == i, l != j)) + self.ops.one_if(k == i, l == j)
         )
+    ),
+)
+
+ClearsEveryColumn = breaks("[SA] §3: column j is set to zeros, no other", fifo=(3, 3, 4))(
+    ExtraMessages,
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(lambda k, l: (state.matrix[k][l] + 1) * self.ops.one_if(k == i, l == j))
+    ),
+)
 
 
-class ClearsEveryColumn(ExtraMessages):
-    """After sending to j the matrix says only that."""
-
-    def after_sending(self, i: Value, state: State, j: Value) -> State:
-        return state._replace(
-            matrix=self.ops.matrix(lambda k, l: (state.matrix[k][l] + 1) * self.ops.one_if(k == i, l == j))
-        )
-
-
+@keeps(
+    "[SA] §3 sets column j to zeros when a user message is sent: that keeps matrices small and nothing else.",
+    (3, 4, 3932),
+    AT_2,
+    never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
+)
 class KeepsTheColumn(ExtraMessages):
     """A user message increments its entry and clears nothing; extra messages clear."""
 
@@ -124,6 +143,9 @@ class KeepsTheColumn(ExtraMessages):
         ]
 
 
+@breaks(
+    "[SA] §3: too many entries are a reason to send an extra message, not to wait", never_blocks=(2, 3, 4), setup=AT_2
+)
 class WaitsWhileItsMatrixIsFull(ExtraMessages):
     """A process sends no extra messages, and nothing else either, while one entry more would be too much."""
 
@@ -135,11 +157,20 @@ class WaitsWhileItsMatrixIsFull(ExtraMessages):
 # -- extra messages: when, and to whom ---------------------------------------------------------------------------------
 
 
+@breaks(
+    "[SA] §3: when M_i has too many non-zero values, P_i sends an extra message",
+    fewer_entries_than_k=(3, 4, 5),
+    setup=AT_3,
+)
 class NeverSendsExtraMessages(ExtraMessages):
     def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         yield state, []
 
 
+@breaks(
+    "[SA] §3, the particular case: whenever the matrix contains n + 1 non-zero entries",
+    ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8),
+)
 class AllowsK(ExtraMessages):
     """The other reading of the threshold: k entries are allowed, and k + 1 are cleared."""
 
@@ -150,6 +181,10 @@ class AllowsK(ExtraMessages):
             yield from super().clearings(i, state)
 
 
+@breaks(
+    "[SA] §3: the particular case k = n + 1 shows one extra message; what is too much may need several",
+    ProgramCatch("fewer-entries-than-k", SEVEN_ENTRIES, 13),
+)
 class ClearsOnce(ExtraMessages):
     """One extra message, however many entries are left."""
 
@@ -163,6 +198,10 @@ class ClearsOnce(ExtraMessages):
             yield (once, extra[:1]) if len(extra) > 1 else (cleared, extra)
 
 
+@breaks(
+    "[SA] §3: whenever P_i detects too many values, also those of which it knows from others",
+    ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8),
+)
 class NeverClearsWhenDelivering(ExtraMessages):
     """Looks at its matrix when it has sent a message, and not when it has delivered one."""
 
@@ -173,6 +212,11 @@ class NeverClearsWhenDelivering(ExtraMessages):
         return [Step(after, (), [AppEvent("deliver", packet.message)])]
 
 
+@breaks(
+    "[SA] §3: whenever P_i detects too many values, also those it has added itself",
+    fewer_entries_than_k=(3, 4, 5),
+    setup=AT_3,
+)
 class NeverClearsWhenSending(ExtraMessages):
     """Looks at its matrix when it has delivered a message, and not when it has sent one."""
 
@@ -181,6 +225,7 @@ class NeverClearsWhenSending(ExtraMessages):
         return [step._replace(state=self.after_sending(i, state, message.receiver), packets=step.packets[:1])]
 
 
+@breaks("[SA] §3: the column with most non-zero values", fewer_entries_than_k=(3, 4, 5), setup=AT_3)
 class ClearsTheColumnOfOne(ExtraMessages):
     """Picks a column with the fewest entries of those that are not zero, where nothing is gained."""
 
@@ -194,6 +239,9 @@ class ClearsTheColumnOfOne(ExtraMessages):
                 yield self.after_sending(i, state, j), [Packet(i, j, "extra", None, self.column(state, j))]
 
 
+@breaks(
+    "[SA] §3: the extra message is sent to the process whose column it is", ProgramCatch("completes", FOUR_ENTRIES, 14)
+)
 class SendsExtraMessagesElsewhere(ExtraMessages):
     """The extra message about P_j goes to the next process after it."""
 
@@ -214,12 +262,17 @@ class SendsExtraMessagesElsewhere(ExtraMessages):
 # -- extra messages: what they carry and leave -------------------------------------------------------------------------
 
 
+@breaks("[SA] §3: the extra message contains the constraints M_i[-, j]", ProgramCatch("causal", FOUR_ENTRIES, 12))
 class ExtraMessagesCarryNothing(ExtraMessages):
     def clearings(self, i: int, state: State) -> Iterator[tuple[State, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):
             yield cleared, [packet._replace(stamp=()) for packet in extra]
 
 
+@breaks(
+    "[SA] §3: the column is attached as it was before it is deleted and its entry incremented",
+    ProgramCatch("completes", FOUR_ENTRIES, 13),
+)
 class ExtraMessagesCarryTheirOwnEntry(ExtraMessages):
     """The column is attached as it is after clearing: the extra message waits for itself."""
 
@@ -228,6 +281,7 @@ class ExtraMessagesCarryTheirOwnEntry(ExtraMessages):
             yield cleared, [packet._replace(stamp=self.column(cleared, packet.destination)) for packet in extra]
 
 
+@breaks("[SA] §3: the extra message contains the whole column M_i[-, j]", ProgramCatch("causal", FOUR_ENTRIES, 12))
 class ExtraMessagesCarryOnlyTheSendersEntry(ExtraMessages):
     """Of the column only M_i[i, j]: the sender's own messages, and not those that it knows of."""
 
@@ -236,6 +290,7 @@ class ExtraMessagesCarryOnlyTheSendersEntry(ExtraMessages):
             yield cleared, [packet._replace(stamp=tuple(e for e in packet.stamp if e[0] == i)) for packet in extra]
 
 
+@breaks("[SA] §3: the column is deleted after sending the extra message", delivers_all=(3, 4, 7), setup=AT_2)
 class ClearsWithoutSending(ExtraMessages):
     """The column is cleared and its entry incremented, for an extra message that is never sent."""
 
@@ -258,6 +313,9 @@ def plus(matrix: Value, i: int, columns: Sequence[int], one: int) -> Value:
     )
 
 
+@breaks(
+    "[SA] §4, Lemma 2: clearing needs a message that carries what is cleared", ProgramCatch("causal", FOUR_ENTRIES, 11)
+)
 class ForgetsTheColumn(ExtraMessages):
     """What is too much is forgotten, without any message."""
 
@@ -267,6 +325,7 @@ class ForgetsTheColumn(ExtraMessages):
             yield state._replace(matrix=without(state.matrix, columns, but=i)), []
 
 
+@breaks("[SA] §3: M_i[i, j] is incremented to indicate the extra message", ProgramCatch("causal", FOUR_ENTRIES, 11))
 class NeverCountsTheExtraMessageAsSent(ExtraMessages):
     """The entry that is left says how many user messages were sent, and the receiver counts them all."""
 
@@ -276,6 +335,7 @@ class NeverCountsTheExtraMessageAsSent(ExtraMessages):
             yield cleared._replace(matrix=plus(cleared.matrix, i, columns, -1)), extra
 
 
+@breaks("[SA] §3: the column is deleted with the exception of M_i[i, j]", ProgramCatch("fifo", FOUR_ENTRIES, 10))
 class DropsTheEntryOfTheExtraMessage(ExtraMessages):
     """The column is deleted without the exception: nothing is left that says the extra message must come first."""
 
@@ -285,6 +345,10 @@ class DropsTheEntryOfTheExtraMessage(ExtraMessages):
             yield cleared._replace(matrix=without(cleared.matrix, columns)), extra
 
 
+@breaks(
+    "[SA] §3: after sending the extra message, the sender deletes that column",
+    ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8),
+)
 class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
     """Sends the extra message, counts it, and deletes nothing."""
 
@@ -296,92 +360,102 @@ class KeepsTheColumnOfTheExtraMessage(ExtraMessages):
 
 # -- delivering --------------------------------------------------------------------------------------------------------
 
+DeliversWhatArrives = breaks(
+    "[SA] §3: the message is enqueued until all the constraints are satisfied", fifo=(2, 2, 3), causal=(2, 2, 3)
+)(ExtraMessages, deliverable=lambda self, i, state, packet: True)
 
-class DeliversWhatArrives(ExtraMessages):
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return True
+ExtraMessagesNeverWait = breaks(
+    "[SA] §4, Lemma 2: the constraints attached to an extra message are satisfied when it is delivered",
+    fifo=(3, 4, 7),
+    setup=AT_2,
+)(
+    ExtraMessages,
+    deliverable=lambda self, i, state, packet: (
+        packet.message is None or ExtraMessages.deliverable(self, i, state, packet)
+    ),
+)
+
+ExtraMessagesWaitForEver = breaks(
+    "[SA] §4, Theorem 6: extra messages are delivered in the end like any other",
+    ProgramCatch("completes", FOUR_ENTRIES, 13),
+)(
+    ExtraMessages,
+    deliverable=lambda self, i, state, packet: (
+        packet.message is not None and ExtraMessages.deliverable(self, i, state, packet)
+    ),
+)
 
 
-class ExtraMessagesNeverWait(ExtraMessages):
-    """The constraints that an extra message carries are not heeded."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is None or super().deliverable(i, state, packet)
-
-
-class ExtraMessagesWaitForEver(ExtraMessages):
-    """Extra messages are not taken in."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return packet.message is not None and super().deliverable(i, state, packet)
-
-
+@breaks("[SA] §3: the constraints φ_ik for all i", causal=(3, 3, 5))
 class ChecksOnlyTheSender(ExtraMessages):
     def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         j = packet.source
         return state.deliv[j] >= self.matrix_of(packet.stamp)[j][i]
 
 
+@breaks("[SA] §3: the constraints φ_ik for all i", fifo=(2, 2, 3))
 class ChecksAllButTheSender(ExtraMessages):
     def deliverable(self, i: int, state: State, packet: Packet) -> Value:
         others = tuple(entry for entry in packet.stamp if entry[0] != packet.source)
         return self.satisfied(i, state, self.matrix_of(others))
 
 
-class ChecksItsRow(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= matrix[i][k])
+ChecksItsRow = breaks("[SA] §3: the receiver P_j checks the column M_m[-, j]", fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] >= matrix[i][k])
+)
 
+ChecksEveryColumn = breaks("[SA] §3: constraints about others are trivially satisfied", delivers_all=(3, 2, 3))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] >= sum(matrix[k]))
+)
 
-class ChecksEveryColumn(ExtraMessages):
-    """All constraints, whoever they are about."""
+AsksForMore = breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not >", delivers_all=(2, 1, 1))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] > matrix[k][i])
+)
 
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= sum(matrix[k]))
-
-
-class AsksForMore(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] > matrix[k][i])
-
-
-class AsksForExactlyAsMany(ExtraMessages):
-    def satisfied(self, i: Value, state: State, matrix: Value) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] == matrix[k][i])
-
+AsksForExactlyAsMany = breaks("[SA] §3: DELIV_j[i] ≥ M[i, j], not =", delivers_all=(3, 2, 3))(
+    ExtraMessages, satisfied=lambda self, i, state, matrix: self.ops.every(lambda k: state.deliv[k] == matrix[k][i])
+)
 
 # -- after delivering --------------------------------------------------------------------------------------------------
 
 
+@breaks("[SA] §3, delivery: DELIV_j[i] is incremented", delivers_all=(2, 2, 3))
 class NeverCountsDeliveries(ExtraMessages):
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         return super().after_delivering(i, state, j, matrix)._replace(deliv=state.deliv)
 
 
-class NeverCountsTheExtraMessageAsDelivered(ExtraMessages):
-    """DELIV counts user messages alone."""
+NeverCountsTheExtraMessageAsDelivered = breaks(
+    "[SA] §3: DELIV_j[i] counts what M[i, j] counts, extra messages too", ProgramCatch("completes", FOUR_ENTRIES, 14)
+)(
+    ExtraMessages,
+    on_packet=lambda self, i, state, packet: (
+        [Step(state)] if packet.message is None else ExtraMessages.on_packet(self, i, state, packet)
+    ),
+)
 
-    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [Step(state)] if packet.message is None else super().on_packet(i, state, packet)
 
-
+@breaks("[SA] §3, delivery: M_j is updated with the maximum values", causal=(3, 3, 5))
 class NeverMerges(ExtraMessages):
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
 
 
+@breaks("[SA] §3, delivery: the maximum of M_m and M_j", fifo=(2, 3, 5))
 class ReplacesInsteadOfMerging(ExtraMessages):
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         forgetful = state._replace(matrix=self.ops.matrix(lambda k, l: 0))
         return super().after_delivering(i, forgetful, j, matrix)
 
 
+@breaks("[SA] §3, delivery: the maximum, not the sum", delivers_all=(3, 4, 7))
 class AddsInsteadOfMerging(ExtraMessages):
     def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
         added = self.ops.matrix(lambda k, l: (state.matrix[k][l] + matrix[k][l]) * self.ops.one_if(l != i))
         return super().after_delivering(i, state, j, matrix)._replace(matrix=added)
 
 
+@breaks("[SA] §3, delivery: the maximum also where M_m says something of the same process", fifo=(3, 4, 7))
 class ReplacesColumnsInsteadOfMerging(ExtraMessages):
     """A column that the message has entries of is taken from it, as if the message knew all that its receiver knew."""
 
@@ -391,14 +465,21 @@ class ReplacesColumnsInsteadOfMerging(ExtraMessages):
         return super().after_delivering(i, kept, j, matrix)
 
 
-class KeepsItsOwnColumn(ExtraMessages):
-    """Takes the maximum with M_m in every column."""
+KeepsItsOwnColumn = breaks(
+    "[SA] §3: the column of P_k related to itself is always zero",
+    Catch("own-column-is-zero", 2, 2, 4),
+    Catch("fewer-entries-than-k", 2, 3, 5, AT_2),
+)(
+    ExtraMessages,
+    after_delivering=lambda self, i, state, j, matrix: ExtraMessages.after_delivering(
+        self, i, state, j, matrix
+    )._replace(matrix=self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], matrix[k][l]))),
+)
 
-    def after_delivering(self, i: Value, state: State, j: Value, matrix: Value) -> State:
-        merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.matrix[k][l], matrix[k][l]))
-        return super().after_delivering(i, state, j, matrix)._replace(matrix=merged)
 
-
+@breaks(
+    "[SA] §4, Lemma 2: the delivery of an extra message leaves M_i as it is", own_column_is_zero=(3, 3, 7), setup=AT_2
+)
 class MergesTheExtraMessage(ExtraMessages):
     """Takes the maximum with the column of an extra message, which is the receiver's own."""
 
@@ -411,6 +492,7 @@ class MergesTheExtraMessage(ExtraMessages):
         return [step._replace(state=step.state._replace(matrix=merged))]
 
 
+@breaks("[SA] §4, Lemma 2: no column but the own one is lost", fifo=(2, 3, 5))
 class ClearsTheSendersColumn(ExtraMessages):
     """Zeroes column j where j is the sender of the message, beside its own."""
 
@@ -422,6 +504,13 @@ class ClearsTheSendersColumn(ExtraMessages):
 # -- variations --------------------------------------------------------------------------------------------------------
 
 
+@keeps(
+    "[SA] §3 picks the column with most values: with three processes no column has more than two, so there is no "
+    "choice to make. Any with two would do.",
+    (3, 4, 4025),
+    AT_2,
+    never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
+)
 class ClearsAnyColumn(ExtraMessages):
     """Any column with two entries or more, not one with most of them."""
 
@@ -436,6 +525,12 @@ class ClearsAnyColumn(ExtraMessages):
                     yield cleared, [extra, *more]
 
 
+@keeps(
+    "[SA] §3 attaches the column alone to an extra message: of the rest its receiver would take no notice.",
+    (3, 4, 4025),
+    AT_2,
+    never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
+)
 class ExtraMessagesCarryEverything(ExtraMessages):
     """The whole matrix travels on extra messages; their receivers read their own column of it."""
 
@@ -450,6 +545,13 @@ class ExtraMessagesCarryEverything(ExtraMessages):
             yield cleared, whole
 
 
+@keeps(
+    "[SA] abstract, messages of size O(k): for that, clearing just before a message is sent is enough, with fewer "
+    "extra messages. What a process keeps is then not bounded by k.",
+    (3, 4, 3908),
+    AT_2,
+    never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
+)
 class ClearsBeforeSending(NeverClearsWhenDelivering):
     """Counts the entries when a message is to be sent, and never else: what it attaches is small, what it keeps not."""
 
@@ -467,284 +569,18 @@ class ClearsBeforeSending(NeverClearsWhenDelivering):
         ]
 
 
-class RemembersItsOwnColumn(KeepsItsOwnColumn):
-    """Keeps the constraints about itself, and is checked against the orders and for liveness only."""
+RemembersItsOwnColumn = keeps(
+    "[SA] §3 forgets the own column: no order and no delivery needs it, since it is satisfied already.",
+    (3, 4, 4199),
+    Setup(parameters={"k": 9}),
+    never_reaches=frozenset(
+        {
+            "an-extra-message-is-received",
+            "an-extra-message-is-sent",
+            "an-extra-message-waits",
+            "several-extra-messages-are-sent-in-one-step",
+        }
+    ),
+)(KeepsItsOwnColumn, invariants={})
 
-    invariants = {}
-
-
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-#: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.
-AT_2 = Setup(parameters={"k": 2})
-AT_3 = Setup(parameters={"k": 3})
-
-#: Where P1 has heard from both, its matrix has four entries, which is the text's k = n + 1, and one column is cleared.
-#: Four messages in the free workload show the same faults, with k = 2 or 3 and in many more states.
-FOUR_ENTRIES = """
-P1: send a to P2; send b to P3; receive; receive; send c to P2
-P2: send d to P3; send e to P1; receive; receive; receive
-P3: send f to P2; send g to P1; receive; receive
-"""
-
-#: P1 learns of four messages at once, and its matrix has seven entries: to have fewer than five it clears two columns.
-SEVEN_ENTRIES = """
-P1: send a to P3; send b to P4; send c to P2; receive
-P2: send d to P3; send e to P4; receive h; receive j; send f to P1
-P3: send g to P4; send h to P2
-P4: send i to P3; send j to P2
-"""
-
-BROKEN = (
-    Broken(EncodesNoValues, "[SA] §3: a tuple (i, j, n) for M[i, j] = n", (Catch("fifo", 2, 3, 5),)),
-    Broken(EncodesOnlyOnes, "[SA] §3: a tuple for every M[i, j] = n with n > 0", (Catch("fifo", 2, 3, 4),)),
-    Broken(
-        DecodesRowsAsColumns,
-        "[SA] §3: M[i, j] is about messages from P_i to P_j",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 3, 4, 7)),
-    ),
-    Broken(
-        AttachesAfterIncrementing,
-        "[SA] §3, sending: first M_i is attached, then M_i[i, j] incremented",
-        (Catch("delivers-all", 2, 1, 1),),
-    ),
-    Broken(AttachesNothing, "[SA] §3, sending: M_i is attached", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        AttachesOnlyTheColumn,
-        "[SA] §3, sending: all of M_i is attached to a user message, a column only to an extra one",
-        (Catch("causal", 3, 3, 5),),
-    ),
-    Broken(NeverIncrementsOnSending, "[SA] §3, sending: M_i[i, j] is incremented", (Catch("fifo", 2, 2, 3),)),
-    Broken(StartsCountingAnew, "[SA] §3, sending: M_i[i, j] is incremented by one", (Catch("fifo", 2, 3, 5),)),
-    Broken(
-        ClearsTheWholeColumn,
-        "[SA] §3: the column is set to zeros except the value indicating the message, M_i[i, j]",
-        (Catch("fifo", 2, 2, 3),),
-    ),
-    Broken(ClearsTheRow, "[SA] §3: the column M_i[-, j] is set to zeros, not the row", (Catch("fifo", 3, 3, 4),)),
-    Broken(ClearsEveryColumn, "[SA] §3: column j is set to zeros, no other", (Catch("fifo", 3, 3, 4),)),
-    Broken(
-        WaitsWhileItsMatrixIsFull,
-        "[SA] §3: too many entries are a reason to send an extra message, not to wait",
-        (Catch("never-blocks", 2, 3, 4, AT_2),),
-    ),
-    Broken(
-        NeverSendsExtraMessages,
-        "[SA] §3: when M_i has too many non-zero values, P_i sends an extra message",
-        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
-    ),
-    Broken(
-        NeverClearsWhenSending,
-        "[SA] §3: whenever P_i detects too many values, also those it has added itself",
-        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
-    ),
-    Broken(
-        ClearsWithoutSending,
-        "[SA] §3: the column is deleted after sending the extra message",
-        (Catch("delivers-all", 3, 4, 7, AT_2),),
-    ),
-    Broken(
-        DeliversWhatArrives,
-        "[SA] §3: the message is enqueued until all the constraints are satisfied",
-        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3)),
-    ),
-    Broken(
-        ClearsTheColumnOfOne,
-        "[SA] §3: the column with most non-zero values",
-        (Catch("fewer-entries-than-k", 3, 4, 5, AT_3),),
-    ),
-    Broken(
-        ExtraMessagesNeverWait,
-        "[SA] §4, Lemma 2: the constraints attached to an extra message are satisfied when it is delivered",
-        (Catch("fifo", 3, 4, 7, AT_2),),
-    ),
-    Broken(ChecksOnlyTheSender, "[SA] §3: the constraints φ_ik for all i", (Catch("causal", 3, 3, 5),)),
-    Broken(ChecksAllButTheSender, "[SA] §3: the constraints φ_ik for all i", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        ChecksItsRow,
-        "[SA] §3: the receiver P_j checks the column M_m[-, j]",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 3, 3, 5)),
-    ),
-    Broken(
-        ChecksEveryColumn,
-        "[SA] §3: constraints about others are trivially satisfied",
-        (Catch("delivers-all", 3, 2, 3),),
-    ),
-    Broken(AsksForMore, "[SA] §3: DELIV_j[i] ≥ M[i, j], not >", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(AsksForExactlyAsMany, "[SA] §3: DELIV_j[i] ≥ M[i, j], not =", (Catch("delivers-all", 3, 2, 3),)),
-    Broken(NeverCountsDeliveries, "[SA] §3, delivery: DELIV_j[i] is incremented", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(NeverMerges, "[SA] §3, delivery: M_j is updated with the maximum values", (Catch("causal", 3, 3, 5),)),
-    Broken(
-        ReplacesInsteadOfMerging,
-        "[SA] §3, delivery: the maximum of M_m and M_j",
-        (Catch("fifo", 2, 3, 5),),
-    ),
-    Broken(
-        ReplacesColumnsInsteadOfMerging,
-        "[SA] §3, delivery: the maximum also where M_m says something of the same process",
-        (Catch("fifo", 3, 4, 7),),
-    ),
-    Broken(AddsInsteadOfMerging, "[SA] §3, delivery: the maximum, not the sum", (Catch("delivers-all", 3, 4, 7),)),
-    Broken(
-        KeepsItsOwnColumn,
-        "[SA] §3: the column of P_k related to itself is always zero",
-        (Catch("own-column-is-zero", 2, 2, 4), Catch("fewer-entries-than-k", 2, 3, 5, AT_2)),
-    ),
-    Broken(
-        MergesTheExtraMessage,
-        "[SA] §4, Lemma 2: the delivery of an extra message leaves M_i as it is",
-        (Catch("own-column-is-zero", 3, 3, 7, AT_2),),
-    ),
-    Broken(ClearsTheSendersColumn, "[SA] §4, Lemma 2: no column but the own one is lost", (Catch("fifo", 2, 3, 5),)),
-)
-
-BROKEN_PROGRAMS = (
-    BrokenProgram(
-        ClearsOnce,
-        "[SA] §3: the particular case k = n + 1 shows one extra message; what is too much may need several",
-        SEVEN_ENTRIES,
-        "fewer-entries-than-k",
-        13,
-    ),
-    BrokenProgram(
-        AllowsK,
-        "[SA] §3, the particular case: whenever the matrix contains n + 1 non-zero entries",
-        FOUR_ENTRIES,
-        "fewer-entries-than-k",
-        8,
-    ),
-    BrokenProgram(
-        ExtraMessagesCarryNothing,
-        "[SA] §3: the extra message contains the constraints M_i[-, j]",
-        FOUR_ENTRIES,
-        "causal",
-        12,
-    ),
-    BrokenProgram(
-        ForgetsTheColumn,
-        "[SA] §4, Lemma 2: clearing needs a message that carries what is cleared",
-        FOUR_ENTRIES,
-        "causal",
-        11,
-    ),
-    BrokenProgram(
-        NeverClearsWhenDelivering,
-        "[SA] §3: whenever P_i detects too many values, also those of which it knows from others",
-        FOUR_ENTRIES,
-        "fewer-entries-than-k",
-        8,
-    ),
-    BrokenProgram(
-        SendsExtraMessagesElsewhere,
-        "[SA] §3: the extra message is sent to the process whose column it is",
-        FOUR_ENTRIES,
-        "completes",
-        14,
-    ),
-    BrokenProgram(
-        ExtraMessagesCarryTheirOwnEntry,
-        "[SA] §3: the column is attached as it was before it is deleted and its entry incremented",
-        FOUR_ENTRIES,
-        "completes",
-        13,
-    ),
-    BrokenProgram(
-        ExtraMessagesCarryOnlyTheSendersEntry,
-        "[SA] §3: the extra message contains the whole column M_i[-, j]",
-        FOUR_ENTRIES,
-        "causal",
-        12,
-    ),
-    BrokenProgram(
-        NeverCountsTheExtraMessageAsSent,
-        "[SA] §3: M_i[i, j] is incremented to indicate the extra message",
-        FOUR_ENTRIES,
-        "causal",
-        11,
-    ),
-    BrokenProgram(
-        DropsTheEntryOfTheExtraMessage,
-        "[SA] §3: the column is deleted with the exception of M_i[i, j]",
-        FOUR_ENTRIES,
-        "fifo",
-        10,
-    ),
-    BrokenProgram(
-        KeepsTheColumnOfTheExtraMessage,
-        "[SA] §3: after sending the extra message, the sender deletes that column",
-        FOUR_ENTRIES,
-        "fewer-entries-than-k",
-        8,
-    ),
-    BrokenProgram(
-        ExtraMessagesWaitForEver,
-        "[SA] §4, Theorem 6: extra messages are delivered in the end like any other",
-        FOUR_ENTRIES,
-        "completes",
-        13,
-    ),
-    BrokenProgram(
-        NeverCountsTheExtraMessageAsDelivered,
-        "[SA] §3: DELIV_j[i] counts what M[i, j] counts, extra messages too",
-        FOUR_ENTRIES,
-        "completes",
-        14,
-    ),
-)
-
-HARMLESS = (
-    Harmless(
-        KeepsTheColumn,
-        "[SA] §3 sets column j to zeros when a user message is sent: that keeps matrices small and nothing else.",
-        3,
-        4,
-        3932,
-        AT_2,
-        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
-    ),
-    Harmless(
-        ClearsAnyColumn,
-        "[SA] §3 picks the column with most values: with three processes no column has more than two, so there is no "
-        "choice to make. Any with two would do.",
-        3,
-        4,
-        4025,
-        AT_2,
-        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
-    ),
-    Harmless(
-        ExtraMessagesCarryEverything,
-        "[SA] §3 attaches the column alone to an extra message: of the rest its receiver would take no notice.",
-        3,
-        4,
-        4025,
-        AT_2,
-        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
-    ),
-    Harmless(
-        ClearsBeforeSending,
-        "[SA] abstract, messages of size O(k): for that, clearing just before a message is sent is enough, with fewer "
-        "extra messages. What a process keeps is then not bounded by k.",
-        3,
-        4,
-        3908,
-        AT_2,
-        never_reaches=frozenset({"several-extra-messages-are-sent-in-one-step"}),
-    ),
-    Harmless(
-        RemembersItsOwnColumn,
-        "[SA] §3 forgets the own column: no order and no delivery needs it, since it is satisfied already.",
-        3,
-        4,
-        4199,
-        Setup(parameters={"k": 9}),
-        never_reaches=frozenset(
-            {
-                "an-extra-message-is-received",
-                "an-extra-message-is-sent",
-                "an-extra-message-waits",
-                "several-extra-messages-are-sent-in-one-step",
-            }
-        ),
-    ),
-)
+ROWS = variants_in(globals())

@@ -2,34 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
-from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
+from collections.abc import Sequence
 
 from crownless.impl import isis, isis_gc
 from crownless.impl.isis import Isis
 from crownless.impl.isis_gc import IsisGc, IsisGcWaits
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.variants import Catch, ProgramCatch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec import library
 from crownless.spec.computation import Message
+
+#: Only P1, only P2 collects garbage, and once.
+P1_COLLECTS = Setup(channel="fifo", parameters={"rounds": (1, 0, 0)})
+
+P2_COLLECTS = Setup(channel="fifo", parameters={"rounds": (0, 1, 0)})
+
+#: Fig. 1 as a program; the same with two messages that S3 must get first.
+FIG_1 = library.path("ses-program-1").read_text(encoding="utf-8")
+
+TWO_BEFORE = """
+S1: send M1 to S3; send M2 to S3; send Mx to S2
+S2: receive; send M3 to S3
+S3: receive; receive; receive
+"""
+
+#: P1 may ask P2 about x before P2 knows x; it is ready to receive once more than there is to receive.
+REQUESTED_TOO_EARLY = """
+P1: receive; receive; receive
+P2: receive; send z to P1
+P3: send x to P1; send y to P2
+"""
+
+#: P3 has nothing to do but to get the request; P1 is ready to receive once more than there is to receive.
+A_BYSTANDER = """
+P1: receive; receive; receive
+P2: send x to P1; send y to P1
+P3:
+"""
+
+#: Where nothing is ever deleted, these situations of two processes and messages are not reached.
+NOT_WITHOUT_DELETING = frozenset(
+    [
+        "a-message-between-others-is-deleted",
+        "a-message-comes-with-a-later-one",
+        "a-message-comes-with-that-of-another",
+        "a-packet-delivers-several",
+        "a-site-knows-a-message-of-others",
+    ]
+)
 
 # -- sending -----------------------------------------------------------------------------------------------------------
 
 
-class BuildsThePacketBeforeInserting(Isis):
-    """The packet of M is without M."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(stamp=state.buffer) for packet in step.packets])]
+BuildsThePacketBeforeInserting = breaks(
+    "[SES] §3: M is first inserted into BUFF_S, the packet is then built", delivers_all=(2, 1, 2)
+)(Isis, send=lambda self, i, state, message: restamped(Isis.send(self, i, state, message), lambda packet: state.buffer))
 
 
-class SendsTheMessageAlone(Isis):
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(stamp=(message,)) for packet in step.packets])]
+SendsTheMessageAlone = breaks("[SES] §3: all the messages in BUFF_S", fifo=(2, 2, 3))(
+    Isis, send=lambda self, i, state, message: restamped(Isis.send(self, i, state, message), lambda packet: (message,))
+)
 
 
+@breaks(
+    "[SES] §3: every message received, not only every message sent",
+    Catch("causal", 3, 3, 5),
+    Catch("causal", 3, 2, 4, Setup(sends="multicast")),
+)
 class SendsOnlyItsOwnMessages(Isis):
     def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -37,38 +76,35 @@ class SendsOnlyItsOwnMessages(Isis):
         return [step._replace(packets=[packet._replace(stamp=own) for packet in step.packets])]
 
 
-class SendsOnlyWhatIsForTheReceiver(Isis):
-    """What the receiver would only pass on stays behind."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if packet.destination in m.receivers))
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
-
-
-class SendsOnlyWhatIsForOthers(Isis):
-    """What is for the receiver has its own packet."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(
-                stamp=tuple(m for m in packet.stamp if m == message or packet.destination not in m.receivers)
-            )
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+SendsOnlyWhatIsForTheReceiver = breaks(
+    "[SES] §3: all the messages, for other sites too: M1 comes to S3 over S2", causal=(3, 3, 5)
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if packet.destination in m.receivers),
+    ),
+)
 
 
-class NeverInsertsWhatItSends(Isis):
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(state=state)]
+SendsOnlyWhatIsForOthers = breaks(
+    "[SES] §3: all the messages, those for the receiver too: M1 is carried over both paths", fifo=(2, 2, 3)
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if m == message or packet.destination not in m.receivers),
+    ),
+)
 
 
+NeverInsertsWhatItSends = breaks("[SES] §3: every message sent by S is in BUFF_S", fifo=(2, 2, 3))(
+    Isis,
+    send=lambda self, i, state, message: [step._replace(state=state) for step in Isis.send(self, i, state, message)],
+)
+
+
+@breaks("[SES] §3: a message stays in BUFF_S, whoever has got it", fifo=(2, 3, 4), delivers_once=(2, 3, 5))
 class EmptiesTheBufferOnSending(Isis):
     """What has gone with one message does not go with the next."""
 
@@ -77,36 +113,38 @@ class EmptiesTheBufferOnSending(Isis):
         return [step._replace(state=isis.State((message,)))]
 
 
-class WaitsForAnAnswer(Isis):
-    """A site sends only if all it knows of was sent by others."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        return [] if any(m.sender == i for m in state.buffer) else super().send(i, state, message)
-
+WaitsForAnAnswer = breaks("[SES] §3: nothing delays a message", never_blocks=(2, 3, 4))(
+    Isis,
+    send=lambda self, i, state, message: (
+        [] if any(m.sender == i for m in state.buffer) else Isis.send(self, i, state, message)
+    ),
+)
 
 # -- arrival -----------------------------------------------------------------------------------------------------------
 
+IgnoresNothing = breaks("[SES] §3: what is already in BUFF_S' is ignored", delivers_once=(2, 2, 4))(
+    Isis,
+    on_packet=lambda self, i, state, packet: changed(
+        Isis.on_packet(self, i, isis.State(()), packet), lambda after: isis.State((*state.buffer, *after.buffer))
+    ),
+)
 
-class IgnoresNothing(Isis):
-    """Every message in the packet is inserted and, if for S', delivered, whether known or not."""
 
-    def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().on_packet(i, isis.State(()), packet)
-        return [step._replace(state=isis.State((*state.buffer, *step.state.buffer)))]
-
-
+@breaks("[SES] §3: (1) what is new is inserted in BUFF_S'", delivers_once=(2, 2, 4), causal=(3, 3, 5))
 class NeverInsertsWhatArrives(Isis):
     def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
         return [step._replace(state=state)]
 
 
+@breaks("[SES] §3: (1) inserted, what is for others too", causal=(3, 3, 5))
 class InsertsOnlyWhatItDelivers(Isis):
     def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         mine = tuple(message for message in packet.stamp if i in message.receivers)
         return super().on_packet(i, state, packet._replace(stamp=mine))
 
 
+@breaks("[SES] §3: every message in P is inserted", delivers_once=(2, 2, 4), causal=(3, 3, 5))
 class InsertsOnlyTheMessageOfThePacket(Isis):
     """What comes along is delivered, and not inserted."""
 
@@ -117,6 +155,7 @@ class InsertsOnlyTheMessageOfThePacket(Isis):
         return [step._replace(state=isis.State(self.inserted(state.buffer, new)))]
 
 
+@breaks("[SES] §3: (2) every message in P is delivered whose destination is S'", delivers_all=(2, 2, 4), fifo=(2, 2, 3))
 class DeliversOnlyTheMessageOfThePacket(Isis):
     """What comes along is inserted, and not delivered; when its own packet arrives it is known already."""
 
@@ -125,19 +164,19 @@ class DeliversOnlyTheMessageOfThePacket(Isis):
         return [step._replace(events=[event for event in step.events if event.message == packet.message])]
 
 
+@breaks("[SES] §3: (2) delivered in the correct order", fifo=(2, 2, 3))
 class DeliversFromTheEnd(Isis):
     def on_packet(self, i: int, state: isis.State, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
         return [step._replace(events=list(reversed(step.events)))]
 
 
-class InsertsAtTheFront(Isis):
-    """BUFF_S in the order opposite to that of emission."""
-
-    def inserted(self, buffer: tuple[Message, ...], messages: Iterable[Message]) -> tuple[Message, ...]:
-        return (*messages, *buffer)
+InsertsAtTheFront = breaks("[SES] §3: BUFF_S is in the order of emission", fifo=(2, 2, 3))(
+    Isis, inserted=lambda self, buffer, messages: (*messages, *buffer)
+)
 
 
+@breaks("[SES] §3: (2) of which S' is the destination", delivers_once=(3, 2, 3))
 class DeliversWhatIsForOthers(Isis):
     """All that is new, but for what the site has sent itself."""
 
@@ -147,6 +186,7 @@ class DeliversWhatIsForOthers(Isis):
         return [Step(isis.State(self.inserted(state.buffer, new)), (), delivered)]
 
 
+@breaks("[SES] §3: (1) inserted, what is delivered too, or it is not recognized", delivers_once=(2, 2, 4))
 class NeverInsertsWhatIsForItself(Isis):
     """A site need not report what it has received; but it may receive it again."""
 
@@ -159,47 +199,51 @@ class NeverInsertsWhatIsForItself(Isis):
 # -- variations --------------------------------------------------------------------------------------------------------
 
 
-class LeavesOutWhatIsKnownToBeReceived(Isis):
-    """ "Transmission of M_x is not necessary": a message that was for the sender of the packet alone stays behind."""
+LeavesOutWhatIsKnownToBeReceived = keeps(
+    "[SES] §3: transmission of M_x is not necessary, in general: no site need know of a message that was for "
+    "the sender of the packet alone.",
+    (3, 3, 1400),
+)(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message), lambda packet: tuple(m for m in packet.stamp if m.receivers != (i,))
+    ),
+)
 
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if m.receivers != (i,))) for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
 
-
-class LeavesOutWhatTheReceiverSent(Isis):
-    """A site knows what it has sent itself."""
-
-    def send(self, i: int, state: isis.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        packets = [
-            packet._replace(stamp=tuple(m for m in packet.stamp if m.sender != packet.destination))
-            for packet in step.packets
-        ]
-        return [step._replace(packets=packets)]
+LeavesOutWhatTheReceiverSent = keeps("[SES] §3: nor need a site hear of what it has sent itself.", (3, 3, 1400))(
+    Isis,
+    send=lambda self, i, state, message: restamped(
+        Isis.send(self, i, state, message),
+        lambda packet: tuple(m for m in packet.stamp if m.sender != packet.destination),
+    ),
+)
 
 
 # -- garbage collection ------------------------------------------------------------------------------------------------
 
+DeletesAtOnce = breaks(
+    "[SES] §3: deleted when every site has acknowledged", delivers_once=(2, 2, 5), setup=Setup(channel="fifo")
+)(
+    IsisGc,
+    internal=lambda self, i, state: [
+        (name, step._replace(state=step.state._replace(buffer=(), requested=frozenset(), awaits=frozenset())))
+        for name, step in IsisGc.internal(self, i, state)
+    ],
+)
 
-class DeletesAtOnce(IsisGc):
-    """Without waiting for any acknowledgement."""
 
-    def internal(self, i: int, state: isis_gc.State) -> Sequence[tuple[str, Step]]:
-        return [
-            (name, step._replace(state=step.state._replace(buffer=(), requested=frozenset(), awaits=frozenset())))
-            for name, step in super().internal(i, state)
-        ]
-
-
+@breaks("[SES] §3: an acknowledgement from every site", ProgramCatch("delivers-once", A_BYSTANDER, 7, P1_COLLECTS))
 class DeletesAfterOneAcknowledgement(IsisGc):
     def acknowledged(self, i: int, state: isis_gc.State, j: int) -> isis_gc.State:
         return super().acknowledged(i, state._replace(awaits=state.awaits & {j}), j)
 
 
+@breaks(
+    "[SES] §3: the messages identified in P are deleted, no others",
+    delivers_once=(2, 3, 9),
+    setup=Setup(channel="fifo", parameters={"rounds": (1, 0)}),
+)
 class DeletesAllItHasThen(IsisGc):
     """With the last acknowledgement it deletes the whole buffer, and not only what the request named."""
 
@@ -208,33 +252,47 @@ class DeletesAllItHasThen(IsisGc):
         return after if after.awaits or not state.awaits else after._replace(buffer=())
 
 
-class NeverNotes(IsisGc):
-    """The site that gets the request acknowledges, and goes on sending what the request named."""
+NeverNotes = breaks(
+    "[SES] §3: S' notes the ids: these messages must not be sent to S any more",
+    delivers_once=(2, 2, 7),
+    setup=Setup(channel="fifo"),
+)(IsisGc, on_deletion_request=lambda self, state, j, ids: state)
 
-    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        return state
+NotesForEverybody = breaks(
+    "[SES] §3: not sent to S any more; to others it is", ProgramCatch("causal", FIG_1, 7, P1_COLLECTS)
+)(
+    IsisGc,
+    on_deletion_request=lambda self, state, j, ids: state._replace(noted=tuple(noted | ids for noted in state.noted)),
+)
 
 
-class NotesForEverybody(IsisGc):
-    """The messages are not sent to any site any more."""
-
-    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        return state._replace(noted=tuple(noted | ids for noted in state.noted))
-
-
+@breaks(
+    "[SES] §3: the protocol initialized by S does not allow S' to delete",
+    delivers_once=(2, 2, 6),
+    setup=Setup(channel="fifo"),
+)
 class TheAskedSiteDeletesToo(IsisGc):
     def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
         after = super().on_deletion_request(state, j, ids)
         return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
 
 
-class NotesOnlyWhatItKnows(IsisGc):
-    """Of the ids it notes those that are in its own buffer; what it learns later it sends."""
+NotesOnlyWhatItKnows = breaks(
+    "[SES] §3: all the identifiers are noted, of messages that have not come yet too",
+    ProgramCatch("delivers-once", REQUESTED_TOO_EARLY, 11, P1_COLLECTS),
+)(
+    IsisGc,
+    on_deletion_request=lambda self, state, j, ids: IsisGc.on_deletion_request(
+        self, state, j, ids & frozenset(state.buffer)
+    ),
+)
 
-    def on_deletion_request(self, state: isis_gc.State, j: int, ids: frozenset[Message]) -> isis_gc.State:
-        return super().on_deletion_request(state, j, ids & frozenset(state.buffer))
 
-
+@breaks(
+    "[SES] §3: not any more: what a later request names comes in addition",
+    delivers_once=(2, 3, 12),
+    setup=Setup(channel="fifo", parameters={"rounds": (2, 0)}),
+)
 class ForgetsEarlierNotes(IsisGc):
     """Of a site's requests only the last is noted."""
 
@@ -244,27 +302,41 @@ class ForgetsEarlierNotes(IsisGc):
         )
 
 
+@keeps(
+    "[SES] §3: a garbage collection that never ends, so that nothing is ever deleted, breaks no order and delivers "
+    "everything. Only that the situation is never reached shows it.",
+    (2, 2, 220),
+    Setup(channel="fifo"),
+    never_reaches=NOT_WITHOUT_DELETING.union(
+        [
+            "a-message-is-deleted",
+            "a-message-is-sent-after-a-collection",
+            "a-message-not-requested-is-kept",
+            "a-message-not-yet-received-is-acknowledged",
+        ]
+    ),
+)
 class NeverAcknowledges(IsisGc):
     def on_packet(self, i: int, state: isis_gc.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
         (step,) = super().on_packet(i, state, packet)
         return [step if packet.kind == "packet" else step._replace(packets=())]
 
 
-class AsksAgainBeforeAllHaveAnswered(IsisGc):
-    """A second request while acknowledgements of the first are outstanding; nothing shows which is answered."""
-
-    def internal(self, i: int, state: isis_gc.State) -> Sequence[tuple[str, Step]]:
-        return super().internal(i, state._replace(awaits=frozenset()))
-
+AsksAgainBeforeAllHaveAnswered = breaks(
+    "[SES] §3: an acknowledgement is of the one request outstanding",
+    delivers_once=(2, 3, 10),
+    setup=Setup(channel="fifo", parameters={"rounds": (2, 0)}),
+)(IsisGc, internal=lambda self, i, state: IsisGc.internal(self, i, state._replace(awaits=frozenset())))
 
 # -- garbage collection, repaired --------------------------------------------------------------------------------------
 
+WaitsForNothing = breaks(
+    "[SES] §3, repaired: an acknowledgement waits for what the request names and is for this site",
+    ProgramCatch("causal", FIG_1, 10, P2_COLLECTS),
+)(IsisGcWaits, deliverable=lambda self, i, state, packet: True)
 
-class WaitsForNothing(IsisGcWaits):
-    def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
-        return True
 
-
+@breaks("[SES] §3, repaired: all of it must have been received", ProgramCatch("causal", TWO_BEFORE, 12, P2_COLLECTS))
 class WaitsForOneOfThem(IsisGcWaits):
     def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
         if packet.kind != "request":
@@ -273,258 +345,36 @@ class WaitsForOneOfThem(IsisGcWaits):
         return not mine or any(message in (*state.buffer, *state.deleted) for message in mine)
 
 
-class WaitsForAllMessages(IsisGcWaits):
-    """Also those that are for others: whatever the request names."""
-
-    def deliverable(self, i: int, state: isis_gc.State, packet: Packet) -> bool:
-        return packet.kind != "request" or all(m in state.buffer or m in state.deleted for m in packet.stamp)
-
-
-class ForgetsWhatItDeleted(IsisGcWaits):
-    def remembered(self, i: int, deleted: frozenset[Message]) -> frozenset[Message]:
-        return frozenset()
-
-
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-#: Only P1, only P2 collects garbage, and once.
-P1_COLLECTS = Setup(channel="fifo", parameters={"rounds": (1, 0, 0)})
-P2_COLLECTS = Setup(channel="fifo", parameters={"rounds": (0, 1, 0)})
-
-#: Fig. 1 as a program; the same with two messages that S3 must get first.
-FIG_1 = library.path("ses-program-1").read_text(encoding="utf-8")
-TWO_BEFORE = """
-S1: send M1 to S3; send M2 to S3; send Mx to S2
-S2: receive; send M3 to S3
-S3: receive; receive; receive
-"""
-#: P1 may ask P2 about x before P2 knows x; it is ready to receive once more than there is to receive.
-REQUESTED_TOO_EARLY = """
-P1: receive; receive; receive
-P2: receive; send z to P1
-P3: send x to P1; send y to P2
-"""
-#: P3 has nothing to do but to get the request; P1 is ready to receive once more than there is to receive.
-A_BYSTANDER = """
-P1: receive; receive; receive
-P2: send x to P1; send y to P1
-P3:
-"""
-
-BROKEN = (
-    Broken(
-        BuildsThePacketBeforeInserting,
-        "[SES] §3: M is first inserted into BUFF_S, the packet is then built",
-        (Catch("delivers-all", 2, 1, 2),),
+WaitsForAllMessages = keeps(
+    "[SES] §3, repaired: a request must wait for no more than what is for this site. A site never hears "
+    "of a message between two others, and nothing is deleted; which again no order and no liveness notices.",
+    (3, 1, 361),
+    Setup(channel="fifo"),
+    never_reaches=NOT_WITHOUT_DELETING.union(
+        [
+            "a-message-already-known-is-ignored",
+            "a-message-is-deleted",
+            "a-message-is-sent-after-a-collection",
+            "a-message-not-requested-is-kept",
+            "a-noted-message-is-left-out",
+            "a-packet-carries-messages-of-others",
+            "a-request-names-a-message-deleted-here",
+            "releases",
+        ]
     ),
-    Broken(SendsTheMessageAlone, "[SES] §3: all the messages in BUFF_S", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        SendsOnlyItsOwnMessages,
-        "[SES] §3: every message received, not only every message sent",
-        (Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, Setup(sends="multicast"))),
-    ),
-    Broken(
-        SendsOnlyWhatIsForTheReceiver,
-        "[SES] §3: all the messages, for other sites too: M1 comes to S3 over S2",
-        (Catch("causal", 3, 3, 5),),
-    ),
-    Broken(
-        SendsOnlyWhatIsForOthers,
-        "[SES] §3: all the messages, those for the receiver too: M1 is carried over both paths",
-        (Catch("fifo", 2, 2, 3),),
-    ),
-    Broken(NeverInsertsWhatItSends, "[SES] §3: every message sent by S is in BUFF_S", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        EmptiesTheBufferOnSending,
-        "[SES] §3: a message stays in BUFF_S, whoever has got it",
-        (Catch("fifo", 2, 3, 4), Catch("delivers-once", 2, 3, 5)),
-    ),
-    Broken(WaitsForAnAnswer, "[SES] §3: nothing delays a message", (Catch("never-blocks", 2, 3, 4),)),
-    Broken(IgnoresNothing, "[SES] §3: what is already in BUFF_S' is ignored", (Catch("delivers-once", 2, 2, 4),)),
-    Broken(
-        NeverInsertsWhatArrives,
-        "[SES] §3: (1) what is new is inserted in BUFF_S'",
-        (Catch("delivers-once", 2, 2, 4), Catch("causal", 3, 3, 5)),
-    ),
-    Broken(
-        NeverInsertsWhatIsForItself,
-        "[SES] §3: (1) inserted, what is delivered too, or it is not recognized",
-        (Catch("delivers-once", 2, 2, 4),),
-    ),
-    Broken(InsertsOnlyWhatItDelivers, "[SES] §3: (1) inserted, what is for others too", (Catch("causal", 3, 3, 5),)),
-    Broken(
-        InsertsOnlyTheMessageOfThePacket,
-        "[SES] §3: every message in P is inserted",
-        (Catch("delivers-once", 2, 2, 4), Catch("causal", 3, 3, 5)),
-    ),
-    Broken(
-        DeliversOnlyTheMessageOfThePacket,
-        "[SES] §3: (2) every message in P is delivered whose destination is S'",
-        (Catch("delivers-all", 2, 2, 4), Catch("fifo", 2, 2, 3)),
-    ),
-    Broken(DeliversFromTheEnd, "[SES] §3: (2) delivered in the correct order", (Catch("fifo", 2, 2, 3),)),
-    Broken(InsertsAtTheFront, "[SES] §3: BUFF_S is in the order of emission", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        DeliversWhatIsForOthers,
-        "[SES] §3: (2) of which S' is the destination",
-        (Catch("delivers-once", 3, 2, 3),),
-    ),
-    Broken(
-        DeletesAtOnce,
-        "[SES] §3: deleted when every site has acknowledged",
-        (Catch("delivers-once", 2, 2, 5, Setup(channel="fifo")),),
-    ),
-    Broken(
-        DeletesAllItHasThen,
-        "[SES] §3: the messages identified in P are deleted, no others",
-        (Catch("delivers-once", 2, 3, 9, Setup(channel="fifo", parameters={"rounds": (1, 0)})),),
-    ),
-    Broken(
-        AsksAgainBeforeAllHaveAnswered,
-        "[SES] §3: an acknowledgement is of the one request outstanding",
-        (Catch("delivers-once", 2, 3, 10, Setup(channel="fifo", parameters={"rounds": (2, 0)})),),
-    ),
-    Broken(
-        NeverNotes,
-        "[SES] §3: S' notes the ids: these messages must not be sent to S any more",
-        (Catch("delivers-once", 2, 2, 7, Setup(channel="fifo")),),
-    ),
-    Broken(
-        ForgetsEarlierNotes,
-        "[SES] §3: not any more: what a later request names comes in addition",
-        (Catch("delivers-once", 2, 3, 12, Setup(channel="fifo", parameters={"rounds": (2, 0)})),),
-    ),
-    Broken(
-        TheAskedSiteDeletesToo,
-        "[SES] §3: the protocol initialized by S does not allow S' to delete",
-        (Catch("delivers-once", 2, 2, 6, Setup(channel="fifo")),),
+)(
+    IsisGcWaits,
+    deliverable=lambda self, i, state, packet: (
+        packet.kind != "request" or all(m in state.buffer or m in state.deleted for m in packet.stamp)
     ),
 )
 
-BROKEN_PROGRAMS = (
-    BrokenProgram(
-        DeletesAfterOneAcknowledgement,
-        "[SES] §3: an acknowledgement from every site",
-        A_BYSTANDER,
-        "delivers-once",
-        7,
-        P1_COLLECTS,
-    ),
-    BrokenProgram(
-        NotesForEverybody,
-        "[SES] §3: not sent to S any more; to others it is",
-        FIG_1,
-        "causal",
-        7,
-        P1_COLLECTS,
-    ),
-    BrokenProgram(
-        NotesOnlyWhatItKnows,
-        "[SES] §3: all the identifiers are noted, of messages that have not come yet too",
-        REQUESTED_TOO_EARLY,
-        "delivers-once",
-        11,
-        P1_COLLECTS,
-    ),
-    BrokenProgram(
-        WaitsForNothing,
-        "[SES] §3, repaired: an acknowledgement waits for what the request names and is for this site",
-        FIG_1,
-        "causal",
-        10,
-        P2_COLLECTS,
-    ),
-    BrokenProgram(
-        WaitsForOneOfThem,
-        "[SES] §3, repaired: all of it must have been received",
-        TWO_BEFORE,
-        "causal",
-        12,
-        P2_COLLECTS,
-    ),
-)
+ForgetsWhatItDeleted = keeps(
+    "[SES] §3, repaired: without a memory of what it deleted, a site never acknowledges a later request for it; "
+    "which again nothing notices.",
+    (2, 3, 2768),
+    Setup(channel="fifo"),
+    never_reaches=NOT_WITHOUT_DELETING.union(["a-request-names-a-message-deleted-here"]),
+)(IsisGcWaits, remembered=lambda self, i, deleted: frozenset())
 
-HARMLESS = (
-    Harmless(
-        LeavesOutWhatIsKnownToBeReceived,
-        "[SES] §3: transmission of M_x is not necessary, in general: no site need know of a message that was for "
-        "the sender of the packet alone.",
-        3,
-        3,
-        1400,
-    ),
-    Harmless(
-        LeavesOutWhatTheReceiverSent,
-        "[SES] §3: nor need a site hear of what it has sent itself.",
-        3,
-        3,
-        1400,
-    ),
-    Harmless(
-        NeverAcknowledges,
-        "[SES] §3: a garbage collection that never ends, so that nothing is ever deleted, breaks no order and delivers "
-        "everything. Only that the situation is never reached shows it.",
-        2,
-        2,
-        220,
-        Setup(channel="fifo"),
-        never_reaches=frozenset(
-            {
-                "a-message-between-others-is-deleted",
-                "a-message-comes-with-a-later-one",
-                "a-message-comes-with-that-of-another",
-                "a-message-is-deleted",
-                "a-message-is-sent-after-a-collection",
-                "a-message-not-requested-is-kept",
-                "a-message-not-yet-received-is-acknowledged",
-                "a-packet-delivers-several",
-                "a-site-knows-a-message-of-others",
-            }
-        ),
-    ),
-    Harmless(
-        WaitsForAllMessages,
-        "[SES] §3, repaired: a request must wait for no more than what is for this site. A site never hears "
-        "of a message between two others, and nothing is deleted; which again no order and no liveness notices.",
-        3,
-        1,
-        361,
-        Setup(channel="fifo"),
-        never_reaches=frozenset(
-            {
-                "a-message-already-known-is-ignored",
-                "a-message-between-others-is-deleted",
-                "a-message-comes-with-a-later-one",
-                "a-message-comes-with-that-of-another",
-                "a-message-is-deleted",
-                "a-message-is-sent-after-a-collection",
-                "a-message-not-requested-is-kept",
-                "a-noted-message-is-left-out",
-                "a-packet-carries-messages-of-others",
-                "a-packet-delivers-several",
-                "a-request-names-a-message-deleted-here",
-                "a-site-knows-a-message-of-others",
-                "releases",
-            }
-        ),
-    ),
-    Harmless(
-        ForgetsWhatItDeleted,
-        "[SES] §3, repaired: without a memory of what it deleted, a site never acknowledges a later request for it; "
-        "which again nothing notices.",
-        2,
-        3,
-        2768,
-        Setup(channel="fifo"),
-        never_reaches=frozenset(
-            {
-                "a-message-between-others-is-deleted",
-                "a-message-comes-with-a-later-one",
-                "a-message-comes-with-that-of-another",
-                "a-packet-delivers-several",
-                "a-request-names-a-message-deleted-here",
-                "a-site-knows-a-message-of-others",
-            }
-        ),
-    ),
-)
+ROWS = variants_in(globals())

@@ -5,43 +5,38 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
-
 from crownless.impl import rst
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn, RstSentAlone
+from crownless.impl.variants import Setup, breaks, keeps, restamped, twice, variants_in
 from crownless.spec.computation import Message
 
 # -- increment before sending: sending ---------------------------------------------------------------------------------
 
+NeverIncrements = breaks("[MF] §2: when i sends to j, it increments M_i[i, j]", delivers_all=(2, 1, 1))(
+    RstBefore, after_sending=lambda self, i, state, j: state
+)
 
-class NeverIncrements(RstBefore):
-    def after_sending(self, i: Value, state: Value, j: Value) -> Value:
-        return state
+#: M_i[i, k] for all k: a vector's increment.
+IncrementsItsWholeRow = breaks("[MF] §2: M_i[i, j] and no other entry", delivers_all=(3, 2, 3))(
+    RstBefore,
+    after_sending=lambda self, i, state, j: self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i)),
+)
 
+#: M_i[j, i] for M_i[i, j].
+IncrementsTheReceiversRow = breaks("[MF] §2: row i, column j, not row j, column i", delivers_all=(2, 1, 1))(
+    RstBefore, after_sending=lambda self, i, state, j: RstBefore.after_sending(self, j, state, i)
+)
 
-class IncrementsItsWholeRow(RstBefore):
-    """M_i[i, k] for all k: a vector's increment."""
-
-    def after_sending(self, i: Value, state: Value, j: Value) -> Value:
-        return self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i))
-
-
-class IncrementsTheReceiversRow(RstBefore):
-    """M_i[j, i] for M_i[i, j]."""
-
-    def after_sending(self, i: Value, state: Value, j: Value) -> Value:
-        return super().after_sending(j, state, i)
-
-
-class AttachesTheMatrixBefore(RstBefore):
-    def stamp(self, before: Value, after: Value) -> Value:
-        return before
+AttachesTheMatrixBefore = breaks(
+    "[MF] §2: it increments M_i[i, j] and attaches M_i", delivers_all=(2, 1, 1), fifo=(2, 2, 3)
+)(RstBefore, stamp=lambda self, before, after: before)
 
 
+@breaks("[MF] §2: attaches M_i, not only a sequence number", causal=(3, 3, 5))
 class AttachesZeroes(RstBefore):
     """All but the one number that the receiver asks its sender for."""
 
@@ -51,6 +46,7 @@ class AttachesZeroes(RstBefore):
         return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
 
 
+@breaks("[MF] §2: attaches M_i, other columns too", causal=(3, 3, 5))
 class AttachesTheReceiversColumn(RstBefore):
     def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -58,6 +54,7 @@ class AttachesTheReceiversColumn(RstBefore):
         return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
 
 
+@breaks("[MF] §2: attaches M_i, other rows too", causal=(3, 3, 5))
 class AttachesItsRow(RstBefore):
     """What it sent itself: others' messages, of which it heard, it does not pass on."""
 
@@ -67,29 +64,28 @@ class AttachesItsRow(RstBefore):
         return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
 
 
-class SendsOnce(RstBefore):
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        return [] if any(state[i]) else super().send(i, state, message)
-
+SendsOnce = breaks("[MF] §2: delayed are deliveries, not sends", never_blocks=(2, 3, 4))(
+    RstBefore, send=lambda self, i, state, message: [] if any(state[i]) else RstBefore.send(self, i, state, message)
+)
 
 # -- increment before sending: delivering ------------------------------------------------------------------------------
 
+DelaysNothing = breaks(
+    "[MF] §2: the message is not delivered until the condition holds", causal=(2, 2, 3), fifo=(2, 2, 3)
+)(RstBefore, deliverable=lambda self, j, state, packet: True)
 
-class DelaysNothing(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        return True
-
-
-class ComparesTheSenderAlone(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        return packet.stamp[packet.source][j] == state[packet.source][j] + 1
+ComparesTheSenderAlone = breaks("[MF] §2: ∀k ≠ i: M[k, j] ≤ M_j[k, j]", causal=(3, 3, 5), delivers_all=(3, 3, 5))(
+    RstBefore, deliverable=lambda self, j, state, packet: packet.stamp[packet.source][j] == state[packet.source][j] + 1
+)
 
 
+@breaks("[MF] §2: ∧ M[i, j] = M_j[i, j] + 1", fifo=(2, 2, 3))
 class ComparesAllButTheSender(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or packet.stamp[k][j] <= state[k][j])
 
 
+@breaks("[MF] §2: M[k, j], not M[j, k]", causal=(3, 3, 5), delivers_all=(3, 3, 5))
 class ComparesItsRow(RstBefore):
     """M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it."""
 
@@ -98,82 +94,90 @@ class ComparesItsRow(RstBefore):
         return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[j][k] <= state[j][k])
 
 
-class ComparesEveryColumn(RstBefore):
-    """All that precedes, whoever it is for."""
+ComparesEveryColumn = breaks("[MF] §2: column j, not the others", delivers_all=(3, 2, 3))(
+    RstBefore,
+    deliverable=lambda self, j, state, packet: self.ops.every(
+        lambda k: sum(packet.stamp[k]) <= sum(state[k]) + self.ops.one_if(k == packet.source)
+    ),
+)
 
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: sum(stamp[k]) <= sum(state[k]) + self.ops.one_if(k == i))
 
-
+@breaks("[MF] §2: ≤, not <", delivers_all=(2, 1, 1))
 class ComparesForLess(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[k][j] < state[k][j])
 
 
+@breaks("[MF] §2: ≤, not =: of others the receiver may know more", delivers_all=(3, 2, 3))
 class ComparesForEquality(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k][j] == state[k][j] + self.ops.one_if(k == i))
 
 
-class ComparesTheSenderForAsMany(RstBefore):
-    """M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself."""
+#: M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself.
+ComparesTheSenderForAsMany = breaks("[MF] §2: k ≠ i; the message is counted in its own matrix", delivers_all=(2, 1, 1))(
+    RstBefore, deliverable=lambda self, j, state, packet: self.ops.every(lambda k: packet.stamp[k][j] <= state[k][j])
+)
 
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        return self.ops.every(lambda k: packet.stamp[k][j] <= state[k][j])
 
-
+@breaks("[MF] §2: = M_j[i, j] + 1, not ≥", fifo=(2, 2, 3), delivers_all=(2, 2, 3))
 class ComparesTheSenderForMore(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return stamp[i][j] > state[i][j] and self.ops.every(lambda k: k == i or stamp[k][j] <= state[k][j])
 
 
+@breaks(
+    "[MF] §2: = M_j[i, j] + 1, not ≤, which only a channel that duplicates can show",
+    delivers_once=(2, 1, 4),
+    setup=Setup("duplicating"),
+)
+@keeps("[MF] §2: = and ≤ are the same of the sender where every packet arrives once.", (3, 3, 983))
 class ComparesTheSenderForAtMostOneMore(RstBefore):
     def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
         i, stamp = packet.source, packet.stamp
         return self.ops.every(lambda k: stamp[k][j] <= state[k][j] + self.ops.one_if(k == i))
 
 
-class LosesWhatIsOutOfOrder(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        return True
+LosesWhatIsOutOfOrder = breaks("[MF] §2: messages which have to be delayed remain in a buffer", delivers_all=(2, 2, 4))(
+    RstBefore,
+    deliverable=lambda self, j, state, packet: True,
+    on_packet=lambda self, j, state, packet: (
+        RstBefore.on_packet(self, j, state, packet) if RstBefore.deliverable(self, j, state, packet) else [Step(state)]
+    ),
+)
 
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return super().on_packet(j, state, packet) if super().deliverable(j, state, packet) else [Step(state)]
 
-
-class DeliversWithACopy(RstBefore):
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(j, state, packet)]
+DeliversWithACopy = breaks("[MF] §2: delivered once", delivers_once=(2, 1, 2))(
+    RstBefore, on_packet=lambda self, j, state, packet: twice(RstBefore.on_packet(self, j, state, packet))
+)
 
 
 # -- increment before sending: after delivering ------------------------------------------------------------------------
 
+LearnsNothing = breaks("[MF] §2: M_j is updated", causal=(3, 3, 5), delivers_all=(2, 2, 3))(
+    RstBefore, after_delivering=lambda self, state, stamp: state
+)
 
-class LearnsNothing(RstBefore):
-    def after_delivering(self, state: Value, stamp: Value) -> Value:
-        return state
+TakesTheMatrixOver = breaks("[MF] §2: to the maximum of M and M_j, not to M", causal=(2, 3, 5), delivers_all=(2, 3, 5))(
+    RstBefore, after_delivering=lambda self, state, stamp: stamp
+)
 
-
-class TakesTheMatrixOver(RstBefore):
-    def after_delivering(self, state: Value, stamp: Value) -> Value:
-        return stamp
-
-
-class AddsTheMatrix(RstBefore):
-    def after_delivering(self, state: Value, stamp: Value) -> Value:
-        return self.ops.matrix(lambda k, l: state[k][l] + stamp[k][l])
+AddsTheMatrix = breaks("[MF] §2: to the maximum, not the sum", delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
+    RstBefore, after_delivering=lambda self, state, stamp: self.ops.matrix(lambda k, l: state[k][l] + stamp[k][l])
+)
 
 
+@breaks("[MF] §2: componentwise, other columns too", causal=(3, 3, 5))
 class LearnsItsColumnAlone(RstBefore):
     def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
         column = self.ops.matrix(lambda k, l: packet.stamp[k][l] * self.ops.one_if(l == j))
         return super().on_packet(j, state, packet._replace(stamp=column))
 
 
+@breaks("[MF] §2: componentwise, its own column too: nobody else counts what it delivers", delivers_all=(2, 2, 3))
 class LearnsAllButItsColumn(RstBefore):
     """Harmless in `rst`, where the receiver counts its deliveries; here nobody else does."""
 
@@ -188,6 +192,11 @@ class Delaying(NamedTuple):
     delayed: tuple[Packet, ...] = ()
 
 
+@breaks(
+    "[MF] §2: updated when? 'Whenever a process j receives a message' must mean: delivers it",
+    delivers_all=(2, 2, 4),
+    fifo=(2, 3, 5),
+)
 class LearnsOnReceipt(RstBefore):
     """To the letter of [MF] §2: "whenever a process j receives a message", whether it delivers or delays it."""
 
@@ -227,6 +236,7 @@ class LearnsOnReceipt(RstBefore):
 # -- increment before sending: variations ------------------------------------------------------------------------------
 
 
+@keeps("[MF] §2: the maximum in the own column is one increment, that of the sender's entry.", (3, 3, 983))
 class IncrementsOnDelivery(RstBefore):
     """The receiver increments its entry, and takes the maximum of all other columns."""
 
@@ -240,12 +250,12 @@ class IncrementsOnDelivery(RstBefore):
 
 # -- SENT alone --------------------------------------------------------------------------------------------------------
 
+AttachesNoMatrix = breaks("[Kup] Sending: attach the current SENT_i", fifo=(2, 2, 3))(
+    RstSentAlone, stamp=lambda self, state: self.ops.matrix(lambda k, l: 0)
+)
 
-class AttachesNoMatrix(RstSentAlone):
-    def stamp(self, state: rst.State) -> Value:
-        return self.ops.matrix(lambda k, l: 0)
 
-
+@breaks("[Kup] Sending: attach all of SENT_i", causal=(3, 3, 5))
 class AttachesOneColumn(RstSentAlone):
     def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -253,53 +263,63 @@ class AttachesOneColumn(RstSentAlone):
         return [step._replace(packets=[packet._replace(stamp=column) for packet in step.packets])]
 
 
-class SaysNothingOfWhatItSent(RstSentAlone):
-    def after_sending(self, i: Value, state: rst.State, j: Value) -> rst.State:
-        return state
+SaysNothingOfWhatItSent = breaks("[Kup] Sending: increment SENT_i[i, j]", fifo=(2, 2, 3))(
+    RstSentAlone, after_sending=lambda self, i, state, j: state
+)
+
+SendsASingleOne = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
+    RstSentAlone,
+    send=lambda self, i, state, message: [] if any(state.sent[i]) else RstSentAlone.send(self, i, state, message),
+)
+
+ReadsNothing = breaks(
+    "[Kup] Is DELIV redundant? It is SENT_i[k, i] ≥ SENT_m[k, i] for all k that is checked",
+    causal=(2, 2, 3),
+    fifo=(2, 2, 3),
+)(RstSentAlone, deliverable=lambda self, i, state, packet: True)
 
 
-class SendsASingleOne(RstSentAlone):
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        return [] if any(state.sent[i]) else super().send(i, state, message)
-
-
-class ReadsNothing(RstSentAlone):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return True
-
-
+@breaks("[Kup] Is DELIV redundant? With the i column of SENT_i, not the row", fifo=(2, 3, 4), delivers_all=(2, 2, 3))
 class ReadsItsOwnRow(RstSentAlone):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: state.sent[i][k] >= packet.stamp[k][i])
 
 
-class ReadsTheSenderAlone(RstSentAlone):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return state.sent[packet.source][i] >= packet.stamp[packet.source][i]
+ReadsTheSenderAlone = breaks("[Kup] Delivering: for all k, not only the sender", causal=(3, 3, 5))(
+    RstSentAlone,
+    deliverable=lambda self, i, state, packet: state.sent[packet.source][i] >= packet.stamp[packet.source][i],
+)
 
 
+@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3))
 class ReadsAllButTheSender(RstSentAlone):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.sent[k][i] >= packet.stamp[k][i])
 
 
-class ReadsForMore(RstSentAlone):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.sent[k][i] > packet.stamp[k][i])
+ReadsForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
+    RstSentAlone,
+    deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.sent[k][i] > packet.stamp[k][i]),
+)
+
+NeverIncrementsOnDelivering = breaks(
+    "[Kup] After delivering: increment SENT_i[j, i], harmless to leave out as long as there is DELIV",
+    delivers_all=(2, 2, 3),
+)(
+    RstSentAlone,
+    after_delivering=lambda self, i, state, j, stamp: rst.State(
+        self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l])), ()
+    ),
+)
 
 
-class NeverIncrementsOnDelivering(RstSentAlone):
-    """Harmless in `rst`, which has DELIV: here the own column alone records what is delivered."""
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return rst.State(self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l])), ())
-
-
+@breaks("[Kup] After delivering: take the maximum", causal=(3, 3, 5))
 class MergesNothing(RstSentAlone):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
 
 
+@breaks("[Kup] After delivering: the maximum, not what the message says", causal=(2, 3, 5), delivers_all=(3, 3, 5))
 class ReplacesItsMatrix(RstSentAlone):
     """What only the receiver knew is forgotten: what it has delivered, too."""
 
@@ -307,12 +327,19 @@ class ReplacesItsMatrix(RstSentAlone):
         return super().after_delivering(i, rst.State(stamp, ()), j, stamp)
 
 
+@breaks("[Kup] After delivering: the maximum, not the sum", delivers_all=(2, 3, 5), fifo=(2, 4, 7))
 class AddsToItsMatrix(RstSentAlone):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         sent = super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0)).sent
         return rst.State(self.ops.matrix(lambda k, l: sent[k][l] + stamp[k][l]), ())
 
 
+@breaks(
+    "[Kup] Is DELIV redundant? 'In that case, you wouldn't have delivered m′': only if a message in the hold-back "
+    "queue teaches nothing",
+    fifo=(2, 2, 4),
+    causal=(2, 2, 4),
+)
 class MergesTheHoldBackQueue(RstSentAlone):
     """SENT takes the maximum with the stamp of a message as it arrives, delivered or not: then DELIV is not redundant.
 
@@ -342,14 +369,18 @@ class MergesTheHoldBackQueue(RstSentAlone):
         return super().renamed(state, renaming)._replace(deliv=waiting)
 
 
-class DeliversDouble(RstSentAlone):
-    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversDouble = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
+    RstSentAlone, on_packet=lambda self, i, state, packet: twice(RstSentAlone.on_packet(self, i, state, packet))
+)
 
 
 # -- SENT alone: variations --------------------------------------------------------------------------------------------
 
 
+@keeps(
+    "[Kup] Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.",
+    (3, 3, 983),
+)
 class MergesNotItsOwnColumn(RstSentAlone):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         others = self.ops.matrix(lambda k, l: stamp[k][l] * (1 - self.ops.one_if(l == i)))
@@ -358,21 +389,23 @@ class MergesNotItsOwnColumn(RstSentAlone):
 
 # -- one column --------------------------------------------------------------------------------------------------------
 
+AttachesItsOwnColumn = breaks(
+    "[Kup] After delivering: 'the one column you're actually going to look at' is the receiver's",
+    fifo=(2, 2, 3),
+    delivers_all=(2, 2, 3),
+)(
+    RstColumn,
+    send=lambda self, i, state, message: restamped(
+        RstColumn.send(self, i, state, message), lambda packet: self.column(state, i)
+    ),
+)
 
-class AttachesItsOwnColumn(RstColumn):
-    """Column i, of what was sent to the sender itself, for column j."""
-
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        column = self.column(state, i)
-        return [step._replace(packets=[packet._replace(stamp=column) for packet in step.packets])]
+AttachesTheRowForTheColumn = breaks(
+    "[Kup] After delivering: the one column, not the row", fifo=(2, 2, 3), delivers_all=(2, 2, 3)
+)(RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k]))
 
 
-class AttachesTheRowForTheColumn(RstColumn):
-    def column(self, state: rst.State, j: Value) -> Value:
-        return self.ops.vector(lambda k: state.sent[j][k])
-
-
+@breaks("[Kup] Sending: attach before the increment", delivers_all=(2, 1, 1))
 class AttachesTheColumnAfter(RstColumn):
     def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
@@ -380,43 +413,45 @@ class AttachesTheColumnAfter(RstColumn):
         return [step._replace(packets=[packet._replace(stamp=column) for packet in step.packets])]
 
 
-class IncrementsNothing(RstColumn):
-    def after_sending(self, i: Value, state: rst.State, j: Value) -> rst.State:
-        return state
+IncrementsNothing = breaks("[Kup] Sending: increment SENT_i[i, j]", fifo=(2, 2, 3))(
+    RstColumn, after_sending=lambda self, i, state, j: state
+)
+
+SendsNoSecond = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
+    RstColumn,
+    send=lambda self, i, state, message: [] if any(state.sent[i]) else RstColumn.send(self, i, state, message),
+)
+
+ChecksNoEntry = breaks(
+    "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i]", fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4)
+)(RstColumn, deliverable=lambda self, i, state, packet: True)
 
 
-class SendsNoSecond(RstColumn):
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        return [] if any(state.sent[i]) else super().send(i, state, message)
-
-
-class ChecksNoEntry(RstColumn):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return True
-
-
+@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))
 class ChecksNotTheSendersEntry(RstColumn):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k])
 
 
-class ChecksForMore(RstColumn):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k])
+ChecksForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
+    RstColumn, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] > packet.stamp[k])
+)
+
+CountsNoDelivery = breaks(
+    "[Kup] After delivering: increment DELIV_i[j]", delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2)
+)(RstColumn, deliv_after=lambda self, state, j: state.deliv)
+
+CountsTheDeliveredOnce = breaks("[Kup] After delivering: increment SENT_i[j, i]", deliv_equals_sent_column=(2, 1, 2))(
+    RstColumn,
+    after_delivering=lambda self, i, state, j, stamp: RstColumn.after_delivering(self, i, state, j, stamp)._replace(
+        sent=state.sent
+    ),
+)
 
 
-class CountsNoDelivery(RstColumn):
-    def deliv_after(self, state: rst.State, j: Value) -> Value:
-        return state.deliv
-
-
-class CountsTheDeliveredOnce(RstColumn):
-    """In DELIV and not in SENT."""
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, stamp)._replace(sent=state.sent)
-
-
+@breaks(
+    "[Kup] After delivering: column i, the receiver's own", delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2)
+)
 class CountsInItsNeighboursColumn(RstColumn):
     symmetric = False
 
@@ -424,14 +459,19 @@ class CountsInItsNeighboursColumn(RstColumn):
         return super().after_delivering((i + 1) % self.n, state, j, stamp)
 
 
-class DeliversTheColumnTwice(RstColumn):
-    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+DeliversTheColumnTwice = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
+    RstColumn, on_packet=lambda self, i, state, packet: twice(RstColumn.on_packet(self, i, state, packet))
+)
 
 
 # -- one column: variations --------------------------------------------------------------------------------------------
 
 
+@keeps(
+    "[Kup] After delivering: of the one column that travels only the sender's own entry is ever more than 0, since "
+    "nobody learns of messages to third processes. It is a sequence number, and the protocol is that for FIFO.",
+    (3, 2, 91),
+)
 class SendsOneNumber(RstColumn):
     """Of the column only what the sender itself has sent."""
 
@@ -455,210 +495,4 @@ class SendsOneNumber(RstColumn):
         return stamp
 
 
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-BROKEN = (
-    # increment before sending: sending
-    Broken(NeverIncrements, "[MF] §2: when i sends to j, it increments M_i[i, j]", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(IncrementsItsWholeRow, "[MF] §2: M_i[i, j] and no other entry", (Catch("delivers-all", 3, 2, 3),)),
-    Broken(
-        IncrementsTheReceiversRow, "[MF] §2: row i, column j, not row j, column i", (Catch("delivers-all", 2, 1, 1),)
-    ),
-    Broken(
-        AttachesTheMatrixBefore,
-        "[MF] §2: it increments M_i[i, j] and attaches M_i",
-        (Catch("delivers-all", 2, 1, 1), Catch("fifo", 2, 2, 3)),
-    ),
-    Broken(AttachesZeroes, "[MF] §2: attaches M_i, not only a sequence number", (Catch("causal", 3, 3, 5),)),
-    Broken(AttachesTheReceiversColumn, "[MF] §2: attaches M_i, other columns too", (Catch("causal", 3, 3, 5),)),
-    Broken(AttachesItsRow, "[MF] §2: attaches M_i, other rows too", (Catch("causal", 3, 3, 5),)),
-    Broken(SendsOnce, "[MF] §2: delayed are deliveries, not sends", (Catch("never-blocks", 2, 3, 4),)),
-    # increment before sending: delivering
-    Broken(
-        DelaysNothing,
-        "[MF] §2: the message is not delivered until the condition holds",
-        (Catch("causal", 2, 2, 3), Catch("fifo", 2, 2, 3)),
-    ),
-    Broken(
-        ComparesTheSenderAlone,
-        "[MF] §2: ∀k ≠ i: M[k, j] ≤ M_j[k, j]",
-        (Catch("causal", 3, 3, 5), Catch("delivers-all", 3, 3, 5)),
-    ),
-    Broken(ComparesAllButTheSender, "[MF] §2: ∧ M[i, j] = M_j[i, j] + 1", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        ComparesItsRow,
-        "[MF] §2: M[k, j], not M[j, k]",
-        (Catch("causal", 3, 3, 5), Catch("delivers-all", 3, 3, 5)),
-    ),
-    Broken(ComparesEveryColumn, "[MF] §2: column j, not the others", (Catch("delivers-all", 3, 2, 3),)),
-    Broken(ComparesForLess, "[MF] §2: ≤, not <", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(
-        ComparesForEquality,
-        "[MF] §2: ≤, not =: of others the receiver may know more",
-        (Catch("delivers-all", 3, 2, 3),),
-    ),
-    Broken(
-        ComparesTheSenderForAsMany,
-        "[MF] §2: k ≠ i; the message is counted in its own matrix",
-        (Catch("delivers-all", 2, 1, 1),),
-    ),
-    Broken(
-        ComparesTheSenderForMore,
-        "[MF] §2: = M_j[i, j] + 1, not ≥",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(
-        ComparesTheSenderForAtMostOneMore,
-        "[MF] §2: = M_j[i, j] + 1, not ≤, which only a channel that duplicates can show",
-        (Catch("delivers-once", 2, 1, 4, Setup("duplicating")),),
-    ),
-    Broken(
-        LosesWhatIsOutOfOrder,
-        "[MF] §2: messages which have to be delayed remain in a buffer",
-        (Catch("delivers-all", 2, 2, 4),),
-    ),
-    Broken(DeliversWithACopy, "[MF] §2: delivered once", (Catch("delivers-once", 2, 1, 2),)),
-    # increment before sending: after delivering
-    Broken(
-        LearnsNothing,
-        "[MF] §2: M_j is updated",
-        (Catch("causal", 3, 3, 5), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(
-        TakesTheMatrixOver,
-        "[MF] §2: to the maximum of M and M_j, not to M",
-        (Catch("causal", 2, 3, 5), Catch("delivers-all", 2, 3, 5)),
-    ),
-    Broken(
-        AddsTheMatrix,
-        "[MF] §2: to the maximum, not the sum",
-        (Catch("delivers-all", 2, 3, 5), Catch("fifo", 2, 4, 7)),
-    ),
-    Broken(LearnsItsColumnAlone, "[MF] §2: componentwise, other columns too", (Catch("causal", 3, 3, 5),)),
-    Broken(
-        LearnsAllButItsColumn,
-        "[MF] §2: componentwise, its own column too: nobody else counts what it delivers",
-        (Catch("delivers-all", 2, 2, 3),),
-    ),
-    Broken(
-        LearnsOnReceipt,
-        "[MF] §2: updated when? 'Whenever a process j receives a message' must mean: delivers it",
-        (Catch("delivers-all", 2, 2, 4), Catch("fifo", 2, 3, 5)),
-    ),
-    # SENT alone
-    Broken(AttachesNoMatrix, "[Kup] Sending: attach the current SENT_i", (Catch("fifo", 2, 2, 3),)),
-    Broken(AttachesOneColumn, "[Kup] Sending: attach all of SENT_i", (Catch("causal", 3, 3, 5),)),
-    Broken(SaysNothingOfWhatItSent, "[Kup] Sending: increment SENT_i[i, j]", (Catch("fifo", 2, 2, 3),)),
-    Broken(SendsASingleOne, "[Kup] Sending: nothing delays a send", (Catch("never-blocks", 2, 3, 4),)),
-    Broken(
-        ReadsNothing,
-        "[Kup] Is DELIV redundant? It is SENT_i[k, i] ≥ SENT_m[k, i] for all k that is checked",
-        (Catch("causal", 2, 2, 3), Catch("fifo", 2, 2, 3)),
-    ),
-    Broken(
-        ReadsItsOwnRow,
-        "[Kup] Is DELIV redundant? With the i column of SENT_i, not the row",
-        (Catch("fifo", 2, 3, 4), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(ReadsTheSenderAlone, "[Kup] Delivering: for all k, not only the sender", (Catch("causal", 3, 3, 5),)),
-    Broken(ReadsAllButTheSender, "[Kup] Delivering: for all k, the sender too", (Catch("fifo", 2, 2, 3),)),
-    Broken(ReadsForMore, "[Kup] Delivering: ≥, not >", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(
-        NeverIncrementsOnDelivering,
-        "[Kup] After delivering: increment SENT_i[j, i], harmless to leave out as long as there is DELIV",
-        (Catch("delivers-all", 2, 2, 3),),
-    ),
-    Broken(MergesNothing, "[Kup] After delivering: take the maximum", (Catch("causal", 3, 3, 5),)),
-    Broken(
-        ReplacesItsMatrix,
-        "[Kup] After delivering: the maximum, not what the message says",
-        (Catch("causal", 2, 3, 5), Catch("delivers-all", 3, 3, 5)),
-    ),
-    Broken(
-        AddsToItsMatrix,
-        "[Kup] After delivering: the maximum, not the sum",
-        (Catch("delivers-all", 2, 3, 5), Catch("fifo", 2, 4, 7)),
-    ),
-    Broken(
-        MergesTheHoldBackQueue,
-        "[Kup] Is DELIV redundant? 'In that case, you wouldn't have delivered m′': only if a message in the hold-back "
-        "queue teaches nothing",
-        (Catch("fifo", 2, 2, 4), Catch("causal", 2, 2, 4)),
-    ),
-    Broken(DeliversDouble, "[Kup] Delivering: once", (Catch("delivers-once", 2, 1, 2),)),
-    # one column
-    Broken(
-        AttachesItsOwnColumn,
-        "[Kup] After delivering: 'the one column you're actually going to look at' is the receiver's",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(
-        AttachesTheRowForTheColumn,
-        "[Kup] After delivering: the one column, not the row",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(AttachesTheColumnAfter, "[Kup] Sending: attach before the increment", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(IncrementsNothing, "[Kup] Sending: increment SENT_i[i, j]", (Catch("fifo", 2, 2, 3),)),
-    Broken(SendsNoSecond, "[Kup] Sending: nothing delays a send", (Catch("never-blocks", 2, 3, 4),)),
-    Broken(
-        ChecksNoEntry,
-        "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i]",
-        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 3, 4)),
-    ),
-    Broken(
-        ChecksNotTheSendersEntry,
-        "[Kup] Delivering: for all k, the sender too",
-        (Catch("fifo", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 3, 4)),
-    ),
-    Broken(ChecksForMore, "[Kup] Delivering: ≥, not >", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(
-        CountsNoDelivery,
-        "[Kup] After delivering: increment DELIV_i[j]",
-        (Catch("delivers-all", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 1, 2)),
-    ),
-    Broken(
-        CountsTheDeliveredOnce,
-        "[Kup] After delivering: increment SENT_i[j, i]",
-        (Catch("deliv-equals-sent-column", 2, 1, 2),),
-    ),
-    Broken(
-        CountsInItsNeighboursColumn,
-        "[Kup] After delivering: column i, the receiver's own",
-        (Catch("delivers-all", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 1, 2)),
-    ),
-    Broken(DeliversTheColumnTwice, "[Kup] Delivering: once", (Catch("delivers-once", 2, 1, 2),)),
-)
-
-BROKEN_PROGRAMS: tuple[BrokenProgram, ...] = ()
-
-HARMLESS = (
-    Harmless(
-        ComparesTheSenderForAtMostOneMore,
-        "[MF] §2: = and ≤ are the same of the sender where every packet arrives once.",
-        3,
-        3,
-        983,
-    ),
-    Harmless(
-        IncrementsOnDelivery,
-        "[MF] §2: the maximum in the own column is one increment, that of the sender's entry.",
-        3,
-        3,
-        983,
-    ),
-    Harmless(
-        MergesNotItsOwnColumn,
-        "[Kup] Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.",
-        3,
-        3,
-        983,
-    ),
-    Harmless(
-        SendsOneNumber,
-        "[Kup] After delivering: of the one column that travels only the sender's own entry is ever more than 0, since "
-        "nobody learns of messages to third processes. It is a sequence number, and the protocol is that for FIFO.",
-        3,
-        2,
-        91,
-    ),
-)
+ROWS = variants_in(globals())

@@ -5,26 +5,35 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless
-
 from crownless.impl import murty_garg
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, Step
+from crownless.impl.variants import ProgramCatch, breaks, keeps, variants_in
 from crownless.spec.computation import Message
+
+#: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
+TWO_DEBTS = """
+P1: receive; receive; receive
+P2: send a to P1; receive; receive
+P3: send b to P2; send d to P1
+P4: send c to P2; send e to P1
+"""
 
 # -- Murty & Garg: the priority rule -----------------------------------------------------------------------------------
 
+NobodyAsks = breaks(
+    "[MG] §4.2.1 PR, type 2: the smaller process sends a request",
+    synchronous=(2, 2, 2),
+    acknowledges_only_bigger_processes=(2, 2, 3),
+    delivers_all=(2, 3, 5),
+)(MurtyGarg, must_request=lambda self, i, j: False)
 
-class NobodyAsks(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return False
+EverybodyAsks = breaks(
+    "[MG] §4.2.1 PR, type 1: the bigger process sends at once", synchronous=(2, 2, 4), delivers_all=(2, 3, 8)
+)(MurtyGarg, must_request=lambda self, i, j: True)
 
 
-class EverybodyAsks(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return True
-
-
+@breaks("[MG] §4.2.1 PR, type 2: the smaller process commits on receiving", synchronous=(2, 2, 2))
 class CommitsWhenItAsks(MurtyGarg):
     """The smaller process commits at its request, not when the message comes back."""
 
@@ -40,6 +49,7 @@ class CommitsWhenItAsks(MurtyGarg):
         return steps
 
 
+@breaks("[MG] §4.2.1 PR, type 2: executed when in a position to commit", synchronous=(2, 2, 4))
 class CommitsARequestWhilePassive(MurtyGarg):
     """The bigger process executes what is requested at once, not when "in a position to commit"."""
 
@@ -50,11 +60,13 @@ class CommitsARequestWhilePassive(MurtyGarg):
         return super().on_packet(i, state, packet)
 
 
+@breaks("[MG] §4.2.1 PR, type 2: the bigger process sends it", delivers_all=(2, 1, 2))
 class IgnoresRequests(MurtyGarg):
     def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
         return [Step(state)] if packet.kind == "request" else super().on_packet(i, state, packet)
 
 
+@breaks("[MG] §4.2.1 PR, type 2: the bigger process commits it at its send", delivers_all=(2, 1, 4))
 class SendsBackUncommitted(MurtyGarg):
     """The bigger process sends a requested message back and does not commit it."""
 
@@ -72,6 +84,9 @@ class Uncommitted(NamedTuple):
     message: Message | None
 
 
+@breaks(
+    "[MG] §4.2.1 PR, type 1: committed at the send (§4.1 would also allow the acknowledgement)", synchronous=(3, 3, 7)
+)
 class CommitsOnAcknowledgement(MurtyGarg):
     """The sender of a message to a smaller process commits it at the acknowledgement ([MG] §4.1: "either")."""
 
@@ -94,41 +109,42 @@ class CommitsOnAcknowledgement(MurtyGarg):
 
 # -- Murty & Garg: sends and acknowledgements --------------------------------------------------------------------------
 
+SendsWhilePassive = breaks("[MG] §4.3.1 SP: send only while active", synchronous=(2, 2, 3))(
+    MurtyGarg, may_send=lambda self, state: True
+)
 
-class SendsWhilePassive(MurtyGarg):
-    def may_send(self, state: murty_garg.State) -> bool:
-        return True
 
-
+@breaks("[MG] §4.3: on sending become passive", synchronous=(2, 2, 3))
 class StaysActiveOnSending(MurtyGarg):
     def send_to_smaller(self, i: int, state: murty_garg.State, message: Message) -> Step:
         step = super().send_to_smaller(i, state, message)
         return step._replace(state=step.state._replace(active=state.active))
 
 
+@breaks("[MG] Fig. 8: send the message once, for one acknowledgement", delivers_once=(2, 1, 3), synchronous=(2, 3, 8))
 class SendsTwice(MurtyGarg):
     def commit_and_send(self, i: int, state: murty_garg.State, message: Message) -> Step:
         step = super().commit_and_send(i, state, message)
         return step._replace(packets=[*step.packets, *step.packets])
 
 
-class AcknowledgesWhilePassive(MurtyGarg):
-    def may_acknowledge(self, state: murty_garg.State) -> bool:
-        return True
+AcknowledgesWhilePassive = breaks("[MG] §4.3.2 RP: acknowledge only while active", synchronous=(3, 3, 6))(
+    MurtyGarg, may_acknowledge=lambda self, state: True
+)
+
+NeverAcknowledges = breaks("[MG] §4.3: on receiving send an acknowledgement", delivers_all=(2, 2, 3))(
+    MurtyGarg, commit_and_acknowledge=lambda self, i, state, j, message: Step(state, (), [self.commit(i, message)])
+)
+
+NeverWithholdsTheDebt = breaks("[MG] Fig. 8: enqueue the acknowledgement while passive", delivers_all=(3, 3, 6))(
+    MurtyGarg,
+    commit_and_acknowledge=lambda self, i, state, j, message: MurtyGarg.commit_and_acknowledge(
+        self, i, state, j, message
+    )._replace(state=state),
+)
 
 
-class NeverAcknowledges(MurtyGarg):
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        return Step(state, (), [self.commit(i, message)])
-
-
-class NeverWithholdsTheDebt(MurtyGarg):
-    """While passive it neither acknowledges nor remembers to."""
-
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        return super().commit_and_acknowledge(i, state, j, message)._replace(state=state)
-
-
+@breaks("[MG] §4.3: on an acknowledgement become active", delivers_all=(2, 2, 4))
 class StaysPassive(MurtyGarg):
     """After an acknowledgement it does all that Fig. 8 says but to become active."""
 
@@ -137,6 +153,7 @@ class StaysPassive(MurtyGarg):
         return step._replace(state=step.state._replace(active=False))
 
 
+@breaks("[MG] Fig. 8: send the queued acknowledgements", nothing_queued_while_active=(3, 2, 5), delivers_all=(3, 3, 6))
 class KeepsItsAcknowledgements(MurtyGarg):
     """Active again, it does not send the acknowledgements that it owes."""
 
@@ -145,6 +162,11 @@ class KeepsItsAcknowledgements(MurtyGarg):
         return step._replace(state=step.state._replace(acks=state.acks))
 
 
+@breaks(
+    "[MG] Fig. 8: send the queued acknowledgements, while there are any",
+    ProgramCatch("completes", TWO_DEBTS, 12),
+    nothing_queued_while_active=(4, 3, 7),
+)
 class SendsOneAcknowledgement(MurtyGarg):
     """`if (notEmpty(ackQueue))` for `while`: the others are kept."""
 
@@ -153,6 +175,7 @@ class SendsOneAcknowledgement(MurtyGarg):
         return step._replace(state=step.state._replace(acks=state.acks[1:]))
 
 
+@breaks("[MG] Fig. 8: send the next queued message", nothing_queued_while_active=(2, 2, 4), delivers_all=(2, 2, 4))
 class KeepsItsMessages(MurtyGarg):
     """Active again, it does not send the message that waits."""
 
@@ -161,12 +184,18 @@ class KeepsItsMessages(MurtyGarg):
         return step._replace(state=step.state._replace(messages=state.messages))
 
 
+@breaks(
+    "[MG] Fig. 8: passive again when a queued message is sent",
+    synchronous=(2, 3, 6),
+    nothing_queued_while_active=(2, 3, 5),
+)
 class StaysActiveOnSendingAQueuedMessage(MurtyGarg):
     def acknowledged(self, i: int, state: murty_garg.State) -> Step:
         step = super().acknowledged(i, state)
         return step._replace(state=step.state._replace(active=True))
 
 
+@breaks("[MG] Fig. 8: send one queued message, not all", synchronous=(2, 3, 6))
 class SendsAllItsMessages(MurtyGarg):
     """`while (notEmpty(messageQueue))` for `if`: all that wait are sent at once."""
 
@@ -180,23 +209,33 @@ class SendsAllItsMessages(MurtyGarg):
 
 # -- Murty & Garg: variations ------------------------------------------------------------------------------------------
 
+ReversesTheRanks = keeps(
+    "[MG] §4.2.1 PR: any total order of the processes serves.",
+    (3, 3, 2491),
+    never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
+)(
+    MurtyGarg,
+    invariants={name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name},
+    must_request=lambda self, i, j: i > j,
+)
 
-class ReversesTheRanks(MurtyGarg):
-    """The total order of the processes is the other way round; the invariant that names it goes with it."""
-
-    invariants = {name: holds for name, holds in MurtyGarg.invariants.items() if "bigger" not in name}
-
-    def must_request(self, i: int, j: int) -> bool:
-        return i > j
-
-
-class SendsTheNewestMessage(MurtyGarg):
-    """messageQueue is a stack."""
-
-    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
-        return super().acknowledged(i, state._replace(messages=state.messages[-1:] + state.messages[:-1]))
+SendsTheNewestMessage = keeps(
+    "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
+    (3, 3, 2521),
+    never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
+)(
+    MurtyGarg,
+    acknowledged=lambda self, i, state: MurtyGarg.acknowledged(
+        self, i, state._replace(messages=state.messages[-1:] + state.messages[:-1])
+    ),
+)
 
 
+@keeps(
+    "[MG] §4.3.1 SP: a send may as well block; only requests must be queued.",
+    (3, 3, 2033),
+    never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
+)
 class RefusesToSendWhilePassive(MurtyGarg):
     """The application's own sends to smaller processes wait outside; only requests are queued."""
 
@@ -205,176 +244,39 @@ class RefusesToSendWhilePassive(MurtyGarg):
         return [] if refused else super().send(i, state, message)
 
 
-class CommitsOnlyWhileActive(MurtyGarg):
-    """A message from a bigger process waits in the hold-back queue while the receiver is passive, and with it its
-    commit.
-    """
-
-    witnesses = {"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)}
-
-    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
-        return packet.kind != "message" or state.active
-
-
-class Blocks(MurtyGarg):
-    """A passive process takes in nothing but its acknowledgement: the informal algorithm, made safe by the ranks."""
-
-    witnesses = {}
-
-    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) if state.active else []
-
-    def deliverable(self, i: int, state: murty_garg.State, packet: Packet) -> bool:
-        return packet.kind == "ack" or state.active
-
-
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-#: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
-TWO_DEBTS = """
-P1: receive; receive; receive
-P2: send a to P1; receive; receive
-P3: send b to P2; send d to P1
-P4: send c to P2; send e to P1
-"""
-
-BROKEN = (
-    Broken(
-        NobodyAsks,
-        "[MG] §4.2.1 PR, type 2: the smaller process sends a request",
-        (
-            Catch("synchronous", 2, 2, 2),
-            Catch("acknowledges-only-bigger-processes", 2, 2, 3),
-            Catch("delivers-all", 2, 3, 5),
-        ),
+CommitsOnlyWhileActive = keeps(
+    "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
+    (3, 3, 2351),
+    never_reaches=frozenset(
+        {
+            "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
+            "a-withheld-acknowledgement-is-sent",
+            "several-withheld-acknowledgements-are-sent",
+        }
     ),
-    Broken(
-        EverybodyAsks,
-        "[MG] §4.2.1 PR, type 1: the bigger process sends at once",
-        (Catch("synchronous", 2, 2, 4), Catch("delivers-all", 2, 3, 8)),
-    ),
-    Broken(
-        CommitsWhenItAsks,
-        "[MG] §4.2.1 PR, type 2: the smaller process commits on receiving",
-        (Catch("synchronous", 2, 2, 2),),
-    ),
-    Broken(
-        CommitsARequestWhilePassive,
-        "[MG] §4.2.1 PR, type 2: executed when in a position to commit",
-        (Catch("synchronous", 2, 2, 4),),
-    ),
-    Broken(IgnoresRequests, "[MG] §4.2.1 PR, type 2: the bigger process sends it", (Catch("delivers-all", 2, 1, 2),)),
-    Broken(
-        SendsBackUncommitted,
-        "[MG] §4.2.1 PR, type 2: the bigger process commits it at its send",
-        (Catch("delivers-all", 2, 1, 4),),
-    ),
-    Broken(
-        CommitsOnAcknowledgement,
-        "[MG] §4.2.1 PR, type 1: committed at the send (§4.1 would also allow the acknowledgement)",
-        (Catch("synchronous", 3, 3, 7),),
-    ),
-    Broken(SendsWhilePassive, "[MG] §4.3.1 SP: send only while active", (Catch("synchronous", 2, 2, 3),)),
-    Broken(StaysActiveOnSending, "[MG] §4.3: on sending become passive", (Catch("synchronous", 2, 2, 3),)),
-    Broken(
-        SendsTwice,
-        "[MG] Fig. 8: send the message once, for one acknowledgement",
-        (Catch("delivers-once", 2, 1, 3), Catch("synchronous", 2, 3, 8)),
-    ),
-    Broken(AcknowledgesWhilePassive, "[MG] §4.3.2 RP: acknowledge only while active", (Catch("synchronous", 3, 3, 6),)),
-    Broken(NeverAcknowledges, "[MG] §4.3: on receiving send an acknowledgement", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(
-        NeverWithholdsTheDebt,
-        "[MG] Fig. 8: enqueue the acknowledgement while passive",
-        (Catch("delivers-all", 3, 3, 6),),
-    ),
-    Broken(StaysPassive, "[MG] §4.3: on an acknowledgement become active", (Catch("delivers-all", 2, 2, 4),)),
-    Broken(
-        KeepsItsAcknowledgements,
-        "[MG] Fig. 8: send the queued acknowledgements",
-        (Catch("nothing-queued-while-active", 3, 2, 5), Catch("delivers-all", 3, 3, 6)),
-    ),
-    Broken(
-        SendsOneAcknowledgement,
-        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
-        (Catch("nothing-queued-while-active", 4, 3, 7),),
-    ),
-    Broken(
-        KeepsItsMessages,
-        "[MG] Fig. 8: send the next queued message",
-        (Catch("nothing-queued-while-active", 2, 2, 4), Catch("delivers-all", 2, 2, 4)),
-    ),
-    Broken(
-        StaysActiveOnSendingAQueuedMessage,
-        "[MG] Fig. 8: passive again when a queued message is sent",
-        (Catch("synchronous", 2, 3, 6), Catch("nothing-queued-while-active", 2, 3, 5)),
-    ),
-    Broken(SendsAllItsMessages, "[MG] Fig. 8: send one queued message, not all", (Catch("synchronous", 2, 3, 6),)),
+)(
+    MurtyGarg,
+    witnesses={"a-send-waits-for-an-acknowledgement": lambda machine, i, state: bool(state.messages)},
+    deliverable=lambda self, i, state, packet: packet.kind != "message" or state.active,
 )
 
-BROKEN_PROGRAMS = (
-    BrokenProgram(
-        SendsOneAcknowledgement,
-        "[MG] Fig. 8: send the queued acknowledgements, while there are any",
-        TWO_DEBTS,
-        "completes",
-        12,
+Blocks = keeps(
+    "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
+    (3, 3, 1376),
+    never_reaches=frozenset(
+        {
+            "a-request-waits",
+            "a-waiting-message-is-sent-on-an-acknowledgement",
+            "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
+            "a-withheld-acknowledgement-is-sent",
+            "several-withheld-acknowledgements-are-sent",
+        }
     ),
+)(
+    MurtyGarg,
+    witnesses={},
+    send=lambda self, i, state, message: MurtyGarg.send(self, i, state, message) if state.active else [],
+    deliverable=lambda self, i, state, packet: packet.kind == "ack" or state.active,
 )
 
-HARMLESS = (
-    Harmless(
-        ReversesTheRanks,
-        "[MG] §4.2.1 PR: any total order of the processes serves.",
-        3,
-        3,
-        2491,
-        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
-    ),
-    Harmless(
-        SendsTheNewestMessage,
-        "[MG] Fig. 8: messageQueue need not be a queue; sends are not kept in the order intended anyway.",
-        3,
-        3,
-        2521,
-        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
-    ),
-    Harmless(
-        RefusesToSendWhilePassive,
-        "[MG] §4.3.1 SP: a send may as well block; only requests must be queued.",
-        3,
-        3,
-        2033,
-        never_reaches=frozenset({"several-withheld-acknowledgements-are-sent"}),
-    ),
-    Harmless(
-        CommitsOnlyWhileActive,
-        "[MG] §4.3.2 RP: receiving only while active is as safe and live, and less concurrent.",
-        3,
-        3,
-        2351,
-        never_reaches=frozenset(
-            {
-                "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
-                "a-withheld-acknowledgement-is-sent",
-                "several-withheld-acknowledgements-are-sent",
-            }
-        ),
-    ),
-    Harmless(
-        Blocks,
-        "[MG] §1: with the priority rule even the blocking algorithm does not deadlock.",
-        3,
-        3,
-        1376,
-        never_reaches=frozenset(
-            {
-                "a-request-waits",
-                "a-waiting-message-is-sent-on-an-acknowledgement",
-                "a-withheld-acknowledgement-and-a-waiting-message-are-sent-in-one-step",
-                "a-withheld-acknowledgement-is-sent",
-                "several-withheld-acknowledgements-are-sent",
-            }
-        ),
-    ),
-)
+ROWS = variants_in(globals())

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broken_tables import Broken, BrokenProgram, Catch, Harmless, Setup
-
 from crownless.impl import optimal
 from crownless.impl.optimal import Log, Optimal, forgotten, purged
 from crownless.impl.protocol import Packet, Step
+from crownless.impl.variants import Catch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec.computation import Message
+
+MULTICAST = Setup(sends="multicast")
 
 State = optimal.State
 Entries = dict[tuple[int, int], frozenset[int]]
@@ -17,33 +18,30 @@ NOBODY: frozenset[int] = frozenset()
 
 # -- sending -----------------------------------------------------------------------------------------------------------
 
+NeverAdvancesItsClock = breaks("[KS98] SND 1: clock_j is incremented", fifo=(2, 3, 5))(
+    Optimal,
+    send=lambda self, i, state, message: [
+        step._replace(state=step.state._replace(clock=state.clock)) for step in Optimal.send(self, i, state, message)
+    ],
+)
 
-class NeverAdvancesItsClock(Optimal):
-    """Every message of a process is its first."""
+AttachesNothing = breaks("[KS98] SND 2: O_M is attached", fifo=(2, 2, 3))(
+    Optimal, carried=lambda self, log, dests, j: {}
+)
 
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        return [step._replace(state=step.state._replace(clock=state.clock)) for step in super().send(i, state, message)]
+AttachesTheLogAfterSending = breaks(
+    "[KS98] SND 2: Dests less M.Dests, but for the receiver of this copy", fifo=(2, 2, 3)
+)(
+    Optimal,
+    carried=lambda self, log, dests, j: purged({entry: self.implied(left, dests) for entry, left in log.items()}),
+)
 
-
-class AttachesNothing(Optimal):
-    def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
-        return {}
-
-
-class AttachesTheLogAfterSending(Optimal):
-    """O_M is the log as it is after sending: the receiver itself need not wait for anything."""
-
-    def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
-        return purged({entry: self.implied(left, dests) for entry, left in log.items()})
-
-
-class AttachesOnlyWhatItsReceiverChecks(Optimal):
-    """Of each entry no other destination than the receiver travels; what it would pass on does not."""
-
-    def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
-        return purged({entry: left & {j} for entry, left in log.items()})
+AttachesOnlyWhatItsReceiverChecks = breaks(
+    "[KS98] SND 2: destinations to which M does not go are propagated", causal=(3, 3, 5)
+)(Optimal, carried=lambda self, log, dests, j: purged({entry: left & {j} for entry, left in log.items()}))
 
 
+@breaks("[KS98] SND 2: the receiver of a copy is put back only where it was a destination", delivers_all=(2, 2, 3))
 class MakesEverybodyWait(Optimal):
     """O_M names the receiver of the copy in every entry, as if all that is logged had been sent to it."""
 
@@ -51,37 +49,29 @@ class MakesEverybodyWait(Optimal):
         return {entry: left | {j} for entry, left in super().carried(log, dests, j).items()}
 
 
-class AttachesItsOwnEntry(Optimal):
-    """The message waits for itself: it is logged before the log is attached."""
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [
-            step._replace(
-                packets=[
-                    packet._replace(
-                        stamp=packet.stamp._replace(
-                            log=packet.stamp.log | {((i, packet.stamp.clock), frozenset(message.receivers))}
-                        )
-                    )
-                    for packet in step.packets
-                ]
-            )
-        ]
+AttachesItsOwnEntry = breaks(
+    "[KS98] SND 4: the message itself is logged after its copies are sent", delivers_all=(2, 1, 1)
+)(
+    Optimal,
+    send=lambda self, i, state, message: restamped(
+        Optimal.send(self, i, state, message),
+        lambda packet: packet.stamp._replace(
+            log=packet.stamp.log | {((i, packet.stamp.clock), frozenset(message.receivers))}
+        ),
+    ),
+)
 
 
-class NeverLogsItsMessage(Optimal):
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        return [
-            step._replace(
-                state=step.state._replace(
-                    log=frozenset(item for item in step.state.log if item[0] != (i, step.state.clock))
-                )
-            )
-            for step in super().send(i, state, message)
-        ]
+NeverLogsItsMessage = breaks("[KS98] SND 4: (j, clock_j, Dests) is added to the log", fifo=(2, 2, 3))(
+    Optimal,
+    send=lambda self, i, state, message: changed(
+        Optimal.send(self, i, state, message),
+        lambda after: after._replace(log=frozenset(item for item in after.log if item[0] != (i, after.clock))),
+    ),
+)
 
 
+@breaks("[KS98] SND 4: with all its destinations", fifo=(3, 2, 3), setup=MULTICAST)
 class LogsOneDestination(Optimal):
     """A multicast is logged for the first of its destinations only."""
 
@@ -94,75 +84,70 @@ class LogsOneDestination(Optimal):
         return [step._replace(state=step.state._replace(log=frozenset(log.items())))]
 
 
-class SendsOneCopy(Optimal):
-    """A message to several is sent to the first of them."""
+SendsOneCopy = breaks("[KS98] SND 2: for all d in M.Dests", delivers_all=(3, 1, 2), setup=MULTICAST)(
+    Optimal,
+    symmetric=False,
+    send=lambda self, i, state, message: [
+        step._replace(packets=step.packets[:1]) for step in Optimal.send(self, i, state, message)
+    ],
+)
 
-    symmetric = False
+DropsEveryDestinationOnSending = breaks("[KS98] SND 3: Dests less M.Dests, and no others", fifo=(3, 3, 4))(
+    Optimal, implied=lambda self, left, dests: NOBODY
+)
 
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        return [step._replace(packets=step.packets[:1]) for step in super().send(i, state, message)]
+KeepsOnlyTheDestinationsOfTheMessage = breaks("[KS98] SND 3: less M.Dests, not those alone", fifo=(3, 3, 4))(
+    Optimal, implied=lambda self, left, dests: left & dests
+)
 
-
-class DropsEveryDestinationOnSending(Optimal):
-    """What a message depends on is taken to be implied wherever it was sent, not only where the message goes."""
-
-    def implied(self, left: frozenset[int], dests: frozenset[int]) -> frozenset[int]:
-        return NOBODY
-
-
-class KeepsOnlyTheDestinationsOfTheMessage(Optimal):
-    """Dests ∩ M.Dests for Dests \\ M.Dests."""
-
-    def implied(self, left: frozenset[int], dests: frozenset[int]) -> frozenset[int]:
-        return left & dests
-
-
-class WaitsForItsLogToEmpty(Optimal):
-    """Sends only while its log says that nothing is in flight."""
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        return [] if any(left for _, left in state.log) else super().send(i, state, message)
-
+WaitsForItsLogToEmpty = breaks("[KS98] SND: nothing delays a send", never_blocks=(2, 3, 4))(
+    Optimal,
+    send=lambda self, i, state, message: (
+        [] if any(left for _, left in state.log) else Optimal.send(self, i, state, message)
+    ),
+)
 
 # -- delivering --------------------------------------------------------------------------------------------------------
 
+DeliversWhatArrives = breaks("[KS98] RCV 1: wait until t_m ≤ SR_j[m]", fifo=(2, 2, 3), causal=(2, 2, 3))(
+    Optimal, deliverable=lambda self, i, state, packet: True
+)
 
-class DeliversWhatArrives(Optimal):
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return True
+ChecksOnlyTheSender = breaks(
+    "[KS98] RCV 1: for all of O_M, not only the sender's", Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST)
+)(
+    Optimal,
+    deliverable=lambda self, i, state, packet: all(
+        (clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k == packet.source)
+    ),
+)
+
+ChecksAllButTheSender = breaks("[KS98] RCV 1: for all of O_M, the sender's too", fifo=(2, 2, 3))(
+    Optimal,
+    deliverable=lambda self, i, state, packet: all(
+        (clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k != packet.source)
+    ),
+)
+
+ChecksEveryEntry = breaks("[KS98] RCV 1: if j is among its destinations", delivers_all=(2, 2, 3))(
+    Optimal,
+    deliverable=lambda self, i, state, packet: all(clock <= state.delivered[k] for (k, clock), _ in packet.stamp.log),
+)
 
 
-class ChecksOnlyTheSender(Optimal):
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return all(
-            clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k == packet.source
-        )
-
-
-class ChecksAllButTheSender(Optimal):
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return all(
-            clock <= state.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k != packet.source
-        )
-
-
-class ChecksEveryEntry(Optimal):
-    """Waits for all that is logged, whoever it is for."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        return all(clock <= state.delivered[k] for (k, clock), _ in packet.stamp.log)
-
-
+@breaks("[KS98] RCV 1: t_m ≤ SR_j[m], not <", delivers_all=(2, 2, 3))
 class AsksForMore(Optimal):
     def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(clock < state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
 
+@breaks("[KS98] RCV 1: t_m ≤ SR_j[m], not =", delivers_all=(3, 3, 6), setup=MULTICAST)
 class AsksForExactlyThat(Optimal):
     def deliverable(self, i: int, state: State, packet: Packet) -> bool:
         return all(clock == state.delivered[k] for (k, clock), left in packet.stamp.log if i in left)
 
 
+@breaks("[KS98] RCV 1: clocks count a process's messages, of which others get some", delivers_all=(3, 2, 3))
 class AsksForTheNextOfTheSender(Optimal):
     """The message must be the next of its sender, whoever those before it were for, as with vector clocks."""
 
@@ -172,15 +157,15 @@ class AsksForTheNextOfTheSender(Optimal):
 
 # -- after delivering --------------------------------------------------------------------------------------------------
 
+NeverRecordsDeliveries = breaks("[KS98] RCV 2: SR_j[k] becomes t_k", delivers_all=(2, 2, 3))(
+    Optimal,
+    on_packet=lambda self, i, state, packet: changed(
+        Optimal.on_packet(self, i, state, packet), lambda after: after._replace(delivered=state.delivered)
+    ),
+)
 
-class NeverRecordsDeliveries(Optimal):
-    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [
-            step._replace(state=step.state._replace(delivered=state.delivered))
-            for step in super().on_packet(i, state, packet)
-        ]
 
-
+@breaks("[KS98] RCV 2: SR_j[k] becomes t_k, not one more", delivers_all=(3, 3, 5))
 class CountsDeliveries(Optimal):
     """SR[k] is how many messages of k were delivered, not the clock of the last."""
 
@@ -191,6 +176,11 @@ class CountsDeliveries(Optimal):
         ]
 
 
+@breaks("[KS98] RCV 3: (k, t_k, Dests) is added to O_M", causal=(3, 2, 4), setup=MULTICAST)
+@keeps(
+    "[KS98] RCV 3 adds the delivered message: of a unicast nothing is left of it but that it is the latest.",
+    (3, 4, 4664),
+)
 class NeverLogsWhatItDelivers(Optimal):
     """The entry of the delivered message itself is not added to what it carried."""
 
@@ -201,6 +191,7 @@ class NeverLogsWhatItDelivers(Optimal):
         return [step._replace(state=step.state._replace(log=frozenset(log.items())))]
 
 
+@breaks("[KS98] RCV 3: less the receiver, not the sender", fifo=(2, 3, 5))
 class DropsTheSenderOnDelivery(Optimal):
     """What is delivered here is taken as delivered at the sender: no message names what may be on its way there."""
 
@@ -211,37 +202,33 @@ class DropsTheSenderOnDelivery(Optimal):
         return super().on_packet(i, state._replace(log=frozenset(known)), packet._replace(stamp=stamp))
 
 
-class DropsEveryDestinationOnDelivery(Optimal):
-    """The destinations of a delivered message, and of all that it carries, are forgotten, not only the receiver."""
-
-    def without_receiver(self, left: frozenset[int], i: int) -> frozenset[int]:
-        return NOBODY
-
+DropsEveryDestinationOnDelivery = breaks(
+    "[KS98] RCV 3: Dests less j, and no others", Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST)
+)(Optimal, without_receiver=lambda self, left, i: NOBODY)
 
 # -- merging -----------------------------------------------------------------------------------------------------------
 
+NeverMerges = breaks("[KS98] RCV 4: LOG_j takes in O_M", Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST))(
+    Optimal, merged=lambda self, log, carried: dict(log)
+)
 
-class NeverMerges(Optimal):
-    """Keeps its log as it was."""
+ReplacesInsteadOfMerging = breaks("[KS98] RCV 4: LOG_j keeps what it has", fifo=(2, 3, 5))(
+    Optimal, merged=lambda self, log, carried: dict(carried)
+)
 
-    def merged(self, log: Log, carried: Log) -> Entries:
-        return dict(log)
-
-
-class ReplacesInsteadOfMerging(Optimal):
-    """The log becomes what the message carried."""
-
-    def merged(self, log: Log, carried: Log) -> Entries:
-        return dict(carried)
-
-
-class KeepsOnlyWhatBothKnow(Optimal):
-    """What one of the two lacks is taken to be dropped, whether or not it ever knew of it."""
-
-    def merged(self, log: Log, carried: Log) -> Entries:
-        return {entry: log[entry] & left for entry, left in carried.items() if entry in log}
+KeepsOnlyWhatBothKnow = breaks(
+    "[KS98] RCV 4: what one of the two lacks is marked only if it has a later one of that sender",
+    fifo=(2, 3, 5),
+    delivers_all=(2, 4, 7),
+)(
+    Optimal,
+    merged=lambda self, log, carried: {entry: log[entry] & left for entry, left in carried.items() if entry in log},
+)
 
 
+@breaks(
+    "[KS98] RCV 4: a later one of that sender, not any", Catch("causal", 3, 3, 6, MULTICAST), Catch("causal", 2, 4, 7)
+)
 class ForgetsWhatIsNewOfAKnownSender(Optimal):
     """What one of the two lacks is taken to be dropped if it knows of *any* message of that sender."""
 
@@ -258,6 +245,7 @@ class ForgetsWhatIsNewOfAKnownSender(Optimal):
         return result
 
 
+@breaks("[KS98] RCV 5: of the older entries those are purged that have no destinations left", causal=(3, 3, 5))
 class ForgetsByTheNewest(Optimal):
     """Of every sender only the latest entry is kept: older ones are dropped although they have destinations left."""
 
@@ -266,38 +254,46 @@ class ForgetsByTheNewest(Optimal):
         return {entry: left for entry, left in both.items() if not forgotten(entry, both)}
 
 
-class ForgetsItsOwn(Optimal):
-    """What the message does not carry is dropped from the log without checking whether its sender ever knew it."""
+ForgetsItsOwn = breaks(
+    "[KS98] RCV 4: what O_M lacks is marked only if O_M has a later one of that sender",
+    fifo=(2, 3, 5),
+    delivers_all=(2, 4, 7),
+)(
+    Optimal,
+    merged=lambda self, log, carried: {
+        entry: left for entry, left in Optimal.merged(self, log, carried).items() if entry in carried
+    },
+)
 
-    def merged(self, log: Log, carried: Log) -> Entries:
-        return {entry: left for entry, left in super().merged(log, carried).items() if entry in carried}
-
-
-class MergesDestinations(Optimal):
-    """Dests ∪ Dests for Dests ∩ Dests: what one of the two has dropped comes back."""
-
-    def merged(self, log: Log, carried: Log) -> Entries:
-        both = super().merged(log, carried)
-        return {entry: left | log.get(entry, NOBODY) | carried.get(entry, NOBODY) for entry, left in both.items()}
-
+MergesDestinations = keeps(
+    "[KS98] RCV 4 intersects destinations: what one of the two has dropped is satisfied or implied, and may stay.",
+    (3, 3, 7845),
+    MULTICAST,
+)(
+    Optimal,
+    merged=lambda self, log, carried: {
+        entry: left | log.get(entry, NOBODY) | carried.get(entry, NOBODY)
+        for entry, left in Optimal.merged(self, log, carried).items()
+    },
+)
 
 # -- variations: what only keeps the log small -------------------------------------------------------------------------
 
+KeepsWhatIsImplied = keeps(
+    "[KS98] SND 2 and 3 drop where the message goes as well: that makes logs small, and no order needs it.",
+    (3, 3, 8661),
+    MULTICAST,
+    never_reaches=frozenset({"an-entry-without-destinations-is-purged"}),
+)(Optimal, implied=lambda self, left, dests: left)
 
-class KeepsWhatIsImplied(Optimal):
-    """No destination is dropped because a message is sent there."""
-
-    def implied(self, left: frozenset[int], dests: frozenset[int]) -> frozenset[int]:
-        return left
-
-
-class KeepsTheReceiver(Optimal):
-    """Where a message is delivered is not dropped from its entry."""
-
-    def without_receiver(self, left: frozenset[int], i: int) -> frozenset[int]:
-        return left
+KeepsTheReceiver = keeps(
+    "[KS98] RCV 3 drops the receiver: a process that the message makes wait there does not wait.",
+    (3, 3, 7854),
+    MULTICAST,
+)(Optimal, without_receiver=lambda self, left, i: left)
 
 
+@keeps("[KS98] RCV 4 deletes what the other must have dropped: it may stay.", (3, 3, 8409), MULTICAST)
 class ForgetsNothingInMerging(Optimal):
     """The log and what is carried are united, entry by entry."""
 
@@ -306,195 +302,24 @@ class ForgetsNothingInMerging(Optimal):
         return {entry: left & carried.get(entry, left) for entry, left in both.items()}
 
 
-class KeepsNoEmptyEntries(Optimal):
-    """An entry without destinations is dropped though it is the latest of its sender."""
-
-    def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
-        return {entry: left for entry, left in super().carried(log, dests, j).items() if left}
-
-    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        (step,) = super().on_packet(i, state, packet)
-        return [step._replace(state=step.state._replace(log=frozenset(item for item in step.state.log if item[1])))]
-
-
-class OneStampForAll(Optimal):
-    """Every copy of a multicast makes every receiver of it wait: one O_M for all."""
-
-    def carried(self, log: Log, dests: frozenset[int], j: int) -> Entries:
-        return purged(dict(log))
-
-
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-MULTICAST = Setup(sends="multicast")
-
-BROKEN = (
-    Broken(NeverAdvancesItsClock, "[KS98] SND 1: clock_j is incremented", (Catch("fifo", 2, 3, 5),)),
-    Broken(SendsOneCopy, "[KS98] SND 2: for all d in M.Dests", (Catch("delivers-all", 3, 1, 2, MULTICAST),)),
-    Broken(AttachesNothing, "[KS98] SND 2: O_M is attached", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        AttachesTheLogAfterSending,
-        "[KS98] SND 2: Dests less M.Dests, but for the receiver of this copy",
-        (Catch("fifo", 2, 2, 3),),
-    ),
-    Broken(
-        AttachesOnlyWhatItsReceiverChecks,
-        "[KS98] SND 2: destinations to which M does not go are propagated",
-        (Catch("causal", 3, 3, 5),),
-    ),
-    Broken(
-        MakesEverybodyWait,
-        "[KS98] SND 2: the receiver of a copy is put back only where it was a destination",
-        (Catch("delivers-all", 2, 2, 3),),
-    ),
-    Broken(
-        AttachesItsOwnEntry,
-        "[KS98] SND 4: the message itself is logged after its copies are sent",
-        (Catch("delivers-all", 2, 1, 1),),
-    ),
-    Broken(
-        DropsEveryDestinationOnSending,
-        "[KS98] SND 3: Dests less M.Dests, and no others",
-        (Catch("fifo", 3, 3, 4),),
-    ),
-    Broken(
-        KeepsOnlyTheDestinationsOfTheMessage,
-        "[KS98] SND 3: less M.Dests, not those alone",
-        (Catch("fifo", 3, 3, 4),),
-    ),
-    Broken(
-        NeverLogsItsMessage,
-        "[KS98] SND 4: (j, clock_j, Dests) is added to the log",
-        (Catch("fifo", 2, 2, 3),),
-    ),
-    Broken(
-        LogsOneDestination,
-        "[KS98] SND 4: with all its destinations",
-        (Catch("fifo", 3, 2, 3, MULTICAST),),
-    ),
-    Broken(WaitsForItsLogToEmpty, "[KS98] SND: nothing delays a send", (Catch("never-blocks", 2, 3, 4),)),
-    Broken(
-        DeliversWhatArrives,
-        "[KS98] RCV 1: wait until t_m ≤ SR_j[m]",
-        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3)),
-    ),
-    Broken(
-        ChecksOnlyTheSender,
-        "[KS98] RCV 1: for all of O_M, not only the sender's",
-        (Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST)),
-    ),
-    Broken(ChecksAllButTheSender, "[KS98] RCV 1: for all of O_M, the sender's too", (Catch("fifo", 2, 2, 3),)),
-    Broken(ChecksEveryEntry, "[KS98] RCV 1: if j is among its destinations", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(AsksForMore, "[KS98] RCV 1: t_m ≤ SR_j[m], not <", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(
-        AsksForExactlyThat,
-        "[KS98] RCV 1: t_m ≤ SR_j[m], not =",
-        (Catch("delivers-all", 3, 3, 6, MULTICAST),),
-    ),
-    Broken(
-        AsksForTheNextOfTheSender,
-        "[KS98] RCV 1: clocks count a process's messages, of which others get some",
-        (Catch("delivers-all", 3, 2, 3),),
-    ),
-    Broken(NeverRecordsDeliveries, "[KS98] RCV 2: SR_j[k] becomes t_k", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(CountsDeliveries, "[KS98] RCV 2: SR_j[k] becomes t_k, not one more", (Catch("delivers-all", 3, 3, 5),)),
-    Broken(
-        NeverLogsWhatItDelivers,
-        "[KS98] RCV 3: (k, t_k, Dests) is added to O_M",
-        (Catch("causal", 3, 2, 4, MULTICAST),),
-    ),
-    Broken(
-        DropsEveryDestinationOnDelivery,
-        "[KS98] RCV 3: Dests less j, and no others",
-        (Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST)),
-    ),
-    Broken(DropsTheSenderOnDelivery, "[KS98] RCV 3: less the receiver, not the sender", (Catch("fifo", 2, 3, 5),)),
-    Broken(
-        NeverMerges,
-        "[KS98] RCV 4: LOG_j takes in O_M",
-        (Catch("causal", 3, 3, 5), Catch("causal", 3, 2, 4, MULTICAST)),
-    ),
-    Broken(ReplacesInsteadOfMerging, "[KS98] RCV 4: LOG_j keeps what it has", (Catch("fifo", 2, 3, 5),)),
-    Broken(
-        KeepsOnlyWhatBothKnow,
-        "[KS98] RCV 4: what one of the two lacks is marked only if it has a later one of that sender",
-        (Catch("fifo", 2, 3, 5), Catch("delivers-all", 2, 4, 7)),
-    ),
-    Broken(
-        ForgetsItsOwn,
-        "[KS98] RCV 4: what O_M lacks is marked only if O_M has a later one of that sender",
-        (Catch("fifo", 2, 3, 5), Catch("delivers-all", 2, 4, 7)),
-    ),
-    Broken(
-        ForgetsWhatIsNewOfAKnownSender,
-        "[KS98] RCV 4: a later one of that sender, not any",
-        (Catch("causal", 3, 3, 6, MULTICAST), Catch("causal", 2, 4, 7)),
-    ),
-    Broken(
-        ForgetsByTheNewest,
-        "[KS98] RCV 5: of the older entries those are purged that have no destinations left",
-        (Catch("causal", 3, 3, 5),),
-    ),
+KeepsNoEmptyEntries = keeps(
+    "[KS98] RCV 5 keeps the latest entry of each sender though it is empty: without it others do not learn what is "
+    "out of date, and that is all.",
+    (3, 3, 6888),
+    MULTICAST,
+)(
+    Optimal,
+    carried=lambda self, log, dests, j: {
+        entry: left for entry, left in Optimal.carried(self, log, dests, j).items() if left
+    },
+    on_packet=lambda self, i, state, packet: [
+        step._replace(state=step.state._replace(log=frozenset(item for item in step.state.log if item[1])))
+        for step in Optimal.on_packet(self, i, state, packet)
+    ],
 )
 
-BROKEN_PROGRAMS: tuple[BrokenProgram, ...] = ()
+OneStampForAll = keeps(
+    "[KS98] SND 2 makes an O_M for each copy: one for all would be as safe, and not as small.", (3, 3, 8541), MULTICAST
+)(Optimal, carried=lambda self, log, dests, j: purged(dict(log)))
 
-HARMLESS = (
-    Harmless(
-        KeepsWhatIsImplied,
-        "[KS98] SND 2 and 3 drop where the message goes as well: that makes logs small, and no order needs it.",
-        3,
-        3,
-        8661,
-        MULTICAST,
-        never_reaches=frozenset({"an-entry-without-destinations-is-purged"}),
-    ),
-    Harmless(
-        OneStampForAll,
-        "[KS98] SND 2 makes an O_M for each copy: one for all would be as safe, and not as small.",
-        3,
-        3,
-        8541,
-        MULTICAST,
-    ),
-    Harmless(
-        KeepsTheReceiver,
-        "[KS98] RCV 3 drops the receiver: a process that the message makes wait there does not wait.",
-        3,
-        3,
-        7854,
-        MULTICAST,
-    ),
-    Harmless(
-        MergesDestinations,
-        "[KS98] RCV 4 intersects destinations: what one of the two has dropped is satisfied or implied, and may stay.",
-        3,
-        3,
-        7845,
-        MULTICAST,
-    ),
-    Harmless(
-        ForgetsNothingInMerging,
-        "[KS98] RCV 4 deletes what the other must have dropped: it may stay.",
-        3,
-        3,
-        8409,
-        MULTICAST,
-    ),
-    Harmless(
-        KeepsNoEmptyEntries,
-        "[KS98] RCV 5 keeps the latest entry of each sender though it is empty: without it others do not learn what is "
-        "out of date, and that is all.",
-        3,
-        3,
-        6888,
-        MULTICAST,
-    ),
-    Harmless(
-        NeverLogsWhatItDelivers,
-        "[KS98] RCV 3 adds the delivered message: of a unicast nothing is left of it but that it is the latest.",
-        3,
-        4,
-        4664,
-    ),
-)
+ROWS = variants_in(globals())

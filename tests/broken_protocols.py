@@ -1,8 +1,9 @@
 """Protocols with one planted fault each, and variations that look like faults and are none.
 
-Every machine in these tables is a protocol of `impl` with one rule of its text overridden. `BROKEN` says which rule
-that is, which property names the fault, how small a bound shows it and in how many actions; `HARMLESS` are changes that
-no property notices, which says something about the text. The tests hold both tables to what the explorer finds.
+Every machine in these tables is a protocol of `impl` with one rule of its text overridden (`impl/variants`). `BROKEN`
+says which rule that is, which property names the fault, how small a bound shows it and in how many actions;
+`HARMLESS` are changes that no property notices, which says something about the text. The tests hold both tables to
+what the explorer finds.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ import broken_rst
 import broken_ses
 import broken_ses_variants
 
+from crownless.impl.variants import Fault, Harmless
+
 FILES = (
     broken_fifo,
     broken_kearns,
@@ -37,9 +40,12 @@ FILES = (
     broken_optimal,
 )
 
-BROKEN = tuple(row for file in FILES for row in file.BROKEN)
-BROKEN_PROGRAMS = tuple(row for file in FILES for row in file.BROKEN_PROGRAMS)
-HARMLESS = tuple(row for file in FILES for row in file.HARMLESS)
+ROWS = tuple(row for file in FILES for row in file.ROWS)
+PLANTED = tuple(row for row in ROWS if isinstance(row, Fault))
+#: Those that the free workload shows; and those that a program shows, with what shows it.
+BROKEN = tuple(row for row in PLANTED if row.catches)
+BROKEN_PROGRAMS = tuple((row.machine, catch) for row in PLANTED for catch in row.in_programs)
+HARMLESS = tuple(row for row in ROWS if isinstance(row, Harmless))
 
 #: Each check of the tables of broken protocols, once: machine, processes, messages, setup.
 FAULTS = {

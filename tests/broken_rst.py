@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from broken_tables import Broken, Catch, Harmless
-
 from crownless.impl import rst
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.rst import Rst
+from crownless.impl.variants import breaks, keeps, variants_in
 from crownless.spec.computation import Message
 
 # -- the matrix protocol: sending --------------------------------------------------------------------------------------
 
 
+@breaks("[Kup] Sending: attach the current SENT_i, before the increment", delivers_all=(2, 1, 1))
 class AttachesAfterIncrementing(Rst):
     """The metadata counts the message itself: its receiver waits for it before it delivers it."""
 
@@ -23,11 +23,12 @@ class AttachesAfterIncrementing(Rst):
         return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [AppEvent("send", message)])]
 
 
-class AttachesNothing(Rst):
-    def stamp(self, state: rst.State) -> Value:
-        return self.ops.matrix(lambda k, l: 0)
+AttachesNothing = breaks("[Kup] Sending: attach the current SENT_i", fifo=(2, 2, 3))(
+    Rst, stamp=lambda self, state: self.ops.matrix(lambda k, l: 0)
+)
 
 
+@breaks("[Kup] Question on the single column: the rest is what the receiver passes on", causal=(3, 3, 5))
 class AttachesOnlyTheColumn(Rst):
     """Only the column that is checked travels; what the receiver would pass on does not."""
 
@@ -38,86 +39,83 @@ class AttachesOnlyTheColumn(Rst):
         return [Step(self.after_sending(i, state, j), [packet], [AppEvent("send", message)])]
 
 
-class NeverIncrementsOnSending(Rst):
-    def after_sending(self, i: Value, state: rst.State, j: Value) -> rst.State:
-        return state
+NeverIncrementsOnSending = breaks("[Kup] Sending: increment SENT_i[i, j] after sending", fifo=(2, 2, 3))(
+    Rst, after_sending=lambda self, i, state, j: state
+)
 
+#: SENT_i[j, i] for SENT_i[i, j]: rows and columns are exchanged.
+IncrementsTheMirroredEntry = breaks(
+    "[Kup] Getting started: rows are senders, columns receivers",
+    deliv_equals_sent_column=(2, 1, 1),
+    fifo=(2, 2, 3),
+    delivers_all=(2, 3, 5),
+)(Rst, after_sending=lambda self, i, state, j: Rst.after_sending(self, j, state, i))
 
-class IncrementsTheMirroredEntry(Rst):
-    """SENT_i[j, i] for SENT_i[i, j]: rows and columns are exchanged."""
-
-    def after_sending(self, i: Value, state: rst.State, j: Value) -> rst.State:
-        return super().after_sending(j, state, i)
-
-
-class WaitsForAnAnswer(Rst):
-    """A process sends once, and then waits for an acknowledgement that this protocol does not have."""
-
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        return [] if any(state.sent[i]) else super().send(i, state, message)
-
+WaitsForAnAnswer = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
+    Rst, send=lambda self, i, state, message: [] if any(state.sent[i]) else Rst.send(self, i, state, message)
+)
 
 # -- the matrix protocol: delivering -----------------------------------------------------------------------------------
 
+DeliversWhatArrives = breaks(
+    "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i] for all k",
+    fifo=(2, 2, 3),
+    causal=(2, 2, 3),
+    deliv_equals_sent_column=(2, 3, 4),
+)(Rst, deliverable=lambda self, i, state, packet: True)
 
-class DeliversWhatArrives(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return True
+ChecksOnlyTheSender = breaks("[Kup] Delivering: for all k, not only the sender", causal=(3, 3, 5))(
+    Rst, deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp[packet.source][i]
+)
 
 
-class ChecksOnlyTheSender(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return state.deliv[packet.source] >= packet.stamp[packet.source][i]
-
-
+@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3))
 class ChecksAllButTheSender(Rst):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
 
 
-class ChecksItsRow(Rst):
-    """SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it."""
+#: SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it.
+ChecksItsRow = breaks("[Kup] Delivering: column i, not row i", fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
+    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= packet.stamp[i][k])
+)
 
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[i][k])
+#: All that causally precedes, whoever it is for: what a causal broadcast would require ([Kup], footnote 1).
+ChecksEveryColumn = breaks("[Kup] Delivering: column i, not the others", delivers_all=(2, 2, 3))(
+    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= sum(packet.stamp[k]))
+)
 
+AsksForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
+    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
+)
 
-class ChecksEveryColumn(Rst):
-    """All that causally precedes, whoever it is for: what a causal broadcast would require ([Kup], footnote 1)."""
-
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] >= sum(packet.stamp[k]))
-
-
-class AsksForMore(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
-
-
-class AsksForExactlyAsMany(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] == packet.stamp[k][i])
-
+AsksForExactlyAsMany = breaks("[Kup] Delivering: ≥, not =", delivers_all=(3, 2, 3))(
+    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] == packet.stamp[k][i])
+)
 
 # -- the matrix protocol: after delivering -----------------------------------------------------------------------------
 
 
+@breaks("[Kup] After delivering: increment DELIV_i[j]", deliv_equals_sent_column=(2, 1, 2), delivers_all=(2, 2, 3))
 class NeverCountsDeliveries(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return super().after_delivering(i, state, j, stamp)._replace(deliv=state.deliv)
 
 
+@breaks("[Kup] After delivering: increment SENT_i[j, i]", deliv_equals_sent_column=(2, 1, 2))
 class NeverCountsTheDeliveredAsSent(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
         return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
 
 
+@breaks("[Kup] After delivering: take the maximum with SENT_m", causal=(3, 3, 5))
 class NeverMerges(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
 
 
+@breaks("[Kup] After delivering: the maximum of itself and SENT_m", fifo=(2, 3, 5), deliv_equals_sent_column=(2, 1, 2))
 class ReplacesInsteadOfMerging(Rst):
     """SENT_i becomes SENT_m: what only the receiver knew is forgotten."""
 
@@ -125,6 +123,7 @@ class ReplacesInsteadOfMerging(Rst):
         return super().after_delivering(i, state, j, stamp)._replace(sent=stamp)
 
 
+@breaks("[Kup] After delivering: the maximum, not the sum", delivers_all=(2, 3, 5), deliv_equals_sent_column=(2, 2, 4))
 class AddsInsteadOfMerging(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         incremented = super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0)).sent
@@ -132,6 +131,7 @@ class AddsInsteadOfMerging(Rst):
         return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
 
 
+@breaks("[Kup] After delivering: every entry", causal=(3, 3, 5))
 class MergesOnlyItsOwnColumn(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         column = self.ops.matrix(lambda k, l: stamp[k][l] * self.ops.one_if(l == i))
@@ -140,153 +140,54 @@ class MergesOnlyItsOwnColumn(Rst):
 
 # -- the matrix protocol: variations -----------------------------------------------------------------------------------
 
+LearnsOfItsOwnDeliveriesLate = keeps(
+    "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
+    "column; what it passes on is about a message already delivered, which delays nobody.",
+    (3, 5, 24731),
+)(NeverCountsTheDeliveredAsSent, invariants={})
 
-class LearnsOfItsOwnDeliveriesLate(NeverCountsTheDeliveredAsSent):
-    """Without the receiver's extra increment, and checked against the orders and for liveness only."""
 
-    invariants = {}
-
-
+@keeps("[Kup] After delivering: the order of the second and the third step makes no difference.", (3, 4, 7370))
 class MergesBeforeIncrementing(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
         return super().after_delivering(i, state._replace(sent=merged), j, self.ops.matrix(lambda k, l: 0))
 
 
+@keeps("[Kup] After delivering: a process's own column never learns anything from the maximum.", (3, 4, 7370))
 class MergesAllButItsOwnColumn(Rst):
     def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
         others = self.ops.matrix(lambda k, l: stamp[k][l] * (1 - self.ops.one_if(l == i)))
         return super().after_delivering(i, state, j, others)
 
 
-class ReadsItsColumnForDeliv(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i])
+ReadsItsColumnForDeliv = keeps(
+    "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.", (3, 4, 7370)
+)(Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i]))
 
 
+@keeps(
+    "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.",
+    (3, 4, 7370),
+)
 class AsksForExactlyAsManyOfTheSender(Rst):
     def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
         exact = state.deliv[packet.source] == packet.stamp[packet.source][i]
         return exact and super().deliverable(i, state, packet)
 
 
-class IncrementsBeforeSending(AttachesAfterIncrementing):
-    """The matrix protocol as [MF] §2 describes it: increment, send, ask for exactly one more, and only merge."""
-
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        one_more = stamp[j][i] == state.deliv[j] + 1
-        return one_more and self.ops.every(lambda k: k == j or state.deliv[k] >= stamp[k][i])
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
-        return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
-
-
-# -- the tables --------------------------------------------------------------------------------------------------------
-
-BROKEN = (
-    Broken(
-        AttachesAfterIncrementing,
-        "[Kup] Sending: attach the current SENT_i, before the increment",
-        (Catch("delivers-all", 2, 1, 1),),
+#: The matrix protocol as [MF] §2 describes it: increment, send, ask for exactly one more, and only merge.
+IncrementsBeforeSending = keeps(
+    "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.", (3, 4, 7370)
+)(
+    AttachesAfterIncrementing,
+    deliverable=lambda self, i, state, packet: (
+        packet.stamp[packet.source][i] == state.deliv[packet.source] + 1
+        and self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
     ),
-    Broken(AttachesNothing, "[Kup] Sending: attach the current SENT_i", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        AttachesOnlyTheColumn,
-        "[Kup] Question on the single column: the rest is what the receiver passes on",
-        (Catch("causal", 3, 3, 5),),
-    ),
-    Broken(NeverIncrementsOnSending, "[Kup] Sending: increment SENT_i[i, j] after sending", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        IncrementsTheMirroredEntry,
-        "[Kup] Getting started: rows are senders, columns receivers",
-        (Catch("deliv-equals-sent-column", 2, 1, 1), Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 3, 5)),
-    ),
-    Broken(WaitsForAnAnswer, "[Kup] Sending: nothing delays a send", (Catch("never-blocks", 2, 3, 4),)),
-    Broken(
-        DeliversWhatArrives,
-        "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i] for all k",
-        (Catch("fifo", 2, 2, 3), Catch("causal", 2, 2, 3), Catch("deliv-equals-sent-column", 2, 3, 4)),
-    ),
-    Broken(ChecksOnlyTheSender, "[Kup] Delivering: for all k, not only the sender", (Catch("causal", 3, 3, 5),)),
-    Broken(ChecksAllButTheSender, "[Kup] Delivering: for all k, the sender too", (Catch("fifo", 2, 2, 3),)),
-    Broken(
-        ChecksItsRow,
-        "[Kup] Delivering: column i, not row i",
-        (Catch("fifo", 2, 2, 3), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(ChecksEveryColumn, "[Kup] Delivering: column i, not the others", (Catch("delivers-all", 2, 2, 3),)),
-    Broken(AsksForMore, "[Kup] Delivering: ≥, not >", (Catch("delivers-all", 2, 1, 1),)),
-    Broken(AsksForExactlyAsMany, "[Kup] Delivering: ≥, not =", (Catch("delivers-all", 3, 2, 3),)),
-    Broken(
-        NeverCountsDeliveries,
-        "[Kup] After delivering: increment DELIV_i[j]",
-        (Catch("deliv-equals-sent-column", 2, 1, 2), Catch("delivers-all", 2, 2, 3)),
-    ),
-    Broken(
-        NeverCountsTheDeliveredAsSent,
-        "[Kup] After delivering: increment SENT_i[j, i]",
-        (Catch("deliv-equals-sent-column", 2, 1, 2),),
-    ),
-    Broken(NeverMerges, "[Kup] After delivering: take the maximum with SENT_m", (Catch("causal", 3, 3, 5),)),
-    Broken(
-        ReplacesInsteadOfMerging,
-        "[Kup] After delivering: the maximum of itself and SENT_m",
-        (Catch("fifo", 2, 3, 5), Catch("deliv-equals-sent-column", 2, 1, 2)),
-    ),
-    Broken(
-        AddsInsteadOfMerging,
-        "[Kup] After delivering: the maximum, not the sum",
-        (Catch("delivers-all", 2, 3, 5), Catch("deliv-equals-sent-column", 2, 2, 4)),
-    ),
-    Broken(MergesOnlyItsOwnColumn, "[Kup] After delivering: every entry", (Catch("causal", 3, 3, 5),)),
+    after_delivering=lambda self, i, state, j, stamp: AttachesAfterIncrementing.after_delivering(
+        self, i, state, j, stamp
+    )._replace(sent=self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))),
 )
 
-BROKEN_PROGRAMS = ()
-
-HARMLESS = (
-    Harmless(
-        LearnsOfItsOwnDeliveriesLate,
-        "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
-        "column; what it passes on is about a message already delivered, which delays nobody.",
-        3,
-        5,
-        24731,
-    ),
-    Harmless(
-        MergesBeforeIncrementing,
-        "[Kup] After delivering: the order of the second and the third step makes no difference.",
-        3,
-        4,
-        7370,
-    ),
-    Harmless(
-        MergesAllButItsOwnColumn,
-        "[Kup] After delivering: a process's own column never learns anything from the maximum.",
-        3,
-        4,
-        7370,
-    ),
-    Harmless(
-        ReadsItsColumnForDeliv,
-        "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.",
-        3,
-        4,
-        7370,
-    ),
-    Harmless(
-        AsksForExactlyAsManyOfTheSender,
-        "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.",
-        3,
-        4,
-        7370,
-    ),
-    Harmless(
-        IncrementsBeforeSending,
-        "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.",
-        3,
-        4,
-        7370,
-    ),
-)
+ROWS = variants_in(globals())

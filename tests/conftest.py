@@ -10,10 +10,14 @@ import os
 import signal
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from zlib import crc32
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from command_line_runner import Crownless
 
 # Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -27,130 +31,71 @@ settings.register_profile("any-speed", deadline=None)
 settings.load_profile("any-speed")
 
 
+@pytest.fixture
+def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
+    """Runs `crownless` in this process."""
+    from command_line_runner import Crownless
+
+    return Crownless(capsys)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def only_the_end_is_reported() -> Iterator[None]:
     """However long a search or a call takes here, nothing is said of it before its end, unless a test asks for it."""
-    from crownless.command_line import output
     from crownless.model_check import early, lasting_calls
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(early, "REPORTED_AFTER", float("inf"))
         patched.setattr(lasting_calls, "REPORTED_AFTER", float("inf"))
-        patched.setattr(output, "PRINTED_AFTER", float("inf"))
         yield
 
 
+def _by_file(names: dict[int, str]) -> dict[str, int]:
+    """file → number, of numbers that many files share."""
+    return {f"test_{name}.py": number for number, some in names.items() for name in some.split()}
+
+
 #: Of these none is in the sample: in every process of the tests they start a Spark of their own.
-NOT_IN_THE_SAMPLE = {
-    "test_check_on_spark.py",
-    "test_cost_on_spark.py",
-    "test_pipeline_by_clocks.py",
-    "test_pipeline_exploration.py",
-    "test_pipeline_live.py",
-    "test_pipeline_logs.py",
-    "test_pipeline_one_run.py",
-    "test_pipeline_one_run_parts.py",
-    "test_spark_session.py",
-}
+NOT_IN_THE_SAMPLE = _by_file(
+    {
+        0: """
+            check_on_spark cost_on_spark pipeline_by_clocks pipeline_exploration pipeline_live pipeline_logs
+            pipeline_one_run pipeline_one_run_parts spark_session
+        """
+    }
+)
 #: Of the tests of a file one in so many is in the sample; of the files that are not here, all are. Odd numbers do not
 #: keep step with the parameters.
-ONE_IN = {
-    "test_any_protocol.py": 61,
-    "test_broken_protocols.py": 43,
-    "test_checkpoints.py": 9,
-    "test_classified_logs.py": 3,
-    "test_classify_details.py": 3,
-    "test_classify_files.py": 3,
-    "test_classify_on_spark.py": 3,
-    "test_code_base.py": 3,
-    "test_command_line.py": 5,
-    "test_command_line_bad_input.py": 5,
-    "test_command_line_classify.py": 5,
-    "test_complete_logs.py": 5,
-    "test_conform.py": 3,
-    "test_conform_examples.py": 8,
-    "test_conform_hostile_nodes.py": 7,
-    "test_conform_in_process.py": 5,
-    "test_conform_maelstrom.py": 5,
-    "test_conform_random.py": 5,
-    "test_conform_sockets.py": 7,
-    "test_conform_states.py": 5,
-    "test_contributing.py": 2,
-    "test_cost_bytes.py": 11,
-    "test_cost_page.py": 11,
-    "test_cost_simulation.py": 11,
-    "test_cost_sweeps.py": 11,
-    "test_crowns.py": 3,
-    "test_declared_symmetry.py": 11,
-    "test_delivery_disorder.py": 5,
-    "test_diagram_page.py": 3,
-    "test_discovery.py": 5,
-    "test_discovery_of_stages.py": 3,
-    "test_docs.py": 13,
-    "test_endings.py": 17,
-    "test_engines.py": 5,
-    "test_explore.py": 3,
-    "test_explorer.py": 7,
-    "test_first_screen.py": 13,
-    "test_fuzz.py": 31,
-    "test_inclusions_of_orders.py": 11,
-    "test_incomplete_computations.py": 11,
-    "test_interrupts_of_proofs.py": 5,
-    "test_large_runs.py": 3,
-    "test_ledger.py": 31,
-    "test_ledger_evidence.py": 13,
-    "test_ledger_murty_garg.py": 29,
-    "test_limits.py": 5,
-    "test_log_formats.py": 5,
-    "test_log_matching.py": 7,
-    "test_log_monitor.py": 3,
-    "test_machines_are_pure.py": 11,
-    "test_monitors.py": 5,
-    "test_native_checkpoints.py": 11,
-    "test_native_engine.py": 31,
-    "test_native_parts.py": 11,
-    "test_native_rounds.py": 11,
-    "test_ops_comparison.py": 5,
-    "test_orders.py": 11,
-    "test_orders_of_large_computations.py": 11,
-    "test_pinned_explorations.py": 2,
-    "test_plain_lines.py": 3,
-    "test_planted_faults.py": 23,
-    "test_printable.py": 2,
-    "test_programs.py": 7,
-    "test_proofs.py": 2,
-    "test_proofs_of_causal_order.py": 47,
-    "test_proofs_of_queues.py": 23,
-    "test_proofs_read_crownless_names.py": 3,
-    "test_reductions.py": 17,
-    "test_renaming.py": 5,
-    "test_replay.py": 11,
-    "test_rules.py": 11,
-    "test_run_explorer.py": 3,
-    "test_run_explorer_files.py": 3,
-    "test_run_explorer_pictures.py": 3,
-    "test_run_explorer_states.py": 3,
-    "test_second_derivations.py": 7,
-    "test_second_solver.py": 5,
-    "test_shortest.py": 2,
-    "test_steps_of_queue_machines.py": 7,
-    "test_story_earlier_realizations.py": 2,
-    "test_story_mattern_fuenfrocken_footnotes.py": 5,
-    "test_story_sanchez_alvarez.py": 5,
-    "test_story_sanchez_alvarez_optimal.py": 5,
-    "test_story_schiper_eggli_sandoz.py": 7,
-    "test_story_schiper_eggli_sandoz_agreement.py": 7,
-    "test_story_schiper_eggli_sandoz_failure.py": 7,
-    "test_streaming_monitor.py": 7,
-    "test_suite.py": 7,
-    "test_symbolic_runs.py": 17,
-    "test_testing.py": 5,
-    "test_uncompiled_kernels.py": 5,
-    "test_unsound_proof_machines.py": 3,
-    "test_verdicts_on_orders.py": 11,
-    "test_witnesses.py": 11,
-    "test_wrong_machines.py": 5,
-}
+ONE_IN = _by_file(
+    {
+        3: """
+            classified_logs classify_details classify_files classify_on_spark code_base conform contributing crowns
+            diagram_page discovery_of_stages explore large_runs log_monitor plain_lines
+            printable proofs proofs_read_crownless_names run_explorer run_explorer_files run_explorer_pictures
+            run_explorer_states shortest story_earlier_realizations unsound_proof_machines
+        """,
+        7: """
+            command_line command_line_bad_input command_line_classify complete_logs conform_hostile_nodes
+            conform_in_process conform_maelstrom conform_random conform_sockets conform_states delivery_disorder
+            discovery engines explorer interrupts_of_proofs limits log_formats log_matching monitors ops_comparison
+            pinned_explorations programs renaming second_solver steps_of_queue_machines
+            story_mattern_fuenfrocken_footnotes story_sanchez_alvarez story_sanchez_alvarez_optimal
+            story_schiper_eggli_sandoz story_schiper_eggli_sandoz_agreement story_schiper_eggli_sandoz_failure
+            streaming_monitor suite testing uncompiled_kernels wrong_machines
+        """,
+        11: """
+            checkpoints conform_examples cost_bytes cost_page cost_simulation cost_sweeps declared_symmetry
+            inclusions_of_orders incomplete_computations machines_are_pure native_checkpoints
+            native_parts native_rounds orders orders_of_large_computations replay rules verdicts_on_orders witnesses
+        """,
+        23: """
+            docs endings first_screen ledger_evidence planted_faults proofs_of_queues reductions symbolic_runs
+        """,
+        61: """
+            any_protocol broken_protocols fuzz ledger ledger_murty_garg native_engine proofs_of_causal_order
+        """,
+    }
+)
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.
 LONG = {
@@ -168,44 +113,21 @@ LONG = {
 }
 
 #: Of the thorough tests of these files CI runs one in so many, by their names; `pytest -m full` runs the others.
-IN_CI_ONE_IN = {
-    "test_any_protocol.py": 3,
-    "test_broken_protocols.py": 3,
-    "test_complete_logs.py": 2,
-    "test_conform_maelstrom.py": 2,
-    "test_conform_random.py": 2,
-    "test_conform_sockets.py": 2,
-    "test_conform_states.py": 2,
-    "test_cost_bytes.py": 2,
-    "test_cost_on_spark.py": 2,
-    "test_cost_page.py": 2,
-    "test_cost_simulation.py": 2,
-    "test_cost_sweeps.py": 2,
-    "test_declared_symmetry.py": 2,
-    "test_explorer.py": 2,
-    "test_inclusions_of_orders.py": 2,
-    "test_incomplete_computations.py": 2,
-    "test_ledger_evidence.py": 2,
-    "test_machines_are_pure.py": 2,
-    "test_native_engine.py": 3,
-    "test_orders.py": 2,
-    "test_orders_of_large_computations.py": 2,
-    "test_pipeline_by_clocks.py": 3,
-    "test_pipeline_exploration.py": 2,
-    "test_pipeline_logs.py": 3,
-    "test_pipeline_one_run.py": 3,
-    "test_pipeline_one_run_parts.py": 3,
-    "test_planted_faults.py": 2,
-    "test_proofs_of_causal_order.py": 3,
-    "test_reductions.py": 2,
-    "test_renaming.py": 2,
-    "test_rules.py": 2,
-    "test_second_derivations.py": 2,
-    "test_steps_of_queue_machines.py": 2,
-    "test_symbolic_runs.py": 3,
-    "test_verdicts_on_orders.py": 2,
-    "test_witnesses.py": 2,
-}
+IN_CI_ONE_IN = _by_file(
+    {
+        2: """
+            complete_logs conform_maelstrom conform_random conform_sockets conform_states cost_bytes cost_on_spark
+            cost_page cost_simulation cost_sweeps declared_symmetry explorer inclusions_of_orders
+            incomplete_computations ledger_evidence machines_are_pure orders orders_of_large_computations
+            pinned_explorations pipeline_exploration planted_faults reductions renaming rules steps_of_queue_machines
+            verdicts_on_orders witnesses
+        """,
+        3: """
+            any_protocol broken_protocols native_engine pipeline_by_clocks pipeline_logs pipeline_one_run
+            pipeline_one_run_parts proofs_of_causal_order symbolic_runs
+        """,
+    }
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before pytest itself leaves out what the markers say

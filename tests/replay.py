@@ -14,7 +14,7 @@ from crownless.model_check.monitors import Monitor, Observation
 from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, MonitorState, State, System
-from crownless.spec import notation
+from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends
 from crownless.spec.notation import Script, SendStatement
@@ -175,6 +175,22 @@ def endings(kind: type[ProtocolMachine], workload: Workload, channel: str = "uno
         if not now.moves:
             waiting = workload.describe(system.position(now.state))
             yield Ending(now.monitor_state[1], system.finished(now.state), now.locals, waiting)
+
+
+def script(name: str) -> Script:
+    """A program or figure of the library."""
+    return notation.load(library.path(name))
+
+
+def figure(name: str) -> Lines:
+    """A figure of the library, as plain data."""
+    return computation_of(script(name))
+
+
+def computations(kind: type[ProtocolMachine], program: Script | str) -> set[Lines]:
+    """All that a program, or that of this name, can be when it has come to its end."""
+    work = Program(script(program) if isinstance(program, str) else program)
+    return {ending.computation for ending in endings(kind, work) if ending.finished}
 
 
 def computation_of(script: Script) -> Lines:

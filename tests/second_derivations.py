@@ -12,7 +12,13 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 from pinned_counts import Counts
-from test_pinned_explorations import Packet, changed
+
+#: A packet, by whatever distinguishes it from others; its first two entries are where it comes from and where it goes.
+Packet = tuple[Any, ...]
+
+
+def changed(row: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+    return (*row[:place], value, *row[place + 1 :])
 
 
 class Message(NamedTuple):
@@ -36,6 +42,8 @@ class Text:
 
     #: Does its text undo events? Then what has happened does not show what is owed.
     undoes = False
+    #: The properties that are judged of it.
+    judged: tuple[str, ...] = ("fifo", "causal", "delivers-once", "delivers-all")
 
     def __init__(self, n: int, **settings: int | tuple[int, ...]) -> None:
         self.n = n
@@ -98,6 +106,19 @@ def at_most(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return all(x <= y for x, y in zip(a, b, strict=True))
 
 
+class Unordered(Text):
+    """A message is delivered when it arrives."""
+
+    def start(self, i: int) -> Any:
+        return ()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        yield Outcome((), [(i, j, m) for j in m.to])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        yield Outcome((), [], [packet[2]])
+
+
 # -- FIFO and synchronous order ----------------------------------------------------------------------------------------
 
 
@@ -144,6 +165,43 @@ class Rendezvous(FifoAck):
     def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
         if packet[2] == "ack" or local == "free":
             yield from super().take(i, local, packet)
+
+
+class MurtyGarg(Text):
+    """[MG] Fig. 8, line by line: (messageQueue, ackQueue, state). Its sends may follow their deliveries."""
+
+    judged = ()
+
+    def start(self, i: int) -> Any:
+        return (), (), "active"
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        yield self.send_intent(i, local, m, m.to[0])
+
+    def send_intent(self, i: int, local: Any, m: Message, j: int) -> Outcome:
+        message_queue, ack_queue, state = local
+        if i < j:
+            return Outcome(local, [(i, j, "message", m)])
+        if state == "active":
+            return Outcome((message_queue, ack_queue, "passive"), [(i, j, "message", m)])
+        return Outcome(((*message_queue, (m, j)), ack_queue, state))
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        message_queue, ack_queue, state = local
+        j, _, what = packet[:3]
+        if what == "ack":
+            acks = [(i, k, "ack") for k in ack_queue]
+            if message_queue:
+                (m, k), *rest = message_queue
+                yield Outcome((tuple(rest), (), "passive"), [*acks, (i, k, "message", m)])
+            else:
+                yield Outcome(((), (), "active"), acks)
+        elif i > j:
+            yield self.send_intent(i, local, packet[3], j)
+        elif state == "active":
+            yield Outcome(local, [(i, j, "ack")])
+        else:
+            yield Outcome((message_queue, (*ack_queue, j), state))
 
 
 # -- broadcasts, and one server ----------------------------------------------------------------------------------------
@@ -259,6 +317,24 @@ class Kearns(Text):
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
+
+
+class Rst(Text):
+    """[Kup]: (SENT_i, DELIV_i)."""
+
+    def start(self, i: int) -> Any:
+        return self.square(), self.zeroes()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        sent, deliv = local
+        [j] = m.to
+        yield Outcome((one_more_in(sent, i, j), deliv), [(i, j, m, sent)])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        j, _, m, sent_m = packet
+        sent, deliv = local
+        if all(deliv[k] >= sent_m[k][i] for k in range(self.n)):
+            yield Outcome((sup_of(one_more_in(sent, j, i), sent_m), one_more(deliv, j)), [], [m])
 
 
 class RstBefore(Text):
@@ -505,6 +581,33 @@ class Optimal(Text):
 # -- buffers -----------------------------------------------------------------------------------------------------------
 
 
+class Buffer(Text):
+    """[MF] §3.2: (OB_i, from whose input buffer its loop waits for an acknowledgement, IB_i)."""
+
+    def start(self, i: int) -> Any:
+        return (), None, ()
+
+    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        yield Outcome(((*output, m), waits, input_))
+
+    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        j, _, what = packet
+        if what == "ack":
+            yield Outcome((output, None if waits == j else waits, input_))
+        else:
+            yield Outcome((output, waits, (*input_, what)), [(i, j, "ack")])
+
+    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+        output, waits, input_ = local
+        if output and waits is None:
+            [j] = output[0].to
+            yield Outcome((output[1:], j, input_), [(i, j, output[0])])
+        if input_:
+            yield Outcome((output, waits, input_[1:]), [], [input_[0]])
+
+
 class BufferPipelined(Text):
     """[MF] footnote 4: (OB_i, to whom messages are unacknowledged, how many, IB_i)."""
 
@@ -561,6 +664,7 @@ class BufferBounded(Text):
 
 
 TEXTS: dict[str, type[Text]] = {
+    "unordered": Unordered,
     "fifo-sequence": FifoSequence,
     "fifo-ack": FifoAck,
     "rendezvous": Rendezvous,
@@ -569,6 +673,7 @@ TEXTS: dict[str, type[Text]] = {
     "isis-gc-waits": IsisGcWaits,
     "cbcast": Cbcast,
     "kearns": Kearns,
+    "rst": Rst,
     "rst-before": RstBefore,
     "rst-sent-alone": RstSentAlone,
     "rst-column": RstColumn,
@@ -576,8 +681,10 @@ TEXTS: dict[str, type[Text]] = {
     "ses-delete": SesDelete,
     "ses-multicast": SesMulticast,
     "ses-rollback": SesRollback,
+    "buffer": Buffer,
     "buffer-pipelined": BufferPipelined,
     "buffer-bounded": BufferBounded,
+    "murty-garg": MurtyGarg,
     "extra-messages": ExtraMessages,
     "optimal": Optimal,
 }
@@ -608,8 +715,34 @@ class Anyhow:
         for packet, left, _, _ in self.ways(flight):
             yield packet, left
 
+    def faults(self, flight: Any) -> Iterator[Any]:
+        """What is left in flight after each fault of the channel."""
+        return iter(())
 
-class InOrder:
+
+class Lossy(Anyhow):
+    def faults(self, flight: Any) -> Iterator[Any]:
+        for _, left in self.lost(flight):
+            yield left
+
+
+class Duplicating(Anyhow):
+    """In flight is each packet with whether it may still be doubled."""
+
+    def put(self, flight: Any, packets: list[int]) -> Any:
+        return tuple(sorted([*flight, *((packet, True) for packet in packets)]))
+
+    def ways(self, flight: Any) -> Iterator[Way]:
+        for one, left, _, _ in super().ways(flight):
+            yield one[0], left, None, ()
+
+    def faults(self, flight: Any) -> Iterator[Any]:
+        for (packet, whole), left, _, _ in super().ways(flight):
+            if whole:
+                yield tuple(sorted([*left, (packet, False), (packet, False)]))
+
+
+class InOrder(Anyhow):
     """Packets on one link arrive in order; in front of the process is a room for each link: (queue, room) by link."""
 
     def __init__(self, link: Callable[[int], Any]) -> None:
@@ -643,7 +776,7 @@ class InOrder:
         return tuple(sorted((link, state) for link, state in links.items() if state != ((), ())))
 
 
-CHANNELS: dict[str, type[Anyhow] | type[InOrder]] = {"unordered": Anyhow, "fifo": InOrder}
+CHANNELS = {"unordered": Anyhow, "fifo": InOrder, "lossy": Lossy, "duplicating": Duplicating}
 
 
 class Numbers:
@@ -739,6 +872,8 @@ class Moves:
                 yield Move(after(i, result, left), "take", i, None, result[2].delivered)
             if not results and moved is not None:
                 yield Move((*state[:n], moved, made), "wait")
+        for left in self.channel.faults(flight):
+            yield Move((*state[:n], left, made), "fault")
         if self.crash is not None:
             yield from self.failing(state, self.crash)
 

@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.impl.channels import CHANNELS, Channel, Fault, Flight, channel_named
@@ -105,7 +105,6 @@ def test_nothing_arrives_from_an_empty_channel_and_nothing_goes_wrong_there(name
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-@settings(deadline=None)
 @given(puts=batches, picks=choices)
 def test_flights_are_hashable_and_each_possibility_is_listed_once(
     name: str, puts: list[list[int]], picks: list[int]
@@ -123,7 +122,6 @@ def test_flights_are_hashable_and_each_possibility_is_listed_once(
 
 
 @pytest.mark.parametrize("name", CHANNELS)
-@settings(deadline=None)
 @given(packets=st.lists(st.integers(0, 8), max_size=6), cut=st.integers(0, 6))
 def test_packets_put_together_or_one_after_the_other_make_one_flight(name: str, packets: list[int], cut: int) -> None:
     under_test = channel(name)
@@ -131,7 +129,6 @@ def test_packets_put_together_or_one_after_the_other_make_one_flight(name: str, 
 
 
 @pytest.mark.parametrize("name", ["unordered", "fifo", "lossy"])
-@settings(deadline=None)
 @given(puts=batches, picks=choices)
 def test_without_faults_every_packet_arrives_once(name: str, puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel(name)
@@ -139,7 +136,6 @@ def test_without_faults_every_packet_arrives_once(name: str, puts: list[list[int
 
 
 @pytest.mark.parametrize("name", ["unordered", "fifo"])
-@settings(deadline=None)
 @given(puts=batches, picks=choices)
 def test_a_perfect_channel_does_nothing_by_itself(name: str, puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel(name)
@@ -153,7 +149,6 @@ def test_a_perfect_channel_does_nothing_by_itself(name: str, puts: list[list[int
 # -- unordered ---------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(batches, choices)
 def test_an_unordered_channel_is_a_multiset(puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel("unordered")
@@ -169,7 +164,6 @@ def test_an_unordered_channel_is_a_multiset(puts: list[list[int]], picks: list[i
         assert flight == under_test.put(under_test.empty(), list(model.elements()))
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8), max_size=6).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
 def test_over_an_unordered_channel_flights_that_differ_in_order_only_are_equal(
     orders: tuple[list[int], list[int]],
@@ -178,7 +172,6 @@ def test_over_an_unordered_channel_flights_that_differ_in_order_only_are_equal(
     assert put_all(channel("unordered"), [one]) == put_all(channel("unordered"), [other])
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8), max_size=5).flatmap(lambda x: st.tuples(st.just(x), st.permutations(x))))
 def test_an_unordered_channel_allows_every_order(orders: tuple[list[int], list[int]]) -> None:
     put, wanted = orders
@@ -192,7 +185,6 @@ def test_an_unordered_channel_allows_every_order(orders: tuple[list[int], list[i
 # -- fifo --------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(batches, choices)
 def test_a_fifo_channel_is_a_queue_and_a_hold_back_queue_on_each_link(puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel("fifo")
@@ -221,7 +213,6 @@ def test_a_fifo_channel_is_a_queue_and_a_hold_back_queue_on_each_link(puts: list
             rooms.setdefault(link, []).append(arrival.packet)
 
 
-@settings(deadline=None)
 @given(batches, choices)
 def test_over_a_fifo_channel_a_process_that_overtakes_nothing_sees_each_link_in_the_order_sent(
     puts: list[list[int]], picks: list[int]
@@ -241,7 +232,6 @@ def test_over_a_fifo_channel_a_process_that_overtakes_nothing_sees_each_link_in_
     assert by_link(seen) == by_link(packets_of(puts))
 
 
-@settings(deadline=None)
 @given(batches)
 def test_the_hold_back_queue_keeps_the_order_of_its_link(puts: list[list[int]]) -> None:
     under_test = channel("fifo")
@@ -255,7 +245,6 @@ def test_the_hold_back_queue_keeps_the_order_of_its_link(puts: list[list[int]]) 
         assert list(arrival.behind) == by_link(packets_of(puts))[arrival.packet % LINKS][: len(arrival.behind)]
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8), max_size=6), st.lists(st.integers(0, 8), max_size=6))
 def test_over_a_fifo_channel_flights_are_equal_exactly_if_every_link_is(one: list[int], other: list[int]) -> None:
     under_test = channel("fifo")
@@ -266,7 +255,6 @@ def test_over_a_fifo_channel_flights_are_equal_exactly_if_every_link_is(one: lis
 # -- lossy -------------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(batches, choices)
 def test_a_lossy_channel_loses_any_packet_and_does_nothing_else(puts: list[list[int]], picks: list[int]) -> None:
     under_test = channel("lossy")
@@ -294,7 +282,6 @@ def test_a_lossy_channel_may_lose_everything() -> None:
 # -- duplicating -------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(batches, st.lists(st.tuples(st.booleans(), st.integers(0, 30)), max_size=30))
 def test_over_a_duplicating_channel_each_packet_arrives_once_or_twice(
     puts: list[list[int]], picks: list[tuple[bool, int]]
@@ -318,7 +305,6 @@ def test_over_a_duplicating_channel_each_packet_arrives_once_or_twice(
     assert all(put[packet] <= seen[packet] <= 2 * put[packet] for packet in put)
 
 
-@settings(deadline=None)
 @given(st.lists(st.integers(0, 8), max_size=6))
 def test_a_packet_that_was_duplicated_is_not_duplicated_again(packets: list[int]) -> None:
     under_test = channel("duplicating")
@@ -329,7 +315,6 @@ def test_a_packet_that_was_duplicated_is_not_duplicated_again(packets: list[int]
     assert Counter(drain(under_test, flight)) == Counter(packets + packets)
 
 
-@settings(deadline=None)
 @given(batches)
 def test_a_duplicating_channel_need_not_duplicate(puts: list[list[int]]) -> None:
     under_test = channel("duplicating")

@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from log_rows import random_computation
 from test_classified_logs import Event, log_of, long_run, written
 
@@ -29,11 +29,6 @@ pa = pytest.importorskip("pyarrow")
 @pytest.fixture(autouse=True)
 def few_lines_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(opening, "SMALL_UP_TO", 10)
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def with_internal_events(found: Sequence[Event]) -> list[Event]:

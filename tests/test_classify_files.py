@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from test_classified_logs import Event, by_spec, events, long_run, written
 from witness_checks import check_witness, from_json
 
@@ -28,11 +28,6 @@ from crownless.spec.reading import read_bytes
 
 pa = pytest.importorskip("pyarrow")
 EXAMPLES = Path(__file__).parents[1] / "examples" / "logs"
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.fixture(params=[10, 5_000])

@@ -8,7 +8,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 from crownless.command_line.check import how_far
 from crownless.command_line.options import parse_size
@@ -17,11 +17,6 @@ from crownless.model_check.check import run_check
 from crownless.model_check.engines import cpus
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.request import Check, load_program
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def test_check_of_a_protocol_that_holds_exits_0_and_prints_every_stable_key(crownless: Crownless) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless, _event
+from command_line_runner import Crownless, _event
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.request import protocols_supporting
@@ -16,11 +16,6 @@ from crownless.spec.orders import ORDERS
 SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
 MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
 COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast')}"
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.mark.parametrize(

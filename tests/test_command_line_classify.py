@@ -6,15 +6,10 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless, _event
+from command_line_runner import Crownless, _event
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.spec.orders import ORDERS
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def test_classify_reports_of_fig_8_what_the_text_says(crownless: Crownless) -> None:

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from command_line_runner import Answer, Capture, Crownless
+from command_line_runner import Answer, Crownless
 
 from crownless.model_check.logs import contents as opening
 from crownless.model_check.logs.complete import LEFT_OUT, PROPERTIES
@@ -22,11 +22,6 @@ COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 Row = dict[str, Any]
 #: The reason, the message, the process, and the lines.
 Violation = tuple[str, str, str | None, tuple[int, ...]]
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def log_of(*events: tuple[str, str, str, Sequence[str] | str | None], run: str | None = None) -> list[Row]:

@@ -189,81 +189,68 @@ def refusal(messages: Sequence[Message], *lines: Sequence[Event]) -> str:
     return str(caught.value)
 
 
-def test_a_cycle_is_refused_and_named() -> None:
-    assert refusal([X, Y], [RECEIVE_Y, SEND_X], [RECEIVE_X, SEND_Y]) == (
-        "the computation is cyclic: P1 receives y → P1 sends x → P2 receives x → P2 sends y → P1 receives y; "
-        "no message can be received before it is sent"
-    )
+TO_ITSELF, TO_TWO = Message("x", 0, (0,)), Message("x", 0, (1, 2))
+CYCLIC = "no message can be received before it is sent"
+UNKNOWN = "message x names process number 2; use 0 to 1"
 
 
-def test_a_process_that_receives_from_itself_before_it_sends_is_refused() -> None:
-    assert refusal([Message("x", 0, (0,))], [RECEIVE_X, SEND_X]) == (
-        "the computation is cyclic: P1 receives x → P1 sends x → P1 receives x; "
-        "no message can be received before it is sent"
-    )
+@pytest.mark.parametrize(
+    ("messages", "lines", "words"),
+    [
+        (
+            [X, Y],
+            [[RECEIVE_Y, SEND_X], [RECEIVE_X, SEND_Y]],
+            (
+                "the computation is cyclic: "
+                f"P1 receives y → P1 sends x → P2 receives x → P2 sends y → P1 receives y; {CYCLIC}"
+            ),
+        ),
+        (
+            [TO_ITSELF],
+            [[RECEIVE_X, SEND_X]],
+            f"the computation is cyclic: P1 receives x → P1 sends x → P1 receives x; {CYCLIC}",
+        ),
+        ([X], [[], [RECEIVE_X]], "x is never sent; add 'send x to …' or drop its receive"),
+        ([X, Y], [[SEND_X], []], "y is never sent; add 'send y to …' or drop its receive"),
+        ([X], [[SEND_X, SEND_X], []], "P1 sends x twice; name each message once"),
+        ([X], [[SEND_X], [RECEIVE_X, RECEIVE_X]], "P2 receives x twice; name each message once"),
+        ([X], [[], [SEND_X]], "P2 sends x, which is P1's message"),
+        ([X], [[SEND_X], [], [RECEIVE_X]], "P3 receives x, which is not sent to it; x is for P2"),
+        ([TO_TWO], [[SEND_X, RECEIVE_X], [], []], "P1 receives x, which is not sent to it; x is for P2, P3"),
+        ([Message("x", 0, ())], [[SEND_X], []], "message x is sent to nobody; name a receiver"),
+        ([Message("x", 0, (1, 1))], [[SEND_X], []], "message x names a receiver twice; name each receiver once"),
+        ([Message("x", 0, (2,))], [[SEND_X], []], UNKNOWN),
+        ([Message("x", 2, (0,))], [[SEND_X], []], UNKNOWN),
+        ([TO_TWO], [[SEND_X], []], UNKNOWN),
+        ([Message("x", 0, (-1,))], [[SEND_X], []], "message x names process number -1; use 0 to 1"),
+    ],
+)
+def test_lines_that_are_no_computation_are_refused_in_words(
+    messages: Sequence[Message], lines: Sequence[Sequence[Event]], words: str
+) -> None:
+    assert refusal(messages, *lines) == words
 
 
-def test_a_message_that_is_never_sent_is_refused() -> None:
-    assert refusal([X], [], [RECEIVE_X]) == "x is never sent; add 'send x to …' or drop its receive"
-    assert refusal([X, Y], [SEND_X], []) == "y is never sent; add 'send y to …' or drop its receive"
-
-
-def test_a_message_sent_twice_is_refused() -> None:
-    assert refusal([X], [SEND_X, SEND_X], []) == "P1 sends x twice; name each message once"
-
-
-def test_a_message_received_twice_at_one_process_is_refused() -> None:
-    assert refusal([X], [SEND_X], [RECEIVE_X, RECEIVE_X]) == "P2 receives x twice; name each message once"
+@pytest.mark.parametrize(
+    ("messages", "lines", "named"),
+    [
+        ([Message("x", 0, (2, 1))], [[SEND_X], [], []], "in order"),
+        ([X], [[SEND_X], [Event("receive", 1)]], "1"),
+        ([X], [[SEND_X], [Event("receive", -1)]], "-1"),
+        ([X], [[SEND_X], [Event("send", None)]], "P2"),
+        ([X], [[SEND_X], [Event("receive", None)]], "P2"),
+        ([X], [[SEND_X], [Event("internal", 0)]], "P2"),
+    ],
+)
+def test_lines_that_no_reader_makes_are_refused(
+    messages: Sequence[Message], lines: Sequence[Sequence[Event]], named: str
+) -> None:
+    assert named in refusal(messages, *lines)
 
 
 def test_a_multicast_may_be_received_once_by_each_receiver() -> None:
-    c = Computation.of_lines(3, [Message("x", 0, (1, 2))], [[SEND_X], [RECEIVE_X], [RECEIVE_X]])
+    c = Computation.of_lines(3, [TO_TWO], [[SEND_X], [RECEIVE_X], [RECEIVE_X]])
     assert c.receive_events == ({1: 1, 2: 2},)
-
-
-def test_a_send_at_the_wrong_process_is_refused() -> None:
-    assert refusal([X], [], [SEND_X]) == "P2 sends x, which is P1's message"
-
-
-def test_a_receive_at_the_wrong_process_is_refused() -> None:
-    to_two = Message("x", 0, (1, 2))
-    assert refusal([X], [SEND_X], [], [RECEIVE_X]) == "P3 receives x, which is not sent to it; x is for P2"
-    assert refusal([to_two], [SEND_X, RECEIVE_X], [], []) == "P1 receives x, which is not sent to it; x is for P2, P3"
-
-
-def test_a_message_to_nobody_is_refused() -> None:
-    assert refusal([Message("x", 0, ())], [SEND_X], []) == "message x is sent to nobody; name a receiver"
-
-
-def test_a_receiver_named_twice_is_refused() -> None:
-    assert refusal([Message("x", 0, (1, 1))], [SEND_X], []) == (
-        "message x names a receiver twice; name each receiver once"
-    )
-
-
-def test_receivers_out_of_order_are_refused_and_not_called_doubled() -> None:
-    words = refusal([Message("x", 0, (2, 1))], [SEND_X], [], [])
-    assert "twice" not in words
-    assert "in order" in words
-
-
-@pytest.mark.parametrize("message", [Message("x", 0, (2,)), Message("x", 2, (0,)), Message("x", 0, (1, 2))])
-def test_an_unknown_process_number_is_refused(message: Message) -> None:
-    assert refusal([message], [SEND_X], []) == "message x names process number 2; use 0 to 1"
-
-
-def test_a_negative_process_number_is_refused() -> None:
-    assert refusal([Message("x", 0, (-1,))], [SEND_X], []) == "message x names process number -1; use 0 to 1"
-
-
-@pytest.mark.parametrize("number", [1, -1])
-def test_an_event_of_an_unknown_message_number_is_refused(number: int) -> None:
-    assert str(number) in refusal([X], [SEND_X], [Event("receive", number)])
-
-
-@pytest.mark.parametrize("event", [Event("send", None), Event("receive", None), Event("internal", 0)])
-def test_a_send_or_receive_of_nothing_and_an_internal_event_of_a_message_are_refused(event: Event) -> None:
-    assert "P2" in refusal([X], [SEND_X], [event])
 
 
 def test_a_process_without_a_line_is_refused() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hostile_classes import Relay
 
 import crownless as cr
@@ -143,11 +143,6 @@ class Doubts(Relay):
 
 def test_a_node_that_counts_all_its_calls_is_not_deterministic() -> None:
     assert [one.name for one in cr.conform(Doubts, 2, 2).failures] == ["not-deterministic"]
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def test_a_program_is_driven_by_lines(crownless: Crownless) -> None:

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hostile_nodes import left_running
 
 from crownless.model_check.conformance.conformance_request import Request
@@ -68,11 +68,6 @@ def conformance(
         mark = programs._guardian.mark
     assert left_running(mark) == []
     return answer
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.mark.parametrize(("options", "code"), [([], 0), (["--wrong"], 1)])

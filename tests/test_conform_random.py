@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hostile_classes import Relay
 
 import crownless as cr
@@ -26,11 +26,6 @@ BREAKS = {
     "OwnColumn": ("causal", 7),
     "ClockAfterCallback": ("causal", 5),
 }
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def by_chance(node: Any, **options: Any) -> Any:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hostile_nodes import left_running
 
 from crownless.model_check.conformance.conformance_request import Request
@@ -296,11 +296,6 @@ def test_what_a_packet_of_a_stream_is_the_frame_says(frame: str, fails: str | No
     if fails is None:
         assert found.realization is not None
         assert found.realization.computations == 5
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 UDP = ["--sockets", "udp", "--deliver", DELIVERED]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hostile_classes import Relay
 from hostile_nodes import program
 from test_conform import of_protocol
@@ -170,11 +170,6 @@ def load(text):
     (sent, next_), held = eval(text)
     held = dict(held)
 """
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.mark.parametrize(

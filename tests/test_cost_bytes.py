@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import pytest
-from spark_session import spark  # noqa: F401
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
 from crownless.model_check.simulation.simulation import Experiment, simulate
 from crownless.spec.computation import Message
-
-if TYPE_CHECKING:
-    pass
 
 
 @pytest.mark.parametrize(

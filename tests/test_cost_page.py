@@ -7,11 +7,9 @@ import json
 from dataclasses import replace
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from click.testing import CliRunner
 from cost_experiments import WIDE
-from spark_session import spark  # noqa: F401
 
 from crownless.command_line.cost import cost
 from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
@@ -22,9 +20,6 @@ from crownless.pipeline.costs import page as cost_page
 from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import sweep
 from crownless.proofs.ledger import cost_evidence
-
-if TYPE_CHECKING:
-    pass
 
 
 def test_the_command_prints_a_table_and_its_json_has_every_figure() -> None:

@@ -6,13 +6,12 @@ import math
 import random
 from dataclasses import replace
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from cost_experiments import mean
 from hypothesis import given
 from hypothesis import strategies as st
-from spark_session import spark  # noqa: F401
 
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -26,10 +25,6 @@ from crownless.model_check.simulation.studies import combinations as cost_studie
 from crownless.model_check.simulation.traffic import TRAFFIC, Applications
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import decide
-
-if TYPE_CHECKING:
-    pass
-
 
 UNICAST = [
     name

@@ -11,13 +11,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 from cost_experiments import WIDE, small
 from pyarrow import parquet
-from spark_session import spark  # noqa: F401
 
 from crownless.command_line.cost import cost
 from crownless.model_check.simulation.estimates import estimate, probability_within, student
@@ -29,10 +28,6 @@ from crownless.model_check.simulation.studies.experiment_rows import experiment_
 from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import balance_tasks, effort, sweep
 from crownless.spec.errors import BadInput
-
-if TYPE_CHECKING:
-    pass
-
 
 # -- estimates ---------------------------------------------------------------------------------------------------------
 

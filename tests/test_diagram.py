@@ -16,6 +16,7 @@ from crownless.spec.computation import Computation, Event, Kind, Message
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.excerpt import excerpt
 from crownless.spec.diagrams.text import in_text
+from crownless.testing import strategies
 
 Run: TypeAlias = tuple[Computation, list[int]]
 KINDS: dict[str, Kind] = {"send": "send", "receive": "receive"}
@@ -158,24 +159,13 @@ def test_names_are_measured_in_cells_and_control_characters_are_written_out() ->
 
 
 @st.composite
-def runs(draw: st.DrawFn, processes: int = 6) -> Run:
-    """A random run of unicasts, multicasts, messages to oneself and internal events; some messages stay in flight."""
-    names = [f"P{p + 1}" for p in range(draw(st.integers(1, processes)))]
-    in_flight: list[tuple[str, str]] = []
-    steps = []
-    for step in range(draw(st.integers(0, 24))):
-        kind = draw(st.sampled_from(["send", "receive", "receive", "act"]))
-        process = draw(st.sampled_from(names))
-        if kind == "receive" and in_flight:
-            message, receiver = in_flight.pop(draw(st.integers(0, len(in_flight) - 1)))
-            steps.append(f"{receiver} receive {message}")
-        elif kind == "act":
-            steps.append(f"{process} act")
-        else:
-            receivers = draw(st.lists(st.sampled_from(names), min_size=1, max_size=3, unique=True))
-            steps.append(f"{process} send m{step} to {' '.join(receivers)}")
-            in_flight.extend((f"m{step}", receiver) for receiver in receivers)
-    return run_of(" ".join(names), "; ".join(steps))
+def runs(draw: st.DrawFn) -> Run:
+    """A computation, with its events in any order that happened-before allows."""
+    c = draw(strategies.computations(processes=(1, 6), messages=8, receivers=3, self_sends=True, internal=True))
+    order: list[int] = []
+    while left := [e for e in range(c.event_count) if e not in order]:
+        order.append(draw(st.sampled_from([e for e in left if not any(c.happened_before(f, e) for f in left)])))
+    return c, order
 
 
 @given(runs())

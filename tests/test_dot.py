@@ -6,15 +6,10 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 import crownless as cr
 from crownless.model_check.dot import dot
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.mark.parametrize("protocol", ["unordered", "rst", "buffer"])

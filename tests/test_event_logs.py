@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from random import Random
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crownless.model_check.event_logs import LoggedRun, read_log
@@ -209,7 +209,6 @@ def read_rows(rows: Iterable[dict[str, object]]) -> LoggedRun:
     return read(*(json.dumps(row) for row in rows))
 
 
-@settings(deadline=None)
 @given(logs(), st.randoms(use_true_random=False))
 def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     rows: list[dict[str, object]], random: Random
@@ -220,7 +219,6 @@ def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     assert read_rows(random.sample(rows, len(rows))) == run
 
 
-@settings(deadline=None)
 @given(logs(), st.data())
 def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, object]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique_by=id))

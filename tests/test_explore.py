@@ -14,18 +14,13 @@ from typing import Any
 
 import pytest
 from browser import needs_chromium, opened
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from explorer_pages import CAUSAL, broken_by, effect
 
 import crownless as cr
 from crownless.model_check.request import Check
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.subjects import of_check
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def test_the_failures_of_nodes_are_on_the_page(crownless: Crownless, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 import crownless as cr
 from crownless.model_check.exports import Suite, VerdictLine, itf, junit, sarif
@@ -16,11 +16,6 @@ from crownless.model_check.runs import Run
 from crownless.spec.computation import Computation
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def test_junit_has_a_suite_for_each_check_and_a_case_for_each_property(crownless: Crownless, tmp_path: Path) -> None:

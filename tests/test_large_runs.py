@@ -23,11 +23,6 @@ from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.witnesses import Unreceived
 
 
-@pytest.fixture
-def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
-    return Crownless(capsys)
-
-
 def lines_of(c: Computation, order: Sequence[int], chance: Random, first: int) -> list[str]:
     lines = []
     for e in order:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 from crownless.model_check.classified_runs import Classifications
 from crownless.model_check.event_logs import read_log
@@ -34,11 +34,6 @@ EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
 SEND, DELIVER = r"send (?<message>\S+) to (?<to>\S+)", r"receive (?<message>\S+) from (?<from>\S+)"
 OF_EXAMPLE = Patterns(send=SEND, deliver=DELIVER)
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def every(path: Path, reading: UnreceivedPolicy = "lost", **how: Any) -> list[Classification]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 import crownless as cr
 from crownless.model_check.logs import contents as opening
@@ -23,11 +23,6 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 THEIRS = {"send": "snd", "deliver": "recv"}
 OPTIONS = ("--kind", "snd=send", "--kind", "recv=deliver")
 COLUMNS = ("run", "process", "index", "kind", "message", "peer")
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def one_run(*, called: bool) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
@@ -468,11 +468,6 @@ def test_the_lines_may_come_in_any_order_and_runs_may_be_interleaved() -> None:
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def written(folder: Path, lines: Sequence[str], name: str = "log.jsonl") -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import chain, permutations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.impl.channels import CHANNELS
@@ -254,7 +254,6 @@ def crown_can_be_avoided(n: int, happened: Sequence[Observation]) -> bool:
 A, B = Message("a", 0, (1,)), Message("b", 1, (0,))
 
 
-@settings(deadline=None)
 @given(sequences(again=["deliver"]))
 def test_fifo_and_causal_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
@@ -265,7 +264,6 @@ def test_fifo_and_causal_reports_exactly_what_the_spec_finds_broken(run: tuple[i
         assert kept == {order for order in ("fifo", "causal") if by_search.keeps(c, order, pending=True)}
 
 
-@settings(deadline=None)
 @given(sequences())
 def test_history_reports_exactly_what_a_search_by_definition_finds_broken(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
@@ -275,7 +273,6 @@ def test_history_reports_exactly_what_a_search_by_definition_finds_broken(run: t
         assert not reported or (order in reported[-1]) != by_search.keeps(c, order, pending=True)
 
 
-@settings(deadline=None)
 @given(sequences(self_sends=False, early=True))
 def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
     run: tuple[int, list[Observation]],
@@ -290,7 +287,6 @@ def test_history_waits_with_its_judgement_until_all_that_is_delivered_is_sent(
             assert keeps(lines, "synchronous") == crown_can_be_avoided(n, happened[:length])
 
 
-@settings(deadline=None)
 @given(sequences(self_sends=False, early=True, again=["send", "deliver"]))
 def test_crowns_reports_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
@@ -298,7 +294,6 @@ def test_crowns_reports_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tup
         assert bool(reported) != crown_can_be_avoided(n, happened[:length])
 
 
-@settings(deadline=None)
 @given(sequences(again=["deliver"]))
 def test_crowns_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[Observation]]) -> None:
     n, happened = run
@@ -322,7 +317,6 @@ def test_to_crowns_a_message_that_comes_again_is_nothing_new(happened: list[Obse
     assert reported_by(Crowns(2), happened)[-1] == set()
 
 
-@settings(deadline=None)
 @given(sequences(again=["deliver"]), st.data())
 def test_the_delivery_monitor_owes_exactly_what_was_submitted_and_not_delivered(
     run: tuple[int, list[Observation]], data: st.DataObject
@@ -403,7 +397,6 @@ def runs_of_three(draw: st.DrawFn) -> list[tuple[Observation, ...]]:
 
 
 @pytest.mark.parametrize("kind", MONITORS)
-@settings(deadline=None)
 @given(runs_of_three(), st.permutations(range(3)), st.booleans())
 def test_a_monitor_state_renamed_is_the_monitor_state_of_the_run_renamed(
     kind: str, run: list[tuple[Observation, ...]], image: list[int], seen_before: bool

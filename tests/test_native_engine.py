@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import pytest
 from broken_protocols import BROKEN_PROGRAMS, FAULTS, VARIATIONS
-from broken_tables import BrokenProgram, Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported
 
@@ -17,6 +16,7 @@ from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
+from crownless.impl.variants import ProgramCatch, Setup
 from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.limits import Limits
 from crownless.model_check.native import levels_in_memory
@@ -224,12 +224,16 @@ def test_every_harmless_variation_at_its_bound(machine: type[ProtocolMachine], n
     assert agree(of(machine, n, m, setup), [(1, True)], ENOUGH) != (machine.__name__ in LARGE)
 
 
-@pytest.mark.parametrize("row", BROKEN_PROGRAMS, ids=lambda row: row.machine.__name__)
-def test_every_protocol_that_only_a_program_shows_to_be_broken(row: BrokenProgram) -> None:
-    if row.setup.crash is not None:
-        pytest.skip("the native engine knows no crashes")
-    script = notation.parse(row.program)
-    assert agree(question(row.machine, channel=row.setup.channel, program=script, parameters=row.setup.parameters))
+@pytest.mark.parametrize(
+    ("machine", "catch"),
+    [row for row in BROKEN_PROGRAMS if row[1].setup.crash is None],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_every_protocol_that_only_a_program_shows_to_be_broken(
+    machine: type[ProtocolMachine], catch: ProgramCatch
+) -> None:
+    setup, script = catch.setup, notation.parse(catch.program)
+    assert agree(question(machine, channel=setup.channel, program=script, parameters=setup.parameters))
 
 
 # -- a user's own protocols --------------------------------------------------------------------------------------------

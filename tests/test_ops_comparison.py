@@ -78,7 +78,7 @@ def test_the_maximum_of_two_matrices_has_the_greater_of_each_two_entries(data: A
         assert greater[k][l] >= y[k][l]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.data(), st.integers(1, 5), st.sampled_from(EVERY))
 def test_integers_and_terms_agree_on_numbers_of_any_size_also_as_z3_evaluates_terms(
     data: Any, n: int, drawn: Any

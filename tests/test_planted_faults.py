@@ -7,8 +7,7 @@ from fault_operators import LAST_PROCESS, arrives_as, changed_steps, components,
 from fault_searches import check_of, of_the_right_machine, searches_of
 from fault_strikes import OtherStep, compared, other_steps, strikes_in
 from planted_fault_findings import exploration_of, finding, read, small_bound, violations
-from planted_fault_page import PAGE, page
-from planted_fault_reasons import REASONS, reasons_for
+from planted_fault_page import PAGE, REASONS, page, reasons_for
 from planted_faults import Fault, candidates, faults, key_of
 
 from crownless.impl.cbcast import Cbcast

@@ -103,6 +103,11 @@ def test_a_program_completes_always_sometimes_or_never(program: str) -> None:
         ("buffer", "mf-program-1-selective", {("P3 at its statement 1, receive from P2",)}),
         ("buffer", "mf-program-3", {("P2 at its statement 1, receive from P1",)}),
         ("rendezvous", "mf-fig1", {("P1 at its statement 2, receive", "P2 at its statement 2, receive")}),
+        (
+            "fifo-ack",
+            "mf-program-2",
+            {tuple(f"P{p} at its statement 2, send {m}" for p, m in ((1, "d"), (2, "b"), (3, "f")))},
+        ),
         ("buffer-bounded", "mf-footnote-2", {("P1 at its statement 4, send x4", "P2 at its statement 4, send y4")}),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 import z3
 from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
-from broken_tables import USUAL, Broken
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.extra_messages import ExtraMessages
@@ -19,6 +18,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.variants import USUAL, Fault
 from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
@@ -120,7 +120,7 @@ def test_what_is_right_is_proved_in_a_few_steps(protocol: str) -> None:
 
 
 @pytest.mark.parametrize("row", FAULTY, ids=lambda row: row.machine.__name__)
-def test_no_proof_goes_through_of_a_protocol_that_breaks(row: Broken) -> None:
+def test_no_proof_goes_through_of_a_protocol_that_breaks(row: Fault) -> None:
     proof = proof_for(row.machine)
     if proof is None or not can_be_put(row.machine):
         pytest.skip("it cannot be put to z3: it branches on values, say")

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from broken_protocols import BROKEN
-from broken_tables import USUAL
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.variants import USUAL
 from crownless.proofs.buffer import BUFFER, Buffers
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
 from crownless.proofs.proving import prove

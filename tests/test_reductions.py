@@ -15,7 +15,6 @@ from unittest.mock import patch
 
 import pytest
 from broken_protocols import BROKEN, FAULTS, VARIATIONS
-from broken_tables import Setup
 from in_order import bound
 from native_engine_setup import Question, question, reported, same_verdicts
 from test_machines_are_pure import all_renamings
@@ -24,6 +23,7 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
+from crownless.impl.variants import Setup
 from crownless.impl.workloads import Free
 from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.exploration import Exploration

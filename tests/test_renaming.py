@@ -6,7 +6,7 @@ from itertools import permutations
 
 import pytest
 from broken_extra_messages import ClearsTheRow
-from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS
+from broken_protocols import ROWS
 from test_machines_are_pure import Query, all_queries, all_renamings, asymmetry
 
 from crownless.impl.extra_messages import ExtraMessages, State
@@ -91,7 +91,7 @@ def test_the_crowded_matrix_takes_two_extra_messages() -> None:
 # -- broken protocols --------------------------------------------------------------------------------------------------
 
 #: Each machine once.
-MACHINES = dict.fromkeys(row.machine for row in (*BROKEN, *BROKEN_PROGRAMS, *HARMLESS))
+MACHINES = dict.fromkeys(row.machine for row in ROWS)
 
 #: States in which a machine is queried: the nearest, since some faults let buffers grow for ever.
 ENOUGH = 250

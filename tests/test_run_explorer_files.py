@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from browser import needs_chromium, opened
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from explorer_pages import RUNS, broken_by, download, explored, page_of, space_of, the_test_in, violation
 
 import crownless as cr
@@ -22,11 +22,6 @@ NAMED_MESSAGES = (
     "--deliver",
     r"deliver (?<message>\S+) from (?<from>\S+)",
 )
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @needs_chromium

@@ -8,7 +8,7 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.impl.channels import CHANNELS
@@ -398,13 +398,11 @@ def runs(draw: st.DrawFn) -> Run:
     return draw(schedules(kind, channel=draw(st.sampled_from(list(CHANNELS))), workload=workload))
 
 
-@settings(deadline=None)
 @given(runs())
 def test_any_run_comes_back_from_its_json(run: Run) -> None:
     assert read_run(run.processes, run.json()) == run
 
 
-@settings(deadline=None)
 @given(runs())
 def test_any_run_is_said_in_a_line_for_each_action(run: Run) -> None:
     lines = run.say().splitlines()
@@ -415,7 +413,6 @@ def test_any_run_is_said_in_a_line_for_each_action(run: Run) -> None:
             assert (f"{kind}s {message}" in line) != ((kind, message) == (action.action, action.message))
 
 
-@settings(deadline=None)
 @given(runs())
 def test_any_run_can_be_drawn_with_an_arrow_from_each_packet_and_a_remark_for_each_action(run: Run) -> None:
     drawn, plain = run.draw(), run.draw(unicode=False)
@@ -433,7 +430,6 @@ def test_any_run_can_be_drawn_with_an_arrow_from_each_packet_and_a_remark_for_ea
             assert any(action.say().split(": ", 1)[1] in row for row in rows)
 
 
-@settings(deadline=None)
 @given(runs())
 def test_a_run_switches_less_often_than_it_acts(run: Run) -> None:
     acting = [action.process for action in run.actions if not action.by_channel]

@@ -7,18 +7,13 @@ import re
 from pathlib import Path
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 LOGS = Path(__file__).parent.parent / "examples" / "logs"
 RUNS = "day,process,index,kind,message,peer\n" + "".join(
     f"{day},A,0,send,x-{day},B\n{day},B,0,recv,x-{day},A\n" for day in ("fri", "mon", "sun", "tue", "wed")
 )
 AS_THEY_ARE = ("--column", "run=day", "--kind", "recv=deliver")
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 @pytest.fixture

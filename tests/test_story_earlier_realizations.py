@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 from broken_fifo import WaitsOnEachChannel
-from replay import Lines, Replay, check, computation_of, endings, never_reached, over, violations
+from replay import (
+    Replay,
+    check,
+    computations,
+    figure,
+    never_reached,
+    over,
+    script,
+    violations,
+)
 
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.fifo_ack import FifoAck
@@ -20,32 +29,17 @@ from crownless.impl.rst import Rst
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
-from crownless.impl.workloads import Free, Program
+from crownless.impl.workloads import Free
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import Realization, lines_in_notation, realize
 from crownless.model_check.request import Check
-from crownless.spec import library, notation
 from crownless.spec.computation import Message
-from crownless.spec.notation import Script
-
-
-def script(name: str) -> Script:
-    return notation.load(library.path(name))
-
-
-def figure(name: str) -> Lines:
-    return computation_of(script(name))
 
 
 def on(protocol: str, program: str) -> CheckResult:
     return run_check(Check(protocol, program=script(program)))
-
-
-def computations(kind: type[ProtocolMachine], program: str) -> set[Lines]:
-    """All that the program can be when it has come to its end."""
-    return {ending.computation for ending in endings(kind, Program(script(program))) if ending.finished}
 
 
 def counts(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> tuple[int, int, int, int]:
@@ -190,36 +184,6 @@ def test_fig_1_each_waits_for_the_delivery_of_its_own_message_before_it_accepts_
     assert story.can() == set()
     assert {packet.message.name for packet in story.system.refused(story.state) if packet.message} == {"x", "y"}
     assert story.waiting() == ["P1 at its statement 2, receive", "P2 at its statement 2, receive"]
-
-
-def test_fig_1_always_deadlocks_under_the_rendezvous_and_never_with_the_sends_alone_blocked() -> None:
-    result = on("rendezvous", "mf-fig1")
-    assert result.completes == "never"
-    assert result.exploration.blocked == {("P1 at its statement 2, receive", "P2 at its statement 2, receive")}
-    assert violations(result) == {"completes": 2}
-    assert on("fifo-ack", "mf-fig1").completes == "always"
-
-
-@pytest.mark.parametrize("program", ["mf-fig1", "mf-program-2"])
-def test_what_executes_without_problems_under_a_traditional_protocol_deadlocks_under_the_rendezvous(
-    program: str,
-) -> None:
-    for protocol in ("rst", "rst-before", "fifo-sequence"):
-        assert on(protocol, program).completes == "always"
-    assert on("rendezvous", program).completes == "never"
-
-
-def test_the_second_program_deadlocks_with_the_sends_alone_blocked_too() -> None:
-    result = on("fifo-ack", "mf-program-2")
-    assert result.completes == "never"
-    assert result.exploration.blocked == {
-        ("P1 at its statement 2, send d", "P2 at its statement 2, send b", "P3 at its statement 2, send f")
-    }
-
-
-@pytest.mark.parametrize("program", ["mf-program-1", "mf-program-3", "mf-fig5"])
-def test_a_program_in_which_somebody_is_always_ready_to_receive_completes_under_the_rendezvous(program: str) -> None:
-    assert on("rendezvous", program).completes == "always"
 
 
 class SendsAtTheBeginning(Rendezvous):

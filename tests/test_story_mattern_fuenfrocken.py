@@ -12,7 +12,19 @@ from broken_buffer import (
     PostsWithoutWaiting,
     WaitsAndAcknowledges,
 )
-from replay import Lines, Replay, check, computation_of, endings, lines_of, numbered, over, violations
+from replay import (
+    Lines,
+    Replay,
+    check,
+    computations,
+    endings,
+    figure,
+    lines_of,
+    numbered,
+    over,
+    script,
+    violations,
+)
 
 from crownless.impl.buffer import Buffer, State
 from crownless.impl.protocol import ProtocolMachine
@@ -23,23 +35,9 @@ from crownless.model_check.check import run_check
 from crownless.model_check.reachable import HistoryVariable, reachable
 from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, System
-from crownless.spec import enumeration, library, notation
+from crownless.spec import enumeration, notation
 from crownless.spec.computation import Message
-from crownless.spec.notation import Script
 from crownless.spec.orders import decide
-
-
-def script(name: str) -> Script:
-    return notation.load(library.path(name))
-
-
-def figure(name: str) -> Lines:
-    return computation_of(script(name))
-
-
-def computations(kind: type[ProtocolMachine], program: Script) -> set[Lines]:
-    """All that the program can be when it has come to its end."""
-    return {ending.computation for ending in endings(kind, Program(program)) if ending.finished}
 
 
 def names(messages: tuple[Message, ...]) -> str:
@@ -209,20 +207,6 @@ def test_fig_8_nested_crowns_are_the_one_computation_that_the_buffer_protocol_ca
     assert computations(Buffer, program) == everything - {figure("mf-fig8")}
 
 
-def test_selective_receives_that_enforce_fig_8_block_the_buffer_protocol_and_not_the_matrix_protocol() -> None:
-    fig8 = script("mf-fig8")
-    assert violations(run_check(Check("rst", program=fig8))) == {}
-    result = run_check(Check("buffer", program=fig8))
-    assert set(violations(result)) == {"completes"}
-    assert not any(ending.finished for ending in endings(Buffer, Program(fig8)))
-
-
-def test_selective_receives_that_enforce_fig_7_may_block_the_buffer_protocol_and_need_not() -> None:
-    fig7 = script("mf-fig7")
-    assert violations(run_check(Check("rst", program=fig7))) == {}
-    assert {ending.finished for ending in endings(Buffer, Program(fig7))} == {False, True}
-
-
 #: The circle of get events of Fig. 8 closes with two messages fewer if there is a process more.
 SMALLEST = """
 P1: send a to P3; send b to P4
@@ -290,13 +274,6 @@ def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first()
     assert names(story.at("P2").input) == "yx"
     assert story.can() == {"P1 receive ack from P2", "P3 receive ack from P2"}
     assert story.waiting() == ["P2 at its statement 1, receive from P1"]
-
-
-def test_the_third_program_completes_under_the_matrix_protocol_in_either_order_of_arrival() -> None:
-    program = script("mf-program-3")
-    assert {ending.finished for ending in endings(Buffer, Program(program))} == {False, True}
-    assert {ending.finished for ending in endings(Rst, Program(program))} == {True}
-    assert violations(run_check(Check("rst", program=program))) == {}
 
 
 @pytest.mark.parametrize("name", ["mf-program-1", "mf-program-1-selective", "mf-program-2", "mf-program-3"])

@@ -10,7 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 from hypothesis import given
 from hypothesis import strategies as st
 from svg_reading import Seen
@@ -50,11 +50,6 @@ class DeliversAtOnce:
 
     def on_packet(self, source: int, packet: str) -> None:
         self.on_message(packet)
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def sizes(processes: int, messages: int) -> Computation:

@@ -111,7 +111,7 @@ def test_all_orders_are_judged_as_the_explorer_judges_them(program: str) -> None
                 agree(*both(protocol, program, channel, ORDERS))
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(derandomize=True, max_examples=100)
 @given(programs(receivers=2), st.sampled_from(ON_TERMS), st.sampled_from(CHANNELS), st.sampled_from([(), ORDERS]))
 def test_random_programs_are_judged_as_the_explorer_judges_them(
     program: Script, protocol: str, channel: str, orders: tuple[str, ...]
@@ -422,7 +422,7 @@ def computed(expression: Any, ops: Integers | SymbolicEntries, leaf: Callable[[s
     return ops.maximum(a, b) if kind == "max" else a + b if kind == "+" else a - b if kind == "-" else a * b
 
 
-@settings(deadline=None, derandomize=True)
+@settings(derandomize=True)
 @given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(sorted(COMPARISONS)), st.tuples(st.booleans(), st.booleans()))
 def test_numbers_compute_and_compare_as_ints_do(a: Any, b: Any, comparison: str, truth: tuple[bool, bool]) -> None:
     values: dict[str, Any] = {**dict(zip(CONDITIONS, truth, strict=True)), "x": 2, "y": -1}

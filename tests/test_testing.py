@@ -312,7 +312,6 @@ def test_an_argument_that_cannot_be_used_is_refused_at_once(subject: Any, option
 # -- strategies --------------------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(computations(receivers=2, internal=True))
 def test_computations_are_valid_and_can_be_written_down(c: Computation) -> None:
     assert 2 <= len(c.processes) <= 4
@@ -320,20 +319,17 @@ def test_computations_are_valid_and_can_be_written_down(c: Computation) -> None:
     assert to_computation(parse(of_computation(c).print())).lines is not None
 
 
-@settings(deadline=None)
 @given(computations(complete=True))
 def test_complete_computations_are_complete(c: Computation) -> None:
     assert c.complete
     assert all(message.sender != message.receiver for message in c.messages)
 
 
-@settings(deadline=None)
 @given(programs(receivers=2))
 def test_programs_can_be_read_back(script: Script) -> None:
     assert parse(script.print()) == script
 
 
-@settings(deadline=None)
 @given(schedules("buffer", messages=3))
 def test_schedules_are_runs_of_the_protocol(run: Run) -> None:
     assert len(run) <= 25

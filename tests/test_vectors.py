@@ -7,15 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line_runner import Capture, Crownless
+from command_line_runner import Crownless
 
 from crownless.model_check.vectors import DELIVERED_BY, vectors
 from crownless.spec.enumeration import Sends
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Crownless:
-    return Crownless(capsys)
 
 
 def expected(order: str, vector: dict[str, Any]) -> list[list[str] | None]:

@@ -33,7 +33,7 @@ _larger = partial(testing.computations, processes=(2, 5), messages=7, receivers=
 LARGER = _larger() | _larger(complete=True)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(LARGER, st.sampled_from(["lost", "pending"]))
 def test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine(
     c: Computation, reading: UnreceivedPolicy

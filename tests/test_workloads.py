@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.impl.renaming import Renaming
@@ -91,7 +91,6 @@ def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position(
     hash(one)
 
 
-@settings(deadline=None)
 @given(
     st.integers(2, 4),
     st.integers(1, 5),
