@@ -122,9 +122,16 @@ class Realization:
         return self.found.stopped
 
     @property
+    def generates_nothing(self) -> bool:
+        """True if no complete computation with a message is generated, so that nothing is compared with any order."""
+        return not self.stopped and not any(map(any, self.found.forms))
+
+    @property
     def contained_in(self) -> list[str]:
-        """The orders that everything generated keeps."""
-        return [] if self.stopped else [name for name, one in self.orders.items() if one.extra is None]
+        """The orders that everything generated keeps; none if nothing is generated."""
+        if self.stopped or self.generates_nothing:
+            return []
+        return [name for name, one in self.orders.items() if one.extra is None]
 
     @property
     def contains(self) -> list[str]:

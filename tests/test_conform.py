@@ -130,6 +130,60 @@ def test_beyond_a_failure_no_delivery_is_judged() -> None:
     assert found.verdict == "violated"
 
 
+class FailsAtTheSecond(Relay):
+    """Delivers the first packet, and fails at the next one."""
+
+    full = False
+
+    def on_packet(self, source: int, packet: str) -> None:
+        assert not self.full
+        self.full = True
+        self.deliver(packet)
+
+
+class FailsAtTheThird(Relay):
+    """Delivers two packets, and fails at the next one."""
+
+    packets = 0
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.packets += 1
+        assert self.packets < 3
+        self.deliver(packet)
+
+
+@pytest.mark.parametrize(
+    ("kind", "processes", "channel", "kept", "shown"),
+    [
+        (FailsAtTheSecond, 2, "unordered", [], "fifo"),
+        (FailsAtTheThird, 2, "unordered", [], "fifo"),
+        (FailsAtTheThird, 3, "fifo", ["fifo"], "causal"),
+    ],
+)
+def test_a_run_that_breaks_an_order_breaks_the_stronger_ones_though_a_node_fails(
+    kind: type, processes: int, channel: str, kept: list[str], shown: str
+) -> None:
+    found = cr.conform(kind, processes, 3, channel=channel, replies=0)
+    assert [one.name for one in found.failures] == ["node-fails"]
+    assert [name for name in JUDGED if found[name].verdict == "violated"] == [n for n in JUDGED if n not in kept]
+    for name in ("mailbox", "one-n", "n-n"):
+        assert found[name].run == found[shown].run is not None
+        assert found[name].note == f"the run that breaks {shown} order, which is weaker"
+    assert [found[name].verdict for name in kept] == ["unknown"] * len(kept)
+
+
+def test_of_broadcasts_a_run_that_breaks_causal_order_says_nothing_of_one_n() -> None:
+    class Broadcasts(FailsAtTheSecond):
+        def on_send(self, to: Any, message: str) -> None:
+            for receiver in to:
+                self.transmit(receiver, message)
+
+    found = cr.conform(Broadcasts, 3, 2, channel="fifo", sends="broadcast", replies=0)
+    verdicts = {name: found[name].verdict for name in JUDGED}
+    broken = ("causal", "mailbox", "n-n", "synchronous")
+    assert verdicts == {name: "violated" if name in broken else "unknown" for name in JUDGED}
+
+
 class Doubts(Relay):
     """Delivers the wrong one once in a while."""
 

@@ -224,6 +224,36 @@ def test_a_message_delivered_twice_makes_no_computation() -> None:
     assert over_duplicates.equals == "asynchronous"
 
 
+class NeverSends(Unordered):
+    """Takes no message."""
+
+    promises = "causal"
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        return []
+
+
+class NeverDelivers(Unordered):
+    """Receives every packet, and delivers nothing."""
+
+    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+        return [Step(state)]
+
+
+@pytest.mark.parametrize("name", ["NeverSends", "NeverDelivers", "OnceMore"])
+def test_what_generates_no_computation_is_compared_with_no_order(capsys: pytest.CaptureFixture[str], name: str) -> None:
+    printed = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2")
+    assert printed.code == 1
+    assert printed.out.splitlines()[-1] == (
+        "within 2 processes and 2 messages: generates no complete computation, so nothing is compared with any order"
+    )
+    assert "contained" not in printed.out
+    assert "missing" not in printed.out
+    in_json = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
+    facts = json.loads(in_json.out)
+    assert (in_json.code, facts["computations"], facts["equals"], facts["contained_in"]) == (1, 0, None, [])
+
+
 class Reorders(ProtocolMachine):
     """Delivers at once, and takes back, some time later, what it should have delivered later. For one sender."""
 

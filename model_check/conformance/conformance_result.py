@@ -164,14 +164,14 @@ class Conformance(Drawn):
         return {name: self._finding(name) for name in (*FAILURES, *DELIVERY, *JUDGED)}
 
     def _finding(self, name: str) -> Finding:
-        """The worst of the verdicts of all searches, with a run if there is one. Where a node answers at random or
-        unasked, no other verdict is a fact.
+        """The worst of the verdicts of all searches, with a run if there is one; a run that breaks an order breaks all
+        that are stronger. Where a node answers at random or unasked, no other verdict is a fact.
         """
         if name not in FAILURES and self._answers_vary:
             return Finding(name, "unknown", note="a node fails first")
         found = [one for search in self.searches if (one := search.finding(name)) is not None]
-        for verdict in ("violated", "unknown"):
-            such = [one for one in found if one.verdict == verdict]
+        broken = [one for one in found if one.verdict == "violated"] or self._breaking_weaker(name)
+        for such in (broken, [one for one in found if one.verdict == "unknown"]):
             if such:
                 return next((one for one in such if one.run is not None), such[0])
         if self._a_node_fails and name not in FAILURES:
@@ -182,6 +182,13 @@ class Conformance(Drawn):
             note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {self.ended_early}"
             return Finding(name, "unknown", meaning, note=note)
         return found[0]
+
+    def _breaking_weaker(self, order: str) -> list[Finding]:
+        """The violations of weaker orders, as violations of this one."""
+        below = weaker(order, unicasts=self.request.sends == "unicast") if order in JUDGED else ()
+        broken = (one for name in JUDGED if name in below and (one := self._finding(name)).verdict == "violated")
+        note = "the run that breaks {} order, which is weaker"
+        return [replace(one, name=order, meaning=ORDERS[order].demands, note=note.format(one.name)) for one in broken]
 
     @property
     def _answers_vary(self) -> bool:

@@ -106,6 +106,8 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
 def _shown_by(one: Finding) -> str:
     if one.run is None:
         return one.search if one.verdict == "violated" else ""
+    if one.name in JUDGED and one.note:
+        return one.note
     if one.search.startswith(RANDOM_RUN):
         return f"{some(len(one.run), 'action')}, of {one.search}"
     within = "" if one.search.startswith("free sends") else f", {one.search}"

@@ -63,8 +63,8 @@ def realize(
     Example:
       crownless realize murty-garg -n 3 -m 3
 
-    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, 2 bad usage, 3 a limit was
-    reached first.
+    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
+    3 a limit was reached first.
     """
     import_protocols([protocol], limits, {"protocol": protocol, "decided": False} if as_json else None)
     request = Check(
@@ -89,7 +89,7 @@ def realize(
         print_json(answer.json())
     else:
         _print(answer, drawings=not quiet)
-    if answer.broken_by is not None:
+    if answer.broken_by is not None or answer.generates_nothing:
         return EXIT_VIOLATED
     return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
 
@@ -109,6 +109,18 @@ def _print(answer: Realization, *, drawings: bool) -> None:
     least = "at least " if answer.stopped else ""
     facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
     print_line(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
+    if not answer.generates_nothing:
+        _print_orders(answer)
+        if drawings:
+            _draw(answer)
+    if answer.impossible:
+        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+    if answer.found.misdelivers:
+        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+    print_line(_conclusion(answer))
+
+
+def _print_orders(answer: Realization) -> None:
     headings = ("order", "computations", "generated", "contained", "missing", "extra")
     rows = Rows(*headings, right=("computations", "generated"))
     for name, one in answer.orders.items():
@@ -118,13 +130,6 @@ def _print(answer: Realization, *, drawings: bool) -> None:
         found = [_smallest(one.missing, open_), _smallest(one.extra, open_)]
         rows.add_row(name, number, f"{one.generated:,}", contained, *found)
     rows.print()
-    if drawings:
-        _draw(answer)
-    if answer.impossible:
-        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
-    if answer.found.misdelivers:
-        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
-    print_line(_conclusion(answer))
 
 
 def _smallest(c: Computation | None, unknown: bool) -> str:
@@ -152,6 +157,8 @@ def _draw_one(heading: str, c: Computation) -> None:
 def _conclusion(answer: Realization) -> str:
     if answer.stopped:
         return f"unknown: {answer.stopped}"
+    if answer.generates_nothing:
+        return f"within {answer.bound}: generates no complete computation, so nothing is compared with any order"
     if answer.equal_orders:
         first, *others = answer.equal_orders
         return f"within {answer.bound}: exactly {first}" + (f" (= {', '.join(others)})" if others else "")
