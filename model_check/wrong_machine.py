@@ -7,12 +7,13 @@ are not crownless's, Python's or an installed package's are the user's own.
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property, partial
 from itertools import groupby
 from types import CodeType, FrameType, FunctionType, TracebackType
@@ -86,12 +87,17 @@ class Call(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The place where the user wrote the method: `` (hub.py:12)``."""
+        """The place where the user wrote the method, or the class that inherits it: `` (hub.py:12)``."""
         owner = next((base for base in self.kind.__mro__ if self.method in vars(base)), self.kind)
         code = code_of(vars(owner).get(self.method))
-        if code is None or not _is_users(self.kind, owner.__module__, code):
-            return ""
-        return f" ({place(code, code.co_firstlineno)})"
+        if code is not None and _is_users(self.kind, owner.__module__, code.co_filename):
+            return f" ({place(code.co_filename, code.co_firstlineno)})"
+        for base in self.kind.__mro__:
+            with suppress(OSError, TypeError):  # its source is not found
+                file, line = inspect.getfile(base), inspect.getsourcelines(base)[1]
+                if _is_users(self.kind, base.__module__, file):
+                    return f" ({place(file, line)})"
+        return ""
 
     @property
     def subject(self) -> str:
@@ -198,9 +204,8 @@ def _named_code(kind: type) -> dict[CodeType, str]:
     return named
 
 
-def place(code: CodeType, line: int | None) -> str:
+def place(file: str, line: int | None) -> str:
     """A line of code, with its file as it is seen from the working directory."""
-    file = code.co_filename
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return f"{file if relative.startswith(os.pardir) else relative}:{line}"
 
@@ -208,13 +213,13 @@ def place(code: CodeType, line: int | None) -> str:
 INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
 
 
-def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
+def _is_users(kind: type, module: str | None, file: str) -> bool:
     """True of the user's own code, which may be an installed package that the machine's class is of."""
     root = (module or "").partition(".")[0]
     if root == "crownless" or root in sys.stdlib_module_names - {"__main__"}:
         return False
     packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    return root in packages or not os.path.realpath(code.co_filename).startswith(INSTALLED)
+    return root in packages or not os.path.realpath(file).startswith(INSTALLED)
 
 
 # -- what failed -------------------------------------------------------------------------------------------------------
@@ -247,7 +252,9 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     first = next((k for k, (frame, _) in enumerate(frames) if frame.f_code in named), None)
 
     def of_the_user(frames: Iterable[tuple[FrameType, int]]) -> list[tuple[FrameType, int]]:
-        return [pair for pair in frames if _is_users(kind, pair[0].f_globals.get("__name__"), pair[0].f_code)]
+        return [
+            pair for pair in frames if _is_users(kind, pair[0].f_globals.get("__name__"), pair[0].f_code.co_filename)
+        ]
 
     if first is None and isinstance(error, RecursionError):
         return _too_deep(kind, frames)
@@ -292,7 +299,7 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 def _in_lines(frames: Sequence[tuple[FrameType, int]]) -> list[str]:
     """The places, the innermost last; of a long recursion the first and the last ones."""
-    each = [f"{place(frame.f_code, line)} in {frame.f_code.co_name}" for frame, line in frames]
+    each = [f"{place(frame.f_code.co_filename, line)} in {frame.f_code.co_name}" for frame, line in frames]
     runs = [(one, len(list(run))) for one, run in groupby(each)]
     places = [one if often == 1 else f"{one} ({often} times)" for one, often in runs]
     half = MOST_FRAMES // 2

@@ -125,6 +125,34 @@ def test_an_answer_of_another_shape_is_refused_with_its_place(
     assert "\n" not in str(refused.value)
 
 
+class FailsInAPart(ExtraMessages):
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return state.matrix.no_such_attribute
+
+
+class BranchesInAPart(ExtraMessages):
+    def satisfied(self, i: Any, state: Any, matrix: Any) -> Any:
+        return True if state.deliv[i] > 3 else super().satisfied(i, state, matrix)
+
+
+class ReceivesNothing(ExtraMessages):
+    def on_packet(self, i: int, state: Any, packet: Any) -> Any:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("machine", "method"),
+    [(FailsInAPart, "send"), (BranchesInAPart, "deliverable"), (ReceivesNothing, "on_packet")],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_refusal_names_the_class_of_the_user_and_its_place(machine: type[ProtocolMachine], method: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        replace(PROOFS["extra-messages"], protocol=machine).claims()
+    place = r"\S*test_proofs_of_wrong_answers\.py:\d+"
+    assert re.match(rf"{machine.__name__}\.{method} \({place}\): ", str(refused.value))
+    assert "(line " not in str(refused.value)
+
+
 class StateIsAMatrix(ExtraMessages):
     def after_sending(self, i: Any, state: Any, j: Any) -> Any:
         return state.matrix
