@@ -19,7 +19,7 @@ from itertools import groupby
 from types import CodeType, FrameType, FunctionType, TracebackType
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition
+from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition, WrongAnswer
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -243,6 +243,8 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     """The message on a failure in the machine's own code; None if it is elsewhere, or the protocol is bundled."""
     if kind.__module__.partition(".")[0] == "crownless":
         return None
+    if isinstance(error, WrongAnswer):
+        return Call(kind, error.method).wrong(f"returns {shown(error.answer)}, not {error.noun}", error.hint)
     frames = list(_frames(error.__traceback__))
     if not frames:
         return None
