@@ -18,7 +18,7 @@ from crownless.spec.computation import Message
 
 from .opaque import NotParametric, words
 from .ops import Integers
-from .protocol import AppEvent, Packet, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, ProtocolMachine, Step, checked_columns
 
 #: Built-in names that show of an opaque value only what its own operations show, which refuse.
 HARMLESS = words(
@@ -59,7 +59,7 @@ def read_machine(machine: ProtocolMachine) -> None:
     kind = type(machine)
     if set(vars(machine)) != {"n", "settings", "ops"} or type(machine.ops) is not Integers:
         raise NotParametric("the machine has attributes of its own")
-    seen: set[Any] = {Step, Packet, AppEvent, Message}
+    seen: set[Any] = {Step, Packet, AppEvent, Message, checked_columns}
     for base in kind.__mro__:
         if base in (ProtocolMachine, object):
             continue

@@ -26,7 +26,7 @@ from crownless.spec import invariants
 from crownless.spec.computation import Message
 
 from .ops import Value
-from .protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
+from .protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step, checked_columns
 from .renaming import Renaming
 from .rules import column, entries, merges, waits
 
@@ -106,12 +106,12 @@ class ExtraMessages(ProtocolMachine):
 
     def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
         """Every way of sending extra messages until the matrix has fewer than k non-zero entries, each once."""
-        columns = self.columns_to_clear(i, state)
-        if not columns:
+        chosen = checked_columns("columns_to_clear", self.columns_to_clear(i, state), range(self.n))
+        if not chosen:
             return [(state, ())]
         ways = {
             (cleared, tuple(sorted((self.extra(i, state, j), *more))))
-            for j in columns
+            for j in chosen
             for cleared, more in self.clearings(i, self.after_sending(i, state, j))
         }
         return sorted(ways)

@@ -26,7 +26,7 @@ A crash itself is no input: the site takes no more steps, and what it has transm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from crownless.spec.computation import Message
@@ -128,6 +128,21 @@ class Transition(NamedTuple):
     def delivers(self) -> list[Message]:
         """The messages delivered, in order."""
         return [] if self.step is None else [event.message for event in self.step.events if event.kind == "deliver"]
+
+
+class WrongAnswer(Exception):
+    """A method of a machine returned something else than it is to return."""
+
+    def __init__(self, method: str, answer: object, noun: str, hint: str) -> None:
+        super().__init__(method, answer, noun, hint)
+        self.method, self.answer, self.noun, self.hint = method, answer, noun, hint
+
+
+def checked_columns(method: str, answer: Any, processes: range) -> Any:
+    """The answer of that method; raises `WrongAnswer` unless it is a list of columns, of one process each."""
+    if isinstance(answer, Collection) and all(hasattr(type(j), "__index__") and j in processes for j in answer):
+        return answer
+    raise WrongAnswer(method, answer, "a list of columns", f"name a column by its process, 0 to {processes[-1]}")
 
 
 def name_of_arrival(packet: Packet) -> str:

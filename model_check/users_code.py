@@ -19,7 +19,7 @@ def innermost_place(lines: Iterable[Line]) -> str | None:
     """
     known = [(frame, line) for frame, line in lines if not _is_of_crownless(frame)]
     users = [(frame, line) for frame, line in known if _is_users(frame)]
-    return next((place(frame.f_code, line) for frame, line in users or known), None)
+    return next((place(frame.f_code.co_filename, line) for frame, line in users or known), None)
 
 
 def frames_around(innermost: FrameType | None) -> Iterator[FrameType]:

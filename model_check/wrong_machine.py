@@ -13,11 +13,11 @@ import re
 import sys
 import sysconfig
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import CodeType, FrameType, TracebackType
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition
+from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transition, WrongAnswer
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -83,12 +83,17 @@ class Call(NamedTuple):
 
     @property
     def where(self) -> str:
-        """The place where the user wrote the method: `` (hub.py:12)``."""
+        """The place where the user wrote the method, or the class that inherits it: `` (hub.py:12)``."""
         owner = next((base for base in self.kind.__mro__ if self.method in vars(base)), self.kind)
         code = code_of(vars(owner).get(self.method))
-        if code is None or not _is_users(self.kind, owner.__module__, code):
-            return ""
-        return f" ({place(code, code.co_firstlineno)})"
+        if code is not None and _is_users(self.kind, owner.__module__, code.co_filename):
+            return f" ({place(code.co_filename, code.co_firstlineno)})"
+        for base in self.kind.__mro__:
+            with suppress(OSError, TypeError):  # its source is not found
+                file, line = inspect.getfile(base), inspect.getsourcelines(base)[1]
+                if _is_users(self.kind, base.__module__, file):
+                    return f" ({place(file, line)})"
+        return ""
 
     @property
     def subject(self) -> str:
@@ -177,9 +182,8 @@ def _items(kind: type, attribute: str) -> Iterable[tuple[Any, Any]]:
     return known.items() if isinstance(known, Mapping) else ()
 
 
-def place(code: CodeType, line: int | None) -> str:
+def place(file: str, line: int | None) -> str:
     """A line of code, with its file as it is seen from the working directory."""
-    file = code.co_filename
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return f"{file if relative.startswith(os.pardir) else relative}:{line}"
 
@@ -187,13 +191,13 @@ def place(code: CodeType, line: int | None) -> str:
 INSTALLED = tuple(os.path.realpath(path) for name in ("purelib", "platlib") if (path := sysconfig.get_path(name)))
 
 
-def _is_users(kind: type, module: str | None, code: CodeType) -> bool:
+def _is_users(kind: type, module: str | None, file: str) -> bool:
     """True of the user's own code, which may be an installed package that the machine's class is of."""
     root = (module or "").partition(".")[0]
     if root == "crownless" or root in sys.stdlib_module_names - {"__main__"}:
         return False
     packages = {base.__module__.partition(".")[0] for base in kind.__mro__}
-    return root in packages or not os.path.realpath(code.co_filename).startswith(INSTALLED)
+    return root in packages or not os.path.realpath(file).startswith(INSTALLED)
 
 
 # -- what failed -------------------------------------------------------------------------------------------------------
@@ -217,6 +221,8 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
     """The message on a failure in the machine's own code; None if it is elsewhere, or the protocol is bundled."""
     if kind.__module__.partition(".")[0] == "crownless":
         return None
+    if isinstance(error, WrongAnswer):
+        return Call(kind, error.method).wrong(f"returns {shown(error.answer)}, not {error.noun}", error.hint)
     frames = list(_frames(error.__traceback__))
     if not frames:
         return None
@@ -229,7 +235,7 @@ def wrong_machine(kind: type, error: BaseException) -> WrongMachine | None:
             return None
         hint = "keep what can grow in one tuple, not in tuples within tuples"
         return WrongMachine(f"{kind.__name__}: a local state or a packet is nested too deeply", hint=hint)
-    users = [at for at in frames[first:] if _is_users(kind, at[0].f_globals.get("__name__"), at[0].f_code)]
+    users = [at for at in frames[first:] if _is_users(kind, at[0].f_globals.get("__name__"), at[0].f_code.co_filename)]
     call = _call(kind, named, frames[first][0])
     where = _innermost(users) if users else "in code that it inherits"
     hint = "nothing in a machine may end the process" if isinstance(error, SystemExit) else _hint(kind, call)
@@ -269,7 +275,7 @@ def _frames(traceback: TracebackType | None) -> Iterator[tuple[FrameType, int]]:
 
 def _innermost(users: Sequence[tuple[FrameType, int]]) -> str:
     frame, line = users[-1]
-    return f"{place(frame.f_code, line)} in {frame.f_code.co_name}"
+    return f"{place(frame.f_code.co_filename, line)} in {frame.f_code.co_name}"
 
 
 def _missing(kind: type, frame: FrameType) -> WrongMachine | None:

@@ -58,7 +58,7 @@ class WithExtraMessages(AnyRun):
     before: Covered
 
     def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
-        super().__init__(type(f"{protocol.__name__}OneMessagePerStep", (OneMessagePerStep, protocol), {}), **sorts)
+        super().__init__(type(protocol.__name__, (OneMessagePerStep, protocol), {}), **sorts)
         process, message = self.terms.process, self.message
         self.extra = z3.Function("extra", message, z3.BoolSort())
         #: The covers (`Covered.cover`) of its sender when it was sent.

@@ -15,7 +15,7 @@ from typing import Any
 from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
-from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocol import AppEvent, Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
@@ -41,10 +41,8 @@ def refines_extra_messages(protocol: type[ExtraMessages], n: int, messages: int,
         states, transitions = states + 1, transitions + len(now.moves)
         locals_ = now.locals
         for pending in workload.pending_sends(system.position(now.state)):
-            for step in machine.send(pending.process, locals_[pending.process], pending.message):
-                differs = differs or _difference(
-                    _sent, plain, pending.process, locals_[pending.process], pending.message, step
-                )
+            i = pending.process
+            differs = differs or _difference(_sent, plain, i, locals_[i], pending.message, machine)
         for packet in {packet for packet, _ in system.flight(now.state)}:
             i = packet.destination
             differs = differs or _difference(_received, plain, i, locals_[i], packet, machine)
@@ -68,16 +66,21 @@ def _matrix(n: int, entries: Any) -> Value:
     )
 
 
-def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, step: Step) -> str | None:
+def _sent(plain: OneMessagePerStep, i: int, state: State, message: Message, machine: ExtraMessages) -> str | None:
     """How sending differs, in words."""
     (expected,) = plain.send(i, state, message)
-    if not step.packets:
-        return f"P{i + 1} transmits nothing, not {expected.packets[0]}"
-    first, *extra = step.packets
-    carried = first._replace(stamp=_matrix(plain.n, first.stamp))
-    if carried != expected.packets[0] or list(step.events) != [AppEvent("send", message)]:
-        return f"P{i + 1} transmits {first}, not {expected.packets[0]}"
-    return _extra(plain, i, expected.state, extra, step.state)
+    steps = machine.send(i, state, message)
+    for step in steps:
+        if not step.packets:
+            return f"P{i + 1} transmits nothing, not {expected.packets[0]}"
+        first, *extra = step.packets
+        carried = first._replace(stamp=_matrix(plain.n, first.stamp))
+        if carried != expected.packets[0] or list(step.events) != [AppEvent("send", message)]:
+            return f"P{i + 1} transmits {first}, not {expected.packets[0]}"
+        differs = _extra(plain, i, expected.state, extra, step.state)
+        if differs is not None:
+            return differs
+    return None if steps else f"P{i + 1} has no step that sends {message.name}"
 
 
 def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, machine: ExtraMessages) -> str | None:
@@ -88,7 +91,8 @@ def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, ma
         return f"P{i + 1} {'accepts' if deliverable else 'refuses'} {packet}"
     if not deliverable:
         return None
-    for step in machine.on_packet(i, state, packet):
+    steps = machine.on_packet(i, state, packet)
+    for step in steps:
         if packet.message is None:
             expected, events = plain.after_extra(state, packet.source), []
         else:
@@ -101,7 +105,7 @@ def _received(plain: OneMessagePerStep, i: int, state: State, packet: Packet, ma
         differs = _extra(plain, i, expected, step.packets, step.state)
         if differs is not None:
             return differs
-    return None
+    return None if steps else f"P{i + 1} has no step that receives {packet}"
 
 
 def _extra(plain: OneMessagePerStep, i: int, state: State, packets: Sequence[Packet], after: State) -> str | None:

@@ -30,8 +30,7 @@ from typing import Any
 from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.opaque import NotParametric
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.model_check.wrong_machine import Call, shown
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, WrongAnswer
 from crownless.spec.printable import error_line
 
 from .reachable import why_not_fixed_machine
@@ -249,10 +248,6 @@ _SHAPES: Mapping[str, tuple[str, Callable[[int, Any], bool]]] = {
     "entries": ("entries (row, column, value)", _are_entries),
     "column": ("entries (row, column, value)", _are_entries),
     "matrix_of": ("a matrix", lambda n, answer: _lists(n, answer) and all(_lists(n, row) for row in answer)),
-    "columns_to_clear": (
-        "a list of processes",
-        lambda n, answer: isinstance(answer, Collection) and all(_is_process(n, j) for j in answer),
-    ),
     "extra": ("a packet", lambda n, answer: isinstance(answer, Packet)),
     "clearings": (
         "pairs of a state and packets",
@@ -266,7 +261,7 @@ _SHAPES: Mapping[str, tuple[str, Callable[[int, Any], bool]]] = {
 
 
 def _checked(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
-    """The protocol, each of whose methods here raises `WrongMachine` if it returns something of another shape."""
+    """The protocol, each of whose methods here raises `WrongAnswer` if it returns something of another shape."""
 
     def checked(name: str) -> Callable[..., Any]:
         noun, fits = _SHAPES[name]
@@ -276,7 +271,7 @@ def _checked(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
             if name == "clearings" and isinstance(answer, Iterator):  # which is gone through once
                 answer = list(answer)
             if not fits(self.n, answer):
-                raise Call(protocol, name).wrong(f"returns {shown(answer)}, not {noun}", f"return {noun}")
+                raise WrongAnswer(name, answer, noun, f"return {noun}")
             return answer
 
         return method

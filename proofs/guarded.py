@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.model_check.wrong_machine import Call
 from crownless.spec.computation import Message
 
 from .refusals import Refusals, Refused, refuse
@@ -41,7 +42,7 @@ class Guarded:
 
     def __init__(self, protocol: type[ProtocolMachine], terms: Terms) -> None:
         self.ops = terms
-        self._name = protocol.__name__
+        self._protocol = protocol
         self._run("__init__", lambda: fixed_machine(protocol))
         self._machine = self._run("__init__", lambda: protocol(cast(Any, AnyNumber()), SymbolicOps(terms)))
 
@@ -58,11 +59,10 @@ class Guarded:
 
     def refused(self, method: str, reason: str, hint: str = "") -> Refused:
         """The error for something that one of its methods gives."""
-        return Refused(f"{self._name}.{method}: {reason}", hint=hint)
+        return Refused(f"{Call(self._protocol, method).subject}: {reason}", hint=hint)
 
     def _run(self, method: str, does: Callable[[], Any], monitored: bool = False) -> Any:
-        """Its value; whatever goes wrong in it is reported in one line with its name."""
-        where = f"{self._name}.{method}"
+        """Its value; whatever goes wrong in it is reported in one line with its name and place."""
         with Refusals() as refusals:
             try:
                 if not monitored:
@@ -74,15 +74,10 @@ class Guarded:
                 if refusals.first is None:
                     kind = type(error).__name__
                     reason = str(error).splitlines()[0] if str(error) else "without a word"
-                    raise Refused(f"{where}: fails when it runs on terms: {kind}: {reason}") from error
-                _raise(where, refusals.first)
+                    raise self.refused(method, f"fails when it runs on terms: {kind}: {reason}") from error
             if refusals.first is not None:
-                _raise(where, refusals.first)
+                raise self.refused(method, refusals.first.message, refusals.first.hint) from refusals.first
         return result
-
-
-def _raise(where: str, refused: Refused) -> None:
-    raise Refused(f"{where}: {refused.message}", hint=refused.hint) from refused
 
 
 def _checked(method: str, result: Any) -> Any:

@@ -14,6 +14,7 @@ from types import FrameType
 from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check.wrong_machine import place
 
 from .refusals import Refusals, refuse
 from .symbols import AnyMessage, AnyReceivers, Symbol, SymbolicOps
@@ -135,4 +136,4 @@ def _value(node: ast.expr, frame: FrameType, passing: set[str]) -> Any:
 
 
 def _where(frame: FrameType, node: ast.expr) -> str:
-    return f"{frame.f_code.co_qualname.replace('.<locals>', '')} (line {node.lineno})"
+    return f"{frame.f_code.co_qualname.replace('.<locals>', '')} ({place(frame.f_code.co_filename, node.lineno)})"

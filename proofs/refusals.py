@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import z3
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, WrongAnswer
 from crownless.model_check import purity
 from crownless.spec.errors import BadInput
 from crownless.spec.memory import lacks_memory
@@ -51,7 +51,7 @@ def failures_refused(protocol: type[ProtocolMachine], *passed: type[Exception]) 
     """What the machine's own code raises is refused; `passed` and all that others raise goes on as it is."""
     try:
         yield
-    except (BadInput, z3.Z3Exception, *passed):
+    except (BadInput, WrongAnswer, z3.Z3Exception, *passed):
         raise
     except Exception as error:
         own = {kind.__module__ for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]}

@@ -34,6 +34,7 @@ from typing import Any, TypeGuard
 from crownless.impl.code_of_machines import holds_name
 from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.collector import collector_off
+from crownless.model_check.wrong_machine import place
 
 from .operands import check_operands
 from .reachable import UNREAD, why_not_fixed, why_not_fixed_machine
@@ -162,18 +163,19 @@ def _look_at(frame: FrameType) -> None:
             _inner.add(part)
     if code in _inner:
         return
-    where = _where(code)
     for name, read in _globals_of(code):
         value = frame.f_globals.get(name, frame.f_builtins.get(name))
         if type(value) is ModuleType and _is_opened(value):
             if read is None:
-                refuse(f"{where}: the module {name} is not part of what can be proved", "name what is read of it")
+                refuse(
+                    f"{_where(code)}: the module {name} is not part of what can be proved", "name what is read of it"
+                )
             if not holds_name(value, read):
-                refuse(f"{where}: the module {name} has no {read}", "name what is read of it")
+                refuse(f"{_where(code)}: the module {name} has no {read}", "name what is read of it")
             name, value = f"{name}.{read}", vars(value)[read]
-        _refuse_unless_fixed(where, name, value)
+        _refuse_unless_fixed(code, name, value)
     for name in code.co_freevars:
-        _refuse_unless_fixed(where, name, frame.f_locals.get(name))
+        _refuse_unless_fixed(code, name, frame.f_locals.get(name))
 
 
 def _is_opened(module: ModuleType) -> bool:
@@ -181,14 +183,14 @@ def _is_opened(module: ModuleType) -> bool:
     return module is sys.modules["crownless"] or module.__name__.startswith(("crownless.impl", "crownless.spec"))
 
 
-def _refuse_unless_fixed(where: str, name: str, value: object) -> None:
+def _refuse_unless_fixed(code: CodeType, name: str, value: object) -> None:
     why = why_not_fixed(value)
     if why is not None:
-        refuse(f"{where}: {name} is not part of what can be proved{why and ': '}{why}", _hint_for(name))
+        refuse(f"{_where(code)}: {name} is not part of what can be proved{why and ': '}{why}", _hint_for(name))
 
 
 def _where(code: CodeType) -> str:
-    return f"{code.co_qualname.replace('.<locals>', '')} (line {code.co_firstlineno})"
+    return f"{code.co_qualname.replace('.<locals>', '')} ({place(code.co_filename, code.co_firstlineno)})"
 
 
 @cache

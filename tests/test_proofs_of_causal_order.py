@@ -305,6 +305,21 @@ class TransmitsNoEntries(ExtraMessages):
         ]
 
 
+class NeverSends(ExtraMessages):
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return []
+
+
+class NeverReceives(ExtraMessages):
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return []
+
+
+@pytest.mark.parametrize("machine", [NeverSends, NeverReceives])
+def test_a_machine_without_a_step_differs(machine: type[ExtraMessages]) -> None:
+    assert "has no step" in str(refines_extra_messages(machine, 2, 2, 3).differs)
+
+
 @pytest.mark.parametrize("machine", [TransmitsNothing, TransmitsNoEntries])
 def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> None:
     assert refines_extra_messages(machine, 2, 2, 3).differs is not None

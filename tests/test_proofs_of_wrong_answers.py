@@ -13,6 +13,8 @@ from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
+from crownless.model_check.check import run_check
+from crownless.model_check.request import Check
 from crownless.proofs.proving import PROOFS, prove
 from crownless.spec.errors import BadInput
 
@@ -123,6 +125,67 @@ def test_an_answer_of_another_shape_is_refused_with_its_place(
         rf"{machine.__name__}\.{method} \(\S*test_proofs_of_wrong_answers\.py:\d+\) returns", str(refused.value)
     )
     assert "\n" not in str(refused.value)
+
+
+class NoColumns(ExtraMessages):
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        return 5
+
+
+class ColumnsInFractions(ExtraMessages):
+    def columns_to_clear(self, i: int, state: Any) -> Any:
+        return [1.0]
+
+
+@pytest.mark.parametrize("engine", ["plain", "native"])
+@pytest.mark.parametrize(
+    ("machine", "answer"),
+    [
+        (ColumnsOfNobody, "[99]"),
+        (ColumnsInFractions, "[1.0]"),
+        (NoColumns, "5"),
+        (ColumnsOnce, "<generator object "),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_columns_to_clear_that_are_no_processes_are_refused_where_they_enter(
+    machine: type[ProtocolMachine], answer: str, engine: str
+) -> None:
+    with pytest.raises(BadInput) as refused:
+        run_check(Check(machine, 3, 2), engine=engine)
+    assert re.fullmatch(
+        rf"{machine.__name__}\.columns_to_clear \(\S*test_proofs_of_wrong_answers\.py:\d+\) returns "
+        rf"{re.escape(answer)}.*, not a list of columns; name a column by its process, 0 to 2",
+        str(refused.value),
+    )
+
+
+class FailsInAPart(ExtraMessages):
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return state.matrix.no_such_attribute
+
+
+class BranchesInAPart(ExtraMessages):
+    def satisfied(self, i: Any, state: Any, matrix: Any) -> Any:
+        return True if state.deliv[i] > 3 else super().satisfied(i, state, matrix)
+
+
+class ReceivesNothing(ExtraMessages):
+    def on_packet(self, i: int, state: Any, packet: Any) -> Any:
+        return []
+
+
+@pytest.mark.parametrize(
+    ("machine", "method"),
+    [(FailsInAPart, "send"), (BranchesInAPart, "deliverable"), (ReceivesNothing, "on_packet")],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_a_refusal_names_the_class_of_the_user_and_its_place(machine: type[ProtocolMachine], method: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        replace(PROOFS["extra-messages"], protocol=machine).claims()
+    place = r"\S*test_proofs_of_wrong_answers\.py:\d+"
+    assert re.match(rf"{machine.__name__}\.{method} \({place}\): ", str(refused.value))
+    assert "(line " not in str(refused.value)
 
 
 class StateIsAMatrix(ExtraMessages):

@@ -403,7 +403,9 @@ class InProcess:
     def _place(self, method: str, arguments: tuple[Any, ...], error: BaseException) -> str:
         called = f"{self._kind.__name__}.{method}"
         code = code_of(getattr(self._kind, method, None))
-        known = innermost_place(lines_of(error.__traceback__)) or (code and place(code, code.co_firstlineno))
+        known = innermost_place(lines_of(error.__traceback__)) or (
+            code and place(code.co_filename, code.co_firstlineno)
+        )
         if isinstance(error, NodeFailure) and error.said.startswith(called):  # a reply from inside a delivery
             return "in a delivery"
         given = f"({', '.join(map(shown, arguments))})" if arguments else ""
