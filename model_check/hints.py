@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from crownless.impl.protocol import is_arrival
+from crownless.impl.protocol import ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
-from crownless.spec.enumeration import Sends
 from crownless.spec.printable import printable_name
 
 from .properties import DELIVERS_ONCE, DELIVERS_SOMETHING, NEVER_BLOCKS
@@ -40,7 +39,7 @@ def hints(result: CheckResult) -> Iterator[str]:
         )
     misdelivered = violations.get(DELIVERS_ONCE.name)
     if misdelivered is not None and misdelivered.run is not None:
-        yield from _elsewhere(misdelivered.run, result.machine.sends)
+        yield from _elsewhere(misdelivered.run, result.machine)
 
 
 def _is_ever_sent(result: CheckResult) -> bool:
@@ -53,7 +52,7 @@ def _is_ever_sent(result: CheckResult) -> bool:
     return looked_at == STATES_LOOKED_AT
 
 
-def _elsewhere(run: Run, sends: Sends) -> Iterator[str]:
+def _elsewhere(run: Run, machine: ProtocolMachine) -> Iterator[str]:
     """A message that is delivered where it is not addressed to."""
     addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
     for action in run.actions:
@@ -61,8 +60,10 @@ def _elsewhere(run: Run, sends: Sends) -> Iterator[str]:
             sender, to = addressed.get(message, (None, ()))
             if kind != "deliver" or not to or action.process in to:
                 continue
-            if sends == "unicast":
+            if machine.sends == "unicast":
                 fix = 'if messages have several receivers, say so in the class: sends = "broadcast", or "multicast"'
+            elif action.process == sender and machine.admits_self_sends:
+                fix = "if senders deliver their own messages, give --self-sends"
             elif action.process == sender:
                 fix = (
                     "if senders deliver their own messages, say so in the class: admits_self_sends = True; and give "

@@ -77,7 +77,7 @@ class NamedComputation(Drawn):
     def __repr__(self) -> str:
         where = ", ".join(part for part in (self.file, self.run) if part)
         lacks = f", {some(len(self.holes), 'hole')}" if self.holes else ""
-        return in_brackets(f"{where or 'computation'}: {some(len(self.computation.messages), 'message')}{lacks}")
+        return in_brackets(f"{where or 'computation'}: {some(self.messages, 'message')}{lacks}")
 
     def __str__(self) -> str:
         return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
@@ -92,7 +92,8 @@ class NamedComputation(Drawn):
 
     @property
     def messages(self) -> int:
-        return len(self.computation.messages)
+        """How many are sent, with those that only a hole may have delivered."""
+        return len({*(m.name for m in self.computation.messages), *(name for name, _ in self.perhaps_received)})
 
     @property
     def events(self) -> int:

@@ -190,7 +190,10 @@ def compare_ops(
                 where = f"{name} of {n} processes, {takes or 'nothing'}: {tuple(values.values())}"
                 differences.append(f"{where}: on integers {expected}, not so on terms")
                 break
-    scope = f"{sizes[0]} to {sizes[-1]} processes: small values, random ones, and ones that differ at a place or two"
+    scope = (
+        f"{sizes[0]} to {sizes[-1]} processes: small values, random ones, and 0, 1 and multiples of 10, changed by 1 "
+        "or 7 at one place or two"
+    )
     return Comparison(compared, tuple(differences), scope)
 
 

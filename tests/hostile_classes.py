@@ -278,7 +278,7 @@ HOSTILE: dict[str, tuple[Callable[[], type], str, str, int | None]] = {
     "remembers for all": (
         lambda: type("Remembers", (RemembersAll,), {"had": set()}),
         "not-deterministic",
-        "it gave first 1 outputs and then 0",
+        "it gave first 1 output and then 0",
         2,
     ),
 }

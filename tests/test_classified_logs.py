@@ -253,6 +253,7 @@ def test_a_long_run_with_holes_has_the_verdicts_and_holes_of_the_spec(
     assert shown.outcomes == known.outcomes
     assert shown.subject.holes == known.subject.holes
     assert shown.subject.perhaps_received == known.subject.perhaps_received
+    assert shown.subject.messages == known.subject.messages
     assert sorted(shown.subject.unreceived) == sorted(known.subject.unreceived)
     assert [verdict.unknown for verdict in shown.verdicts] == [verdict.unknown for verdict in known.verdicts]
 
@@ -271,6 +272,7 @@ def test_runs_with_holes_have_the_verdicts_of_the_spec(
         assert shown.outcomes == known.outcomes, known.subject.run
         assert shown.subject.holes == known.subject.holes
         assert shown.subject.perhaps_received == known.subject.perhaps_received
+        assert shown.subject.messages == known.subject.messages
 
 
 def test_of_many_holes_the_first_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

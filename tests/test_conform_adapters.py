@@ -71,6 +71,16 @@ def test_replies_that_were_left_out_are_named(crownless: Crownless) -> None:
     assert (found["takes_replies"], found["replies"]) == (False, 0)
 
 
+def test_a_surplus_answer_to_init_names_init(tmp_path: Path) -> None:
+    (tmp_path / "node.py").write_text(
+        "import sys\nfor line in sys.stdin:\n    print('ok\\nok' if line.startswith('init') else 'ok', flush=True)\n"
+    )
+    for _ in range(3):
+        found = cr.conform([sys.executable, "-I", "-S", str(tmp_path / "node.py")], 2, 2)
+        assert found.verdict != "holds"
+        assert "init 0 2" in str(found["speaks-unasked"].note)
+
+
 def test_a_surplus_line_is_speaks_unasked_after_the_input_before_it_whenever_it_comes() -> None:
     seen = []
     with busy_machine():

@@ -127,7 +127,7 @@ def test_free_sends_are_judged_before_replies_and_their_verdict_is_printed_first
     node = f"{CAUSAL}:ClockAfterCallback"
     answer = crownless("conform", node, "--order", "causal")
     kept = "keeps causal order within the bound, and delivers everything"
-    assert answer.err == f"crownless: with free sends, {node} {kept}; still searching…\n"
+    assert answer.err.startswith(f"crownless: with free sends, {node} {kept}; still searching…\n")
     assert "replies from inside deliveries, up to 3 messages: break causal" in answer.out
     assert answer.out.endswith(f"{node} breaks causal\n")
     assert answer.code == 1
@@ -230,7 +230,8 @@ def test_progress_is_printed_where_standard_error_is_no_terminal(
 
 
 @pytest.mark.parametrize(
-    ("how", "said"), [("os._exit(0)", "SystemExit: os._exit(0)"), ("raise KeyboardInterrupt", "KeyboardInterrupt")]
+    ("how", "said"),
+    [("os._exit(0)", "SystemExit: it called os._exit(0)"), ("raise KeyboardInterrupt", "KeyboardInterrupt")],
 )
 @pytest.mark.parametrize("options", [[], ["--random", "10"]])
 def test_a_node_that_ends_the_interpreter_fails(how: str, said: str, options: list[str], tmp_path: Path) -> None:

@@ -199,6 +199,8 @@ def test_a_class_that_follows_the_hint_about_its_own_messages_holds() -> None:
         invariants = {}
 
     assert cr.check(AdmitsThem, 2, 1, self_sends=True).verdict == "holds"
+    (hint,) = cr.check(type("Forgot", (DeliversToItselfToo,), {"admits_self_sends": True}), 3, 2).hints
+    assert hint.endswith("delivered at P1: if senders deliver their own messages, give --self-sends")
 
 
 @pytest.mark.parametrize("looked_at", [1, 1_000])

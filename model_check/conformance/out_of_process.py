@@ -59,6 +59,8 @@ class OutOfProcess(Programs[NodeProcess]):
         self._environment = environment
         #: The optional parts of the protocol that the program announces; None: it was not started yet.
         self._takes: frozenset[str] | None = None
+        #: What it said after its answer to the first `init`, of which no later input tells where it belongs.
+        self._unasked_at_init: NodeFailure | None = None
         #: False once it went on after the end of its input.
         self._ends_with_input = True
         self._numbers = count(1)
@@ -127,10 +129,14 @@ class OutOfProcess(Programs[NodeProcess]):
         node = self._new_program(None)
         try:
             node.exchange([Given(node.form.init(0, self.n), is_init=True)])
+            self._takes = node.takes or frozenset()
+            self._form.numbers = NUMBERS in self._takes
+            self._check_end(node)
+        except NodeFailure as failure:
+            self._unasked_at_init = failure if failure.kind == "speaks-unasked" else None
+            raise
         finally:
             node.end()
-        self._takes = node.takes or frozenset()
-        self._form.numbers = NUMBERS in self._takes
 
     def _new_program(self, takes: frozenset[str] | None) -> NodeProcess:
         form = self._form.of_one_node()
@@ -152,6 +158,8 @@ class OutOfProcess(Programs[NodeProcess]):
         self._ends_with_input = self._ends_with_input and ends
 
     def _exchange(self, node: NodeProcess, process: int, given: Sequence[Input], *, anew: bool) -> list[Answer]:
+        if self._unasked_at_init is not None:
+            raise self._unasked_at_init
         inputs = [Given(node.form.init(process, self.n), is_init=True)] if anew else []
         for one in given:
             number = next(self._numbers) if node.form.numbers else None

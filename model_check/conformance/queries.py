@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 
 from crownless.model_check.wrong_machine import shown
+from crownless.spec.printable import some
 
 from .node import (
     Answer,
@@ -284,7 +285,7 @@ def differs(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
         if one != other:
             return f"after the same inputs its output {k} was first {_said(one)} and then {_said(other)}"
     more, fewer = sorted((first.outputs, then.outputs), key=len, reverse=True)
-    counts = f"{len(first.outputs)} outputs and then {len(then.outputs)}"
+    counts = f"{some(len(first.outputs), 'output')} and then {len(then.outputs)}"
     return f"after the same inputs it gave first {counts}; in one alone is {_said(more[len(fewer)])}"
 
 

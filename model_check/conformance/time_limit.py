@@ -55,7 +55,7 @@ def within(seconds: float, call: Callable[[], None]) -> None:
     def on_exit(status: int) -> NoReturn:
         if os.getpid() != process or threading.current_thread() is not threading.main_thread():
             exit_at_once(status)  # a process that the node has forked, or the end of the search
-        raise SystemExit(f"os._exit({status})")
+        raise SystemExit(f"it called os._exit({status})")
 
     process, exit_at_once = os.getpid(), os._exit
     before: Any = signal.signal(signal.SIGALRM, on_alarm)

@@ -172,7 +172,13 @@ class ClassifiedLog:
         around = self._context(number, monitor, at, shown) if shown else None
         subject = self._large_run(number, monitor, at, around)
         if certain is not None:
-            subject = replace(subject, holes=holes, perhaps_received=self._perhaps_received(certain))
+            of_holes = np.setdiff1d(certain.perhaps_received[:, 0], monitor.rows.message[monitor.rows.kind == SEND])
+            subject = replace(
+                subject,
+                messages=subject.messages + len(of_holes),
+                holes=holes,
+                perhaps_received=self._perhaps_received(certain),
+            )
         return Classification(subject, self.reading, tuple(verdicts))
 
     def _context(self, number: int, monitor: Monitor, at: int, shown: dict[tuple[int, ...], list[str]]) -> Context:

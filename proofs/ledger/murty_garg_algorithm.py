@@ -163,7 +163,8 @@ def mg18(quick: bool) -> Evidence:
         f"{refinement_scope('murty-garg')}; all runs of that program end, and nothing is left undelivered in "
         f"{states(*ours)}"
     )
-    scope = f"Fig. 8: {FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}; besides, {within(blocking, *ours, ours_programmed)}"
+    of_ours = f"{BY_FAIRNESS_IN_WORDS}; besides, {within(*ours, ours_programmed)}"
+    scope = f"Fig. 8: {FOR_EVERY_N}; {of_ours}; blocking: {within(blocking)}"
     return Evidence(unless(fails, "proved"), scope, because, shown("the deadlock of the blocking algorithm", deadlock))
 
 

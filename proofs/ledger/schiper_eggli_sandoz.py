@@ -313,7 +313,7 @@ def ses9(quick: bool) -> Evidence:
     "sense of §4.2, which counts pairs. A multicast adds the pairs of the other destinations to it (§4.2.1, end), and "
     "discarding is described of insertion in a site's own buffer alone. §4.2's and §4.2.1's N − 1 is of ORD_BUFF, the "
     "buffer of 'the site it is associated with', and §4.2.2's 'there is at most one' of the pairs for the site where a "
-    "message arrives: neither is broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
+    "message arrives: neither is found to be broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
 )
 def ses10(quick: bool) -> Evidence:
     sites = 3 if quick else 4
@@ -347,9 +347,10 @@ def ses10(quick: bool) -> Evidence:
     )
     because = (
         f"§1 (1) is broken: by the letter {four.carried} pairs accompany a multicast at N = 4, two for each of two "
-        f"sites ({_length(four.too_many)} actions). With one multicast it is not broken, nor at N = 3, where "
-        f"{smaller[1].carried} pairs are N, though more than N − 1. §4.2.1 is not broken, z3: no site has a pair for "
-        "itself, whatever accompanies messages, and it merges two pairs for one site; nor is §4.2.2. With unicasts, "
+        f"sites ({_length(four.too_many)} actions). It is not broken by one multicast at N = 4, nor by up to "
+        f"3 at N = 3, where {smaller[1].carried} pairs are N, though more than N − 1. §4.2.1 is not broken, z3: "
+        "no site has a pair for itself, whatever accompanies messages, and it merges two pairs for one site. Nor is "
+        "§4.2.2, up to these bounds. With unicasts, "
         "z3: by Lemma 2 the older pair asks for nothing that the new one does not; ses discards it, and is safe and "
         f"live; N − 1 pairs are reached, and no more, in {states(counted)}. z3: discarded with multicasts, too, the "
         "same messages are accepted and the same buffers left; then N − 1 pairs accompany a message at most, in "
