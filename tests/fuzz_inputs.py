@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from fuzz_children import MOST_FINDINGS, Ran, fuzz
+from fuzz_cost_tables import CostTables
 from fuzz_log_formats import ClockedLogs, ItfTraces, OneRunLogs, OtlpLogs, ShivizLogs
 from fuzz_logs import CompressedFiles, LogFiles, TableFiles
 from fuzz_mutations import Mutator
 from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
-from fuzz_saved_files import CostTables, Forged, ForgedOnSpark
 
 INPUTS = 100_000
 #: Inputs of one child, and of one line in the log.
@@ -48,8 +48,6 @@ READERS: dict[str, Callable[[], Reader]] = {
         OneRunLogs,
         Settings,
         Arguments,
-        Forged,
-        ForgedOnSpark,
         CostTables,
     )
 }

@@ -27,7 +27,6 @@ from fuzz_verdicts import Input, run, wrong_with
 from crownless.command_line import output
 from crownless.model_check import runs
 from crownless.model_check.logs import classified, clocked, file_blocks, files, itf, large_run, otlp, shiviz
-from crownless.model_check.native import saved_directories
 from crownless.spec.diagrams import diagram
 
 INPUTS, BATCH = 2_000, 250
@@ -37,7 +36,7 @@ def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
         "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
         "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
-        "checkpoints", "levels", "costs",
+        "costs",
     }  # fmt: skip
 
 
@@ -99,14 +98,6 @@ def test_names_printed_raw_are_found() -> None:
         patch.object(output, "printable_lines", str),
     ):
         assert any("prints" in finding for finding in fuzz(READERS["show"], 0, 300).findings)
-
-
-def test_files_that_are_no_files_are_found() -> None:
-    def follow(directory: Path, name: str) -> Any:
-        return (directory / name).open("rb")
-
-    with patch.object(saved_directories, "open_regular", follow), patch.object(fuzz_children, "SECONDS", 0.5):
-        assert any("more than 0.5 seconds" in finding for finding in fuzz(READERS["checkpoints"], 0, 100).findings)
 
 
 @pytest.mark.parametrize("name", ["csv logs", "table logs", "compressed logs"])
