@@ -27,9 +27,7 @@ from crownless.model_check.properties import (
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
-    HOLDS_BACK,
     NEVER_BLOCKS,
-    RELEASES,
     Property,
 )
 from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
@@ -49,12 +47,6 @@ from .tables import Tables
 
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
-#: The properties that no monitor reports and no local state breaks or reaches.
-OF_THE_WHOLE_STATE = frozenset(
-    known.name
-    for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
-)
-
 #: The bit of each live property in what a run that ends breaks.
 LIVE_BITS = {
     NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
