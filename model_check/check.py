@@ -28,7 +28,7 @@ from .monitors import Monitor
 from .properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of, wrong_event
-from .shortest import NoSuchRun, shortest_run
+from .shortest import shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
 from .wrong_machine import CallsOf, machine_errors, shown
@@ -118,25 +118,17 @@ def run_check(
                 _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
                 nullcontext() if chosen.name == "plain" else around_native(),
             ):
-                return _result_of(search, clock, saving, resume)
+                return _result_of(search, clock, saving)
         except Stopped as ending:  # while the engine was compiled, or set up
             found = search.ended_at_once(reason_of(ending))
             return search.evaluate(found, lambda: time.monotonic() - began)
 
 
-def _result_of(
-    search: Search, clock: Callable[[], float], saving: Checkpoint | None, resume: Path | None
-) -> CheckResult:
+def _result_of(search: Search, clock: Callable[[], float], saving: Checkpoint | None) -> CheckResult:
     """Explores and judges, with what is saved."""
     started = clock()
     found, seconds_before = search.explore(saving)
-    try:
-        result = search.evaluate(found, lambda: clock() - started, seconds_before)
-    except NoSuchRun as error:
-        if resume is None:
-            raise
-        hint = "start anew with --checkpoint and another directory"
-        raise BadInput(f"--resume {resume}: it says that a property is violated, but {error}", hint=hint) from None
+    result = search.evaluate(found, lambda: clock() - started, seconds_before)
     if saving is not None:
         if result.ended_early:
             result = replace(result, saved=saving.directory if saving.exists else None)

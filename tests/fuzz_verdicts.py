@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 
 @dataclass(frozen=True)
@@ -18,8 +17,6 @@ class Input:
     allowed: frozenset[int] = frozenset({0, 3})
     #: 1 is right if the output says one of these.
     violated: tuple[str, ...] = ()
-    #: A directory in which nothing changes where the exit code is 2.
-    untouched: Path | None = None
     #: What is done in place of the command.
     call: Callable[[], object] | None = None
 
@@ -80,11 +77,3 @@ def wrong_with(code: int | str, out: str, err: str, given: Input) -> str | None:
         if not is_shown(character):
             return f"prints {character!r}"
     return None
-
-
-def contents(directory: Path) -> dict[str, Any]:
-    """What is in a directory, so that a change shows."""
-    return {
-        path.name: path.read_bytes() if path.is_file() and not path.is_symlink() else path.lstat().st_ino
-        for path in directory.iterdir()
-    }

@@ -5,21 +5,15 @@
 
 from __future__ import annotations
 
-import os
-import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 from unittest.mock import patch
 
-import fuzz_children
-import fuzz_inputs
 import pytest
-from fuzz_children import fuzz, prepared
-from fuzz_inputs import READERS, Log, run_all
+from fuzz_inputs import READERS, fuzz, prepared
 from fuzz_mutations import DEEP, OTHERS, Mutator
 from fuzz_readers import Reader
 from fuzz_verdicts import Input, run, wrong_with
@@ -27,7 +21,6 @@ from fuzz_verdicts import Input, run, wrong_with
 from crownless.command_line import output
 from crownless.model_check import runs
 from crownless.model_check.logs import classified, clocked, file_blocks, files, itf, large_run, otlp, shiviz
-from crownless.model_check.native import saved_directories
 from crownless.spec.diagrams import diagram
 
 INPUTS, BATCH = 2_000, 250
@@ -37,16 +30,14 @@ def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
         "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
         "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
-        "checkpoints", "levels", "costs",
+        "costs",
     }  # fmt: skip
 
 
 @pytest.mark.parametrize("first", range(0, INPUTS, BATCH))
 @pytest.mark.parametrize("name", READERS)
 def test_no_hostile_input_does_harm(name: str, first: int) -> None:
-    ran = fuzz(READERS[name], first, BATCH)
-    assert ran.findings == []
-    assert ran.inputs == BATCH
+    assert fuzz(READERS[name], first, BATCH) == []
 
 
 # -- the fuzzer itself -------------------------------------------------------------------------------------------------
@@ -98,22 +89,14 @@ def test_names_printed_raw_are_found() -> None:
         patch.object(output, "printable_line", str),
         patch.object(output, "printable_lines", str),
     ):
-        assert any("prints" in finding for finding in fuzz(READERS["show"], 0, 300).findings)
-
-
-def test_files_that_are_no_files_are_found() -> None:
-    def follow(directory: Path, name: str) -> Any:
-        return (directory / name).open("rb")
-
-    with patch.object(saved_directories, "open_regular", follow), patch.object(fuzz_children, "SECONDS", 0.5):
-        assert any("more than 0.5 seconds" in finding for finding in fuzz(READERS["checkpoints"], 0, 100).findings)
+        assert any("prints" in finding for finding in fuzz(READERS["show"], 0, 300))
 
 
 @pytest.mark.parametrize("name", ["csv logs", "table logs", "compressed logs"])
 def test_an_error_in_the_reading_of_columns_is_found(name: str) -> None:
     prepared(READERS[name])
     with patch.object(files, "check_columns", side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60).findings)
+        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60))
 
 
 @pytest.mark.parametrize(
@@ -130,13 +113,13 @@ def test_an_error_in_the_reading_of_columns_is_found(name: str) -> None:
 def test_an_error_in_the_reading_of_another_format_is_found(name: str, module: ModuleType, function: str) -> None:
     prepared(READERS[name])
     with patch.object(module, function, side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60).findings)
+        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60))
 
 
 def test_logs_that_the_monitor_decides_are_among_them() -> None:
     prepared(READERS["table logs"])
     with patch.object(classified, "classified", side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS["table logs"], 0, 100).findings)
+        assert any("KeyError" in finding for finding in fuzz(READERS["table logs"], 0, 100))
 
 
 class Harmful(Reader):
@@ -148,23 +131,10 @@ class Harmful(Reader):
         yield Input(["list"])
 
     def make(self, random: Mutator, directory: Path) -> Input:
-        def grow() -> None:
-            self.much = bytearray(b"x") * (1 << 28)
-            time.sleep(60)
-
-        def loop() -> None:
-            while True:
-                pass
-
         harm: list[Callable[[], object]] = [
             lambda: None,
-            loop,
-            lambda: time.sleep(60),
-            lambda: os.kill(os.getpid(), signal.SIGSEGV),
-            lambda: os._exit(0),
             lambda: signal.Signals[""],
             lambda: (directory / "stray").touch(),
-            grow,
             lambda: None,
         ]
         number = next(
@@ -177,48 +147,10 @@ class Harmful(Reader):
 
 
 def test_each_kind_of_harm_is_found_and_the_next_input_runs() -> None:
-    with patch.object(fuzz_children, "SECONDS", 0.5), patch.object(fuzz_children, "MEMORY", 1 << 27):
-        ran = fuzz(Harmful, 0, 9)
-    assert ran.inputs == 9
-    findings = [re.sub(r"\d+ MiB", "much", finding.replace("harmful ", "")) for finding in ran.findings]
-    assert [finding.split(":")[:2] for finding in findings] == [
-        ["1", " more than 0.5 seconds of processor time"],
-        ["2", " more than 0.5 seconds asleep"],
-        ["3", f" the process ended with {-signal.SIGSEGV}"],
-        ["4", " the process ended before it was through"],
-        ["5", " KeyError at enum.py"],
-        ["6", " leaves files behind"],
-        ["7", " much of memory"],
+    assert [finding.split(":")[:2] for finding in fuzz(Harmful, 0, 4)] == [
+        ["harmful 1", " KeyError at enum.py"],
+        ["harmful 2", " leaves files behind"],
     ]
-    assert "in loop" in ran.findings[0], "its stack is reported"
-
-
-def test_a_machine_that_stands_still_is_no_hang() -> None:
-    """A child that is stopped neither runs nor sleeps, as one that waits for a processor or a disk."""
-    with patch.object(fuzz_children, "SECONDS", 0.5):
-        pid = os.fork()
-        if pid == 0:
-            signal.pause()
-            os._exit(0)
-        try:
-            os.kill(pid, signal.SIGSTOP)
-            watchdog = fuzz_children.Watchdog(pid, 0)
-            for _ in range(40):
-                time.sleep(0.06)
-                assert watchdog.why_to_end(0) is None
-        finally:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
-
-
-def test_what_the_log_has_is_not_run_again(tmp_path: Path) -> None:
-    path = tmp_path / "log.jsonl"
-    ran = run_all("settings", 0, 3, Log(path))
-    assert (ran.inputs, ran.findings) == (3, [])
-    with patch.object(fuzz_inputs, "fuzz", side_effect=AssertionError("runs again")):
-        assert run_all("settings", 0, 3, Log(path)).inputs == 3
-        with pytest.raises(AssertionError, match="runs again"):
-            run_all("settings", 3, 3, Log(path))
 
 
 # -- what it found, and what was reported ------------------------------------------------------------------------------

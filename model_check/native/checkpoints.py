@@ -12,20 +12,15 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
-from crownless.spec.errors import BadInput
+from .saved_directories import Kind, SavedDirectory, digest, drop, held, refuse_contents
+from .saved_facts import SavedCheckpoint, SavedSearch
 
-from .saved_directories import MANIFEST, START_OVER_HINT, Kind, SavedDirectory, digest, drop, held, refuse_contents
-from .saved_facts import SavedCheckpoint, SavedSearch, convert
-from .saved_files import create, map_array
-
-#: The names of its arrays.
-ARRAYS = re.compile(r"(log|(?:level|level-new|earlier)(?=-))(?:-\d{1,4})?")
 #: The files of its arrays are of its own, each save's with a number of their own.
 CHECKPOINT = Kind(
     "crownless checkpoint 3", re.compile(r"part-\d+-[\w-]+\.npy"), ("crownless levels", "add --engine spark")
@@ -104,7 +99,7 @@ class Checkpoint(SavedDirectory):
         files = {}
         for name, array in arrays.items():
             path = self._writing = self.directory / f"part-{self._serial}-{name}.npy"
-            with create(self.directory, path.name) as file:
+            with path.open("wb") as file:
                 np.save(file, array, allow_pickle=False)
                 file.flush()
                 os.fsync(file.fileno())
@@ -114,42 +109,15 @@ class Checkpoint(SavedDirectory):
         drop(self.directory, self.kind, self._parts)
 
     def _load(self) -> tuple[SavedSearch, dict[str, Any]]:
-        manifest = convert(self._manifest(), SavedCheckpoint, f"--resume {self.directory}: {MANIFEST}", START_OVER_HINT)
+        manifest = msgspec.convert(self._manifest(), SavedCheckpoint)
         self._serial = manifest.serial
         self._parts = {entry.file for entry in manifest.files.values()}
-        arrays = {}
-        for name, entry in manifest.files.items():
-            kind = ARRAYS.fullmatch(name)
-            if kind is None or entry.file != f"part-{manifest.serial}-{name}.npy":
-                raise BadInput(f"--resume {self.directory}: {MANIFEST}: names files of no search", hint=START_OVER_HINT)
-            with self._open_whole(entry.file, entry.sha256) as file:
-                arrays[name] = self._array(file, entry.file, kind[1])
-        self._require_parts(arrays)
-        return manifest.facts, arrays
-
-    def _require_parts(self, arrays: dict[str, Any]) -> None:
-        """A log, and for each worker rows and which of them are new."""
-        workers = range(sum(name.startswith("level-new-") for name in arrays))
-        needed = {"log", *(f"level-{w}" for w in workers), *(f"level-new-{w}" for w in workers)}
-        others = arrays.keys() - needed - {f"earlier-{w}" for w in workers}
-        if not workers or others or not needed <= arrays.keys():
-            raise BadInput(f"--resume {self.directory}: {MANIFEST}: not the files of a search", hint=START_OVER_HINT)
-        if any(len(arrays[f"level-{w}"]) != len(arrays[f"level-new-{w}"]) for w in workers):
-            raise BadInput(f"--resume {self.directory}: marks for other rows than there are", hint=START_OVER_HINT)
-
-    def _array(self, file: BufferedReader, name: str, kind: str) -> Any:
         # Read where it is needed: the rows would else be twice in memory.
-        try:
-            if kind == "log":
-                return map_array(file, np.uint64, 1)
-            if kind == "level-new":
-                marks = map_array(file, np.bool_, 1)
-                if (marks.view(np.uint8) > 1).any():
-                    raise ValueError("marks that are neither true nor false")
-                return marks
-            return map_array(file, np.uint64, 2)
-        except (OSError, ValueError):
-            raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=START_OVER_HINT) from None
+        arrays = {
+            name: np.load(self._whole(entry.file, entry.sha256), mmap_mode="c")
+            for name, entry in manifest.files.items()
+        }
+        return manifest.facts, arrays
 
 
 @contextmanager

@@ -13,13 +13,9 @@ from weakref import ref
 import numpy as np
 
 from . import kernels, row_set_kernels
-from .saved_rows import problem_with_rows
 
 if TYPE_CHECKING:
     from .search import NativeSearch
-
-#: Of what is saved of a search that keeps the rows of two levels only.
-ROWS_NOT_KEPT = "it keeps rows that such a search does not"
 
 
 class Levels:
@@ -84,12 +80,7 @@ class Levels:
         if saving is not None and saving.saved is not None:
             self.restore(saving)
             saving.saved = None
-            self.search.resumed = saving.directory
 
     def restore(self, saving: Any) -> None:
-        """The tables and rows that are saved there; refused if they cannot be those of this search."""
+        """The tables and rows that are saved there; refused if the protocol's code is not what it was."""
         raise NotImplementedError
-
-    def problem_with(self, rows: Any, layout: kernels.Layout) -> str | None:
-        """The first problem found in saved rows; None if they are valid."""
-        return problem_with_rows(rows, layout, self.search.tables, self.search.system.channel)

@@ -20,7 +20,8 @@ import numpy as np
 from msgspec import structs
 
 from . import kernels
-from .levels import ROWS_NOT_KEPT, Levels
+from .layout import layout as layout_of
+from .levels import Levels
 from .row_set import RowSet
 from .workers import BLOCK, Worker
 
@@ -126,21 +127,14 @@ class LevelsInMemory(Levels):
         self.search.checkpoint.save(facts, arrays)
 
     def restore(self, saving: Checkpoint) -> None:
-        """The tables and rows of a checkpoint; refused if they cannot be those of this search."""
+        """The tables and rows of a checkpoint; refused if the protocol's code is not what it was."""
         assert saving.saved is not None
         facts, arrays = saving.saved
         levels = [arrays[name] for name in sorted(arrays) if name.startswith("level-") and "new" not in name]
         marks = [arrays[name] for name in sorted(arrays) if name.startswith("level-new-")]
         earlier = [arrays[name] for name in sorted(arrays) if name.startswith("earlier-")]
         self.search.resume_tables(facts, arrays["log"], saving)
-        layout = self.search.restored_layout(saving, **structs.asdict(facts.layout))
-        new = sum(int(mark.sum()) for mark in marks)
-        problem = facts.problem(new=new, rows=sum(map(len, levels)) + sum(map(len, earlier)))
-        if earlier and not self.search.keep:
-            problem = ROWS_NOT_KEPT
-        for rows in (*levels, *earlier):
-            problem = problem or self.problem_with(rows, layout)
-        saving.refuse_if(problem)
+        layout = layout_of(self.search.n, **structs.asdict(facts.layout))
         self.layout = self.layout_after = layout
         self._new_row_sets()
         for rows in earlier:

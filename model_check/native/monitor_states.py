@@ -60,7 +60,7 @@ class MonitorStates:
         """True if the steps of these keys, of monitor states and codes that there are, make no monitor state longer
         than any can be.
 
-        Those of a search never do; those that come from a file may.
+        Those of a search never do; those of a resumed search may, if the code that it calls was changed.
         """
         return True
 

@@ -4,9 +4,8 @@
 own. It is replaced in one step, after all that it names is safely written: so there is always one whole manifest,
 whenever the process is killed, and a file that it does not name is nobody's.
 
-Anybody may have written what is there, digests included: it is data, read by a schema (`saved_facts`), from regular
-files of the directory alone (`saved_files`), and compared with the tables (`saved_rows`) before it is used. A digest
-shows damage, not who wrote it: from a stranger's checkpoint a search goes on without harm, to a stranger's counts.
+A digest shows damage, and the code's own digest in the request that another version wrote it: either is refused in a
+line. Beyond that a saved directory is trusted to be what a search wrote.
 """
 
 from __future__ import annotations
@@ -21,19 +20,14 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
-from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
 from crownless.spec.errors import BadInput
 
-from .saved_facts import SavedHead, convert
-from .saved_files import create, digest_of_file, open_regular
 from .saved_requests import differences
 
 MANIFEST = "manifest.json"
-#: A manifest of more bytes than this is none.
-MOST_OF_A_MANIFEST = 1 << 28
 START_OVER_HINT = "start anew with --checkpoint and another directory"
 
 #: A search that came to its end leaves nothing, and nor does one that was killed before it was first saved.
@@ -92,7 +86,7 @@ class SavedDirectory:
         }
         manifest["sha256"] = _digest_of(manifest)
         partial = self._writing = self.directory / f"{MANIFEST}.partial"
-        with create(self.directory, partial.name) as file:
+        with partial.open("wb") as file:
             file.write(json.dumps(manifest, indent=1).encode())
             file.flush()
             os.fsync(file.fileno())
@@ -116,24 +110,14 @@ class SavedDirectory:
             )
         return manifest
 
-    def refuse_if(self, problem: str | None) -> None:
-        """Refuses what is saved, if there is a problem with it."""
-        if problem is not None:
-            raise BadInput(f"--resume {self.directory}: not what a search saves: {problem}", hint=START_OVER_HINT)
-
-    def _open_whole(self, name: str, sha256: str) -> BufferedReader:
-        """Opens a file that the manifest names, which must be what it was."""
-        refusal = BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=START_OVER_HINT)
-        if not self.kind.parts.fullmatch(name):
-            raise refusal
+    def _whole(self, name: str, sha256: str) -> Path:
+        """The path of a file that the manifest names, which must be what it was."""
         try:
-            file = open_regular(self.directory, name)
+            if digest(self.directory, name) == sha256:
+                return self.directory / name
         except OSError:
-            raise refusal from None
-        if digest_of_file(file) != sha256:
-            file.close()
-            raise refusal
-        return file
+            pass
+        raise BadInput(f"--resume {self.directory}: {name}: damaged or missing", hint=START_OVER_HINT)
 
 
 @contextmanager
@@ -150,7 +134,7 @@ def held(directory: Path, kind: Kind, *, resume: bool) -> Iterator[bool]:
             directory.mkdir(parents=True)
             made = True
         probe = directory / f"{MANIFEST}.partial"
-        create(directory, probe.name).close()
+        probe.touch()
         # The lock goes with the process, however that ends.
         lock = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     except OSError as error:
@@ -174,16 +158,14 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
     """The manifest of a directory, known to be undamaged, and of this kind and version."""
     where = f"--resume {directory}"
     try:
-        with open_regular(directory, MANIFEST) as file:
-            content = file.read(MOST_OF_A_MANIFEST + 1)
-        manifest = json.loads(content) if len(content) <= MOST_OF_A_MANIFEST else {}
+        manifest = json.loads((directory / MANIFEST).read_bytes())
         form, by, sha256 = manifest["format"], manifest["version"], manifest.pop("sha256")
     except FileNotFoundError:
         raise BadInput(f"{where}: no checkpoint there", hint=_NONE_THERE) from None
     except OSError as error:
         hint = "name the directory given to --checkpoint"
         raise BadInput(f"{where}: cannot be read: {error.strerror or error}", hint=hint) from None
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise BadInput(f"{where}: {MANIFEST}: damaged", hint=START_OVER_HINT) from None
     others, hint = kind.others
     if isinstance(form, str) and form.startswith(others):
@@ -191,13 +173,8 @@ def manifest_in(directory: Path, kind: Kind) -> dict[str, Any]:
     if form != kind.format or by != _version():
         problem = f"{where}: written by another version (crownless {by}, {form})"
         raise BadInput(problem, hint=f"use that version, or {START_OVER_HINT}")
-    try:
-        whole = sha256 == _digest_of(manifest)
-    except (ValueError, TypeError, RecursionError):
-        whole = False
-    if not whole:
+    if sha256 != _digest_of(manifest):
         raise BadInput(f"{where}: {MANIFEST}: damaged", hint=START_OVER_HINT)
-    convert(manifest, SavedHead, f"{where}: {MANIFEST}", START_OVER_HINT)
     assert isinstance(manifest, dict)
     return manifest
 
@@ -225,8 +202,8 @@ def drop(directory: Path, kind: Kind, but: Container[str] = ()) -> None:
 
 def digest(directory: Path, name: str) -> str:
     """The SHA-256 of a file of the directory."""
-    with open_regular(directory, name) as file:
-        return digest_of_file(file)
+    with (directory / name).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _locked(directory: int) -> bool:

@@ -25,8 +25,6 @@ from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.printable import printable, printable_name
 
-from .saved_facts import convert
-
 
 def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
     """All that determines a search, defaults filled in, and how to request it again. Not the number of workers: a
@@ -75,7 +73,7 @@ class SavedRequest(msgspec.Struct):
 
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
     """The check of a question (`question_of`), and its reductions; raises `BadInput`, beginning with `where`."""
-    saved = convert(request, SavedRequest, where, "start anew with --checkpoint and another directory")
+    saved = msgspec.convert(request, SavedRequest)
     if saved.protocol not in PROTOCOLS:  # a file is no place to name code to be run
         if is_own(saved.protocol) or saved.protocol in registered():
             named = f"crownless check {shlex.quote(saved.protocol)} {where}"

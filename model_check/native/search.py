@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,14 +27,11 @@ from crownless.model_check.properties import (
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
-    HOLDS_BACK,
     NEVER_BLOCKS,
-    RELEASES,
     Property,
 )
 from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import error_line
 
 from . import kernels
 from .checkpoints import Checkpoint
@@ -51,12 +47,6 @@ from .tables import Tables
 
 #: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
-#: The properties that no monitor reports and no local state breaks or reaches.
-OF_THE_WHOLE_STATE = frozenset(
-    known.name
-    for known in (CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, HOLDS_BACK, NEVER_BLOCKS, RELEASES)
-)
-
 #: The bit of each live property in what a run that ends breaks.
 LIVE_BITS = {
     NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
@@ -213,7 +203,7 @@ class NativeSearch:
         self.marked: dict[str, Any] | None = None
         self.started = searching_time()
         self.seconds_before = 0.0
-        self.resumed: Path | None = None
+
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
@@ -230,16 +220,6 @@ class NativeSearch:
                     self.result.stopped = reason_of(ending)
                 if self.result.stopped:
                     self._save_at_the_end()
-        except (BadInput, MemoryError):
-            raise
-        except Exception as error:
-            if self.resumed is None:
-                raise
-            failure = error_line(error)
-            raise BadInput(
-                f"--resume {self.resumed}: what is saved there makes the protocol fail ({failure})",
-                hint="start anew with --checkpoint and another directory; if it fails there too, the protocol is wrong",
-            ) from error
         finally:
             self.result.seconds = self.seconds_before + searching_time() - self.started
             self.result.actions = {name: count for name, count in self.result.actions.items() if count}
@@ -357,7 +337,6 @@ class NativeSearch:
     def resume_tables(self, facts: SavedTables, log: Any, directory: SavedDirectory) -> None:
         """Fills the tables as they were, and takes over what was found."""
         self._prepare_again(facts)
-        directory.refuse_if("its log is not as long as it says" if sum(facts.batches) != len(log) else None)
         if not self._work_out_again(facts, log):
             raise BadInput(
                 f"--resume {directory.directory}: the protocol's code is not what it was then",
@@ -365,9 +344,6 @@ class NativeSearch:
             )
         self._keep_all(facts.keep)
         found = facts.result
-        unknown = (found.broken.keys() | set(found.reached)) - {*self.names, *OF_THE_WHOLE_STATE, *self.properties}
-        unknown |= found.actions.keys() - set(self.tables.actions)
-        directory.refuse_if("it names unknown properties or actions" if unknown else None)
         self.result = Exploration(
             **{
                 **structs.asdict(found),
@@ -385,15 +361,6 @@ class NativeSearch:
             self._prepare(plain_monitor_states=facts.plain_monitor_states)
         elif facts.plain_monitor_states:
             self._prepare(plain_monitor_states=True)
-
-    def restored_layout(
-        self, directory: SavedDirectory, slots: int, monitor_states: int, cells: int, packets: int
-    ) -> kernels.Layout:
-        """A layout that is saved; refused if these tables never gave one."""
-        known = self.layout(slots)
-        fits = monitor_states <= known.monitor_states and cells <= known.cells and packets <= known.packets
-        directory.refuse_if(None if fits else "rows laid out for more than there is")
-        return layout_of(self.n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
 
     def _work_out_again(self, facts: SavedTables, log: Any) -> bool:
         """Fills the tables as they were filled then; returns whether that gave the same."""

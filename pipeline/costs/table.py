@@ -8,7 +8,6 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.native.saved_files import create, open_regular
 from crownless.model_check.simulation.studies.experiment_rows import MAY_BE_MISSING, SCHEMA, Row
 from crownless.spec.errors import BadInput
 
@@ -38,8 +37,7 @@ def _rows_in(file: Path) -> list[Row]:
     from pyarrow import parquet
 
     try:
-        with open_regular(file.parent, file.name) as opened:
-            table = parquet.read_table(opened)
+        table = parquet.read_table(file)
     except (arrow.ArrowException, OSError, ValueError) as error:
         problem = " ".join(str(error).split())
         raise BadInput(f"{file}: not a Parquet file ({problem})", hint="remove it; its simulations run again") from None
@@ -78,8 +76,7 @@ def append(folder: Path, rows: Sequence[Row]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     name = f"part-{uuid.uuid4()}.parquet"
     unfinished = folder / f".{name}.unfinished"
-    with create(folder, unfinished.name) as file:
-        parquet.write_table(arrow_table(rows), file)
+    parquet.write_table(arrow_table(rows), unfinished)
     os.replace(unfinished, folder / name)
 
 

@@ -19,7 +19,6 @@ import numpy as np
 from crownless.model_check.native import kernels
 from crownless.model_check.native.layout import layout
 from crownless.model_check.native.saved_directories import digest
-from crownless.model_check.native.saved_files import open_regular
 
 #: Parts of a block begin at multiples of this many bytes, as the kernels read them.
 ALIGNED = 8
@@ -83,16 +82,10 @@ def _write_all(file: BinaryIO, content: memoryview) -> None:
 
 def whole(directory: Path, name: str) -> Any:
     """The bytes of a file, mapped into memory copy-on-write."""
-    with open_regular(directory, name) as file:
-        if not os.fstat(file.fileno()).st_size:
-            return np.zeros(0, np.uint8)
-        return np.asarray(np.memmap(file, np.uint8, mode="c"))
-
-
-def end_of(block: Block, words: int) -> int:
-    """The end, in its file, of a level's own block of rows of this many words."""
-    sizes = (8 * words * block.size, 4 * block.size * block.sleeps, block.size)
-    return block.start + sum(size + -size % ALIGNED for size in sizes)
+    path = directory / name
+    if not path.stat().st_size:
+        return np.zeros(0, np.uint8)
+    return np.asarray(np.memmap(path, np.uint8, mode="c"))
 
 
 def read(content: Any, block: Block, words: int, *, of_level: bool = False) -> tuple[Any, Any, Any]:

@@ -18,7 +18,6 @@ import numpy as np
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Map
 from crownless.model_check.native.monitor_states import MonitorStates
-from crownless.model_check.native.saved_files import create
 from crownless.model_check.native.tables import Tables
 
 #: The columns of the tables that the kernels read; the maps are separate.
@@ -138,8 +137,7 @@ class Published:
         _, number, digest = self._version
         path = _path(self._directory, self._of, number + 1)
         partial = path.with_suffix(".partial")
-        with create(self._directory, partial.name) as file:
-            file.write(content)
+        partial.write_bytes(content)
         os.replace(partial, path)
         self._version = Version(self._of, number + 1, _digest(digest, content))
         return self._version

@@ -27,8 +27,7 @@ import numpy as np
 
 from crownless.model_check.engines import Engine
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native.levels import ROWS_NOT_KEPT, Levels
-from crownless.model_check.native.saved_facts import SavedTables
+from crownless.model_check.native.levels import Levels
 from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
@@ -36,7 +35,7 @@ from crownless.model_check.request import ResolvedCheck
 from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
-from .blocks import ALIGNED, Block, Shape, Written, append, end_of, new_file, read, whole
+from .blocks import Block, Shape, Written, append, new_file
 from .levels import (
     ExpandResult,
     ExpandTask,
@@ -297,41 +296,16 @@ class LevelsOnSpark(Levels):
         drop(self._directory, {*self._files, *(log.file for log in self._logs), *self._published.files})
 
     def restore(self, saving: Manifest) -> None:
-        """The tables and blocks of the saved level; refused if they cannot be those of this search."""
+        """The tables and blocks of the saved level; refused if the protocol's code is not what it was."""
         saved = saving.saved
         assert saved is not None
         facts = saved.facts
         self.search.resume_tables(facts, saving.log(saved), saving)
         self.parts = [saved_block.block() for saved_block in facts.parts]
         self.earlier = [[saved_block.block() for saved_block in blocks] for blocks in facts.earlier]
-        saving.refuse_if(self._problem_with_blocks(facts, saving))
         # Owners stay as they were.
         self.search.workers = len(self.parts)
         files = {name: Written(name, sha256) for name, sha256 in saved.files.items()}
         self._logs = [files.pop(name) for name in facts.logs]
         self._logged = len(self.search.tables.log)
         self._files = files
-
-    def _problem_with_blocks(self, facts: SavedTables, saving: Manifest) -> str | None:
-        """The first problem found in the saved rows, all of which are checked; None if they are valid."""
-        if len(self.earlier) != len(self.parts) or (any(self.earlier) and not self.search.keep):
-            return ROWS_NOT_KEPT
-        new = rows = 0
-        for part in (*self.parts, *(block for blocks in self.earlier for block in blocks)):
-            layout = self.search.restored_layout(saving, **part.shape._asdict())
-            content = whole(self._directory, part.file)
-            if (
-                part.start % ALIGNED
-                or part.sleeps != self.search.system.sleeps
-                or end_of(part, layout.words) > len(content)
-            ):
-                return f"{part.file} does not hold what it should"
-            stored, _, is_new = read(content, part, layout.words, of_level=True)
-            if (is_new.view(np.uint8) > 1).any():
-                return "marks that are neither true nor false"
-            problem = self.problem_with(stored, layout)
-            if problem is not None:
-                return problem
-            rows += part.size
-            new += int(is_new.sum()) if part in self.parts else 0
-        return facts.problem(new=new, rows=rows)
