@@ -21,7 +21,7 @@ from crownless.model_check.simulation.studies.experiment_rows import row_of
 from crownless.pipeline.costs import page as cost_page
 from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import sweep
-from crownless.proofs.ledger import cost_evidence
+from crownless.proofs.claims import cost_evidence
 
 if TYPE_CHECKING:
     pass
