@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from crownless.model_check import oracle
 from crownless.model_check.saved_runs import read_checks
-from crownless.proofs.ledger import bundled
+from crownless.proofs.claims import bundled
 from crownless.spec import library
 from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.diagrams.diagram import Diagram
@@ -48,7 +48,7 @@ class Picture(NamedTuple):
 
 def opening() -> str:
     """The picture at the top of the README."""
-    (subject,) = oracle.subjects("kuper-alice-bob-carol")
+    (subject,) = oracle.subjects("ku-alice-bob-carol")
     return in_svg(diagram_of(subject.computation))
 
 

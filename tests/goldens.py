@@ -24,8 +24,8 @@ from unittest.mock import patch
 from crownless.command_line import main
 from crownless.command_line.listing import parameter_said, protocol_facts
 from crownless.model_check.engines import COMPILES
-from crownless.proofs.ledger import bundled
-from crownless.proofs.ledger.ledger import CLAIMS
+from crownless.proofs.claims import bundled
+from crownless.proofs.claims.ledger import CLAIMS
 
 ROOT = Path(__file__).parent.parent
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)

@@ -19,7 +19,7 @@ from crownless.model_check.simulation.studies.experiment_rows import row_of
 from crownless.pipeline.costs import page as cost_page
 from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import sweep
-from crownless.proofs.ledger import cost_evidence
+from crownless.proofs.claims import cost_evidence
 
 
 def test_the_command_prints_a_table_and_its_json_has_every_figure() -> None:

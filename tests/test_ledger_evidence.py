@@ -6,13 +6,13 @@ comparisons all see it. What was found before is forgotten meanwhile.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 import z3
+from faults_in_evidence import Plant, evidence_with, forget, in_place_of
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
@@ -26,40 +26,27 @@ from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.any_run import Event
-from crownless.proofs.extra_messages import WithExtraMessages
-from crownless.proofs.ledger import (
+from crownless.proofs.claims import (
     buffer_evidence,
     bundled,
-    kuper,
+    ku,
     matrix_evidence,
-    mattern_fuenfrocken,
+    mf,
     multicast_pairs,
     pigeonhole,
-    sanchez_alvarez,
+    sa,
     synchronous_theorems,
 )
-from crownless.proofs.ledger import proof_evidence as put_to_z3
-from crownless.proofs.ledger.claims import Evidence, verdict_of
-from crownless.proofs.ledger.ledger import CLAIMS
-from crownless.proofs.ledger.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
-from crownless.proofs.ledger.multicast_pairs import Accompanying
+from crownless.proofs.claims import proof_evidence as put_to_z3
+from crownless.proofs.claims.claim import verdict_of
+from crownless.proofs.claims.ledger import CLAIMS
+from crownless.proofs.claims.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
+from crownless.proofs.claims.multicast_pairs import Accompanying
+from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
 from crownless.spec import by_search, orders
 from crownless.spec.clocks import VectorClock
 from crownless.spec.computation import Message
-
-Plant = Callable[[pytest.MonkeyPatch], None]
-
-
-def forget() -> None:
-    """Empties the caches of all evidence."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("crownless.proofs"):
-            for value in list(vars(module).values()):
-                cached = getattr(value, "__module__", None) == name and hasattr(value, "cache_clear")
-                if cached and value.__name__ != "three":
-                    value.cache_clear()
-
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -79,11 +66,6 @@ def _nothing_remembered() -> Iterator[None]:
     with patch.object(proving, "theorem", in_a_few_steps):
         yield
     forget()
-
-
-def in_place_of(owner: Any, name: str, fault: Any) -> Plant:
-    """The fault takes the place of an attribute."""
-    return lambda monkeypatch: monkeypatch.setattr(owner, name, fault)
 
 
 def _fifo_never_kept(original: Any) -> Any:
@@ -186,19 +168,19 @@ def _keeps_the_column(self: ExtraMessages, i: Any, state: Any, j: Any) -> Any:
 
 
 FAULTS: list[tuple[str, str, Plant]] = [
-    ("MF1", "decide", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
+    ("MF1", "decide", in_place_of(mf, "decide", _fifo_never_kept(orders.decide))),
     ("MF1", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
     (
         "MF2",
         "synchronous is causal",
-        in_place_of(mattern_fuenfrocken, "decide", _in_place_of_order("synchronous", "causal", orders.decide)),
+        in_place_of(mf, "decide", _in_place_of_order("synchronous", "causal", orders.decide)),
     ),
     (
         "MF2",
         "FIFO is causal, by search",
-        in_place_of(mattern_fuenfrocken, "keeps", _in_place_of_order("fifo", "causal", by_search.keeps)),
+        in_place_of(mf, "keeps", _in_place_of_order("fifo", "causal", by_search.keeps)),
     ),
-    ("MF2", "fifo", in_place_of(mattern_fuenfrocken, "decide", _fifo_never_kept(orders.decide))),
+    ("MF2", "fifo", in_place_of(mf, "decide", _fifo_never_kept(orders.decide))),
     ("MF2", "another theorem", in_place_of(causal_implies_fifo, "inclusion", causal_implies_fifo.converse)),
     ("MF2", "times need not grow", in_place_of(synchronous_theorems, "sync", _times_are_equal_only)),
     ("MF9", "posts without waiting", in_place_of(Buffer, "may_post", lambda self, state: True)),
@@ -261,21 +243,11 @@ FAULTS: list[tuple[str, str, Plant]] = [
 ]
 
 
-def verdict_with(fault: Plant, name: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The verdict of the claim where the fault is planted."""
-    fault(monkeypatch)
-    evidence: Evidence = CLAIMS[name].recompute(True)
-    monkeypatch.undo()
-    if evidence.readings:
-        assert evidence.verdict == verdict_of(evidence.readings)
-    return evidence.verdict
-
-
 @pytest.mark.parametrize(
     ("name", "fault"), [(name, fault) for name, _, fault in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
 )
 def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert verdict_with(fault, name, monkeypatch) != CLAIMS[name].recorded
+    assert evidence_with(fault, name, monkeypatch).verdict != CLAIMS[name].recorded
 
 
 def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -344,7 +316,7 @@ class _LosesWhatItSkips(Variant):
 def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["checked", "refuted"]
     forget()
-    for module in (matrix_evidence, kuper):
+    for module in (matrix_evidence, ku):
         monkeypatch.setattr(module, "Variant", _LosesWhatItSkips)
     assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["open", "open"]
 
@@ -413,8 +385,8 @@ def test_clearing_does_not_go_on_if_the_update_leaves_the_column_or_nothing(
 
 
 def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3() -> None:
-    assert sanchez_alvarez._lemma_3(AttachesOneColumn, 3, sanchez_alvarez.never(3), 3).sent_fails > 0
-    assert sanchez_alvarez._lemma_3(ExtraMessages, 3, sanchez_alvarez.never(3), 3).sent_fails == 0
+    assert sa._lemma_3(AttachesOneColumn, 3, sa.never(3), 3).sent_fails > 0
+    assert sa._lemma_3(ExtraMessages, 3, sa.never(3), 3).sent_fails == 0
 
 
 def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on_and_rests_on_that(
@@ -427,5 +399,5 @@ def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on_and_rests_o
         ("refuted", False),
     ]
     assert evidence.verdict == "measured"
-    monkeypatch.setattr(mattern_fuenfrocken, "CROSSING", 0.1)
+    monkeypatch.setattr(mf, "CROSSING", 0.1)
     assert CLAIMS["MF24"].recompute(True).verdict == "open"

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import click
 
 from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
+from crownless.proofs.claims.claim import Shown
+from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.proofs.interrupts import stoppable_proof
-from crownless.proofs.ledger.claims import VERDICTS, Shown
-from crownless.proofs.ledger.ledger import Finding, entries_named, recompute
 from crownless.spec.diagrams.text import draw
-from crownless.spec.printable import some
 
 from .claims_page import claims_in_html
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
@@ -75,14 +72,12 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         for finding in findings:
             verdict = finding.evidence.verdict
             recorded = finding.entry.recorded
-            summary = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
+            shown = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
             rows.add_row(
-                finding.entry.id, finding.entry.source, summary, finding.evidence.scope, f"{finding.seconds:.1f}"
+                finding.entry.id, finding.entry.source, shown, finding.evidence.scope, f"{finding.seconds:.1f}"
             )
         rows.print()
-    counts = Counter(finding.evidence.verdict for finding in findings)
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
-    print_line(f"{some(len(findings), 'claim')}: {summary}")
+    print_line(summary(findings))
     for finding in findings:
         recorded, found = finding.entry.recorded, finding.evidence.verdict
         if recorded != found:
@@ -92,15 +87,11 @@ def _print(findings: list[Finding], drawn: bool) -> None:
 
 
 def _print_one(finding: Finding) -> None:
-    entry, evidence = finding.entry, finding.evidence
+    entry = finding.entry
     print_line(f"{entry.id} {entry.source}: {entry.statement}")
-    if entry.reading:
-        print_line(f"  reading: {entry.reading}")
-    print_line(f"  {evidence.verdict}: {evidence.because}")
-    print_line(f"  scope: {evidence.scope}")
-    for reading in evidence.readings:
-        print_line(f"  {'read as' if reading.said else 'not said'}: {reading.text}: {reading.verdict}")
-    for shown in evidence.shown:
+    for name, text in finding.facts:
+        print_line(f"  {name}: {text}")
+    for shown in finding.evidence.shown:
         _show(shown)
     print_line()
 

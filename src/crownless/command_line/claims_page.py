@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from html import escape
 
 from crownless.model_check.runs import Run
-from crownless.proofs.ledger.claims import VERDICTS, Shown
-from crownless.proofs.ledger.ledger import Finding
+from crownless.proofs.claims.claim import Shown
+from crownless.proofs.claims.ledger import Finding, summary
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.excerpt import excerpt
 from crownless.spec.diagrams.page import document
 from crownless.spec.diagrams.svg import in_svg
-from crownless.spec.printable import printable, some
+from crownless.spec.printable import printable
 
 TITLE = "The claims of the five texts"
 STYLE = """
@@ -30,8 +29,6 @@ figure { margin: 1rem 0; overflow: auto }
 
 def claims_in_html(findings: Sequence[Finding]) -> str:
     """The page: a table of all that was recomputed, then each of them."""
-    counts = Counter(finding.evidence.verdict for finding in findings)
-    summary = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     rows = [
         f'<tr><td><a href="#{_text(finding.entry.id)}">{_text(finding.entry.id)}</a></td>'
         f"<td>{_text(finding.entry.source)}</td><td>{_text(finding.evidence.verdict)}</td>"
@@ -40,7 +37,7 @@ def claims_in_html(findings: Sequence[Finding]) -> str:
     ]
     body = [
         f"<h1>{TITLE}</h1>",
-        f"<p>{some(len(findings), 'claim')}: {_text(summary)}</p>",
+        f"<p>{_text(summary(findings))}</p>",
         "<table><thead><tr><th>claim</th><th>source</th><th>verdict</th><th>statement</th></tr></thead><tbody>",
         *rows,
         "</tbody></table>",
@@ -53,15 +50,10 @@ def _section(finding: Finding) -> Iterator[str]:
     entry, evidence = finding.entry, finding.evidence
     heading = f"{entry.id} {entry.source}: {entry.statement}"
     yield f'<section id="{_text(entry.id)}"><h2>{_text(heading)}</h2><dl>'
-    facts = [
-        ("reading", entry.reading),
-        (evidence.verdict, evidence.because),
-        ("scope", evidence.scope),
-        *(("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in evidence.readings),
-    ]
+    facts = finding.facts
     if evidence.verdict != entry.recorded:
         facts.append(("recorded", entry.recorded))
-    yield from (f"<dt>{_text(name)}</dt><dd>{_text(said)}</dd>" for name, said in facts if said)
+    yield from (f"<dt>{_text(name)}</dt><dd>{_text(said)}</dd>" for name, said in facts)
     yield "</dl>"
     yield from (f"<figure>{in_svg(excerpt(_diagram(shown)))}</figure>" for shown in evidence.shown)
     yield "</section>"

@@ -16,7 +16,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.class_facts import check_class
 from crownless.model_check.properties import DELIVERS_ONCE, default_orders, properties_of
-from crownless.proofs.ledger import bundled
+from crownless.proofs.claims import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.diagrams.between_orders import orders_in_svg

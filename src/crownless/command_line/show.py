@@ -134,7 +134,7 @@ def _bundled_title(name: str) -> str | None:
         return None
     if name not in library.counterexamples():
         return library.comment(name)
-    from crownless.proofs.ledger import bundled  # it takes a while to import
+    from crownless.proofs.claims import bundled  # it takes a while to import
 
     counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
     return counterexamples.get(name) or library.comment(name)
@@ -153,7 +153,7 @@ def _see(name: str) -> None:
     """The place that says which claim a counterexample refutes."""
     if name not in (*library.counterexamples(), *library.counterexamples(".json")):
         return
-    from crownless.proofs.ledger import bundled  # it takes a while to import
+    from crownless.proofs.claims import bundled  # it takes a while to import
 
     claims = {known["name"]: known["claim"] for known in bundled.facts()}
     if name in claims and not library.is_file_name(name):

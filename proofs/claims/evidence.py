@@ -2,114 +2,58 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.monitors import Monitor
-from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
 from crownless.model_check.system import System
 from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
 from crownless.proofs.queues import QueueProof
+from crownless.proofs.terms import Term
+from crownless.proofs.theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
 from crownless.spec.computation import Computation
-from crownless.spec.enumeration import Sends, computations
+from crownless.spec.enumeration import computations
 from crownless.spec.library import path
 from crownless.spec.notation import load, to_computation
 
 
 def searched(
-    protocol: str,
-    n: int,
-    m: int,
-    *,
-    channel: str | None = None,
-    orders: tuple[str, ...] = (),
-    sends: Sends | None = None,
-    self_sends: bool = False,
-    crash: str | None = None,
-    parameters: Mapping[str, Setting] | None = None,
-    clocks: tuple[str, ...] = (),
+    protocol: str, n: int, m: int, *, parameters: Mapping[str, Setting] | None = None, **settings: Any
 ) -> CheckResult:
-    """The check of a protocol in the free workload; see `crownless check`."""
-    settings = tuple(sorted((parameters or {}).items()))
-    return _searched(protocol, n, m, channel, orders, sends, self_sends, crash, settings, clocks)
+    """The check of a protocol in the free workload, with these settings of a `Check`."""
+    return _searched(protocol, n, m, tuple(sorted((parameters or {}).items())), tuple(sorted(settings.items())))
 
 
 @cache
 def _searched(
-    protocol: str,
-    n: int,
-    m: int,
-    channel: str | None,
-    orders: tuple[str, ...],
-    sends: Sends | None,
-    self_sends: bool,
-    crash: str | None,
-    settings: tuple[tuple[str, Setting], ...],
-    clocks: tuple[str, ...],
+    protocol: str, n: int, m: int, parameters: tuple[tuple[str, Setting], ...], settings: tuple[tuple[str, Any], ...]
 ) -> CheckResult:
-    check = Check(
-        protocol,
-        n,
-        m,
-        channel=channel,
-        orders=orders,
-        sends=sends,
-        self_sends=self_sends,
-        crash=crash,
-        parameters=dict(settings),
-        clocks=clocks,
-    )
-    return run_check(check)
+    return run_check(Check(protocol, n, m, parameters=dict(parameters), **dict(settings)))
 
 
 @cache
-def ran(protocol: str, program: str, channel: str | None = None, orders: tuple[str, ...] = ()) -> CheckResult:
+def ran(protocol: str, program: str, orders: tuple[str, ...] = ()) -> CheckResult:
     """The check of a protocol on a bundled program."""
-    return run_check(Check(protocol, program=load_program(program), channel=channel, orders=orders))
+    return run_check(Check(protocol, program=load_program(program), orders=orders))
 
 
 def explored(
-    machine: ProtocolMachine,
-    workload: Workload,
-    *,
-    channel: str | None = None,
-    orders: tuple[str, ...] = ("fifo", "causal"),
-    crash: str | None = None,
-    monitors: tuple[Monitor, ...] = (),
-    properties: tuple[Property, ...] = (),
+    machine: ProtocolMachine, workload: Workload, *, orders: tuple[str, ...] = ("fifo", "causal"), **settings: Any
 ) -> CheckResult:
     """Every interleaving of a machine that need not be registered, by default over the channel it needs."""
-    check = Check(
-        machine,
-        workload=workload,
-        channel=channel,
-        orders=orders,
-        crash=crash,
-        monitors=monitors,
-        properties=properties,
-    )
-    return run_check(check, engine="plain")
+    return run_check(Check(machine, workload=workload, orders=orders, **settings), engine="plain")
 
 
-def system_of(
-    machine: ProtocolMachine,
-    workload: Workload,
-    *,
-    channel: str | None = None,
-    crash: str | None = None,
-    monitors: tuple[Monitor, ...] = (),
-) -> System:
-    """The transition system of such a machine, with these monitors and no order to judge."""
-    orders = ("asynchronous",)
-    check = Check(machine, workload=workload, channel=channel, orders=orders, crash=crash, monitors=monitors)
-    return check.resolve().system()
+def system_of(machine: ProtocolMachine, workload: Workload, **settings: Any) -> System:
+    """The transition system of such a machine, with these settings of a `Check` and no order to judge."""
+    return Check(machine, workload=workload, orders=("asynchronous",), **settings).resolve().system()
 
 
 def safe(result: CheckResult) -> bool:
@@ -140,6 +84,45 @@ def up_to(n: int, m: int) -> Iterator[Computation]:
     for processes in range(1, n + 1):
         for messages in range(m + 1):
             yield from computations(processes, messages)
+
+
+def all_proved(claims: Iterable[Claim]) -> bool:
+    """True if z3 proves each of them."""
+    return all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
+
+
+def all_refuted(claims: Iterable[Claim]) -> bool:
+    """True if z3 has something against each of them."""
+    return all(theorem(*claim, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
+
+
+#: Steps in which z3 sees at once what is against some claims.
+A_FEW_STEPS = 100_000
+
+
+def any_refuted(claims: Iterable[Claim]) -> bool:
+    """True if z3 has something against one of them, which it sees at once of some; if not, it is to try harder."""
+    every = list(claims)
+    return any(
+        theorem(*claim, effort=effort, attempts=ATTEMPTS).outcome == "refuted"
+        for effort in (A_FEW_STEPS, EFFORT)
+        for claim in every
+    )
+
+
+def proved_by_its_rules(
+    claims: Iterable[Claim], variants: Iterable[Iterable[Claim]], vacuity: Iterable[Claim] = ()
+) -> bool:
+    """True if z3 proves the claims, has something against them for each variant of the rules that they rest on, and
+    against each claim that their hypotheses cannot be met.
+    """
+    return all(map(any_refuted, variants)) and all_refuted(vacuity) and all_proved(claims)
+
+
+def not_vacuous(given: Mapping[str, Term], situation: Term | None = None) -> bool:
+    """True if z3 has a model of the hypotheses, with such a state in it."""
+    also = {} if situation is None else {"situation": situation}
+    return vacuous("a situation", {**given, **also}).outcome == "refuted"
 
 
 @cache
@@ -175,6 +158,11 @@ BY_FAIRNESS_IN_WORDS = "z3 shows who can go on; that therefore each does at last
 def figure(name: str) -> Computation:
     """A bundled computation."""
     return to_computation(load(path(name)))
+
+
+def length(run: Run | None) -> str:
+    """How many actions a run takes."""
+    return "none" if run is None else str(len(run.actions))
 
 
 def within(*results: CheckResult) -> str:

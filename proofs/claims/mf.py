@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 
 from crownless.impl.workloads import Free
@@ -18,7 +19,7 @@ from . import buffer_evidence as buffers
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
 from .buffer_evidence import lemmas, on, outcomes, realized
-from .claims import Evidence, Reading, Shown, Text, unless
+from .claim import Evidence, Reading, Shown, claim, drawn, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
@@ -26,6 +27,7 @@ from .evidence import (
     figure,
     holds,
     is_proved,
+    length,
     proof_of,
     ran,
     refinement_scope,
@@ -41,13 +43,11 @@ FOR_EVERY_N = (
     "any number of processes and messages, any reliable channel; of the stages of a message, of which each step of the "
     "machine is shown to be one"
 )
-TEXT = Text()
-
 
 # -- §1: the orders ----------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "MF1",
     "[MF] §1",
     "A computation that is causally ordered is FIFO.",
@@ -72,7 +72,7 @@ def mf1(quick: bool) -> Evidence:
     return Evidence(unless(not put_to_z3.fifo_follows_from_causal(), "proved"), scope, because)
 
 
-@TEXT.claim(
+@claim(
     "MF2",
     "[MF] §1",
     "Synchronous computations are causal, causal ones FIFO, FIFO ones asynchronous; none of it holds conversely.",
@@ -114,7 +114,7 @@ def mf2(quick: bool) -> Evidence:
 # -- §2: earlier realizations ------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "MF3",
     "[MF] §2",
     "A sender that is blocked until its message is acknowledged keeps FIFO order, and even synchronous order.",
@@ -137,7 +137,7 @@ def mf3(quick: bool) -> Evidence:
         f"3 processes and 3 messages, and no others"
     )
     title = "the other reading, sends alone blocked: crossing messages, FIFO and not synchronous"
-    shown = () if crossing is None else (Shown(title, crossing),)
+    shown = drawn(title, crossing)
     readings = (
         Reading("a blocked process does nothing, as in Fig. 1", unless(fails, "checked")),
         Reading("only its sends are blocked, FIFO order", unless(not holds(sends_alone, "fifo"), "checked")),
@@ -146,7 +146,7 @@ def mf3(quick: bool) -> Evidence:
     return Evidence(readings, within(result, sends_alone), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF4",
     "[MF] §2",
     "Numbering the messages of each channel, and delivering them by number, gives FIFO order but not causal order.",
@@ -161,11 +161,11 @@ def mf4(quick: bool) -> Evidence:
         f"FIFO and live in {states(result)}; it generates all {exact.computations} FIFO computations of 3 processes "
         "and 3 messages, and no others"
     )
-    shown = () if overtaking is None else (Shown("a chain of two messages overtakes one", overtaking),)
+    shown = drawn("a chain of two messages overtakes one", overtaking)
     return Evidence(unless(fails, "checked"), within(result), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF5",
     "[MF] §2",
     "With message-count vectors the single server hears all its clients' messages in causal order.",
@@ -185,7 +185,7 @@ def mf5(quick: bool) -> Evidence:
         f"{summary}causal at the server and live over FIFO channels, in {states(*fifo)}; likewise over any channel if "
         f"the sender is asked about too, in {states(in_turn)}"
     )
-    shown = () if run is None else (Shown("two messages of one client overtake each other", run, "counterexample-mf5"),)
+    shown = drawn("two messages of one client overtake each other", run, "counterexample-mf5")
     readings = (
         Reading("by the letter, over channels that reorder", "refuted" if run is not None else "open"),
         Reading("over FIFO channels", unless(not over_fifo, "checked")),
@@ -195,7 +195,7 @@ def mf5(quick: bool) -> Evidence:
     return Evidence(readings, scope, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF6",
     "[MF] §2",
     "The matrix protocol that increments before it sends is causally ordered and delivers everything.",
@@ -207,7 +207,7 @@ def mf6(quick: bool) -> Evidence:
     to_oneself = broken_by(searched("rst-before", 2, 2, self_sends=True), "delivers-all")
     fails = not is_proved("rst-before", "safe", "live") or to_oneself is None or buffers.accepted_once_merged()
     because = f"z3 shows {len(proof_of('rst-before').claims)} claims, of the protocol's own code"
-    shown = () if to_oneself is None else (Shown("left out: a message to oneself is never delivered", to_oneself),)
+    shown = drawn("left out: a message to oneself is never delivered", to_oneself)
     readings = (
         Reading("the matrix is merged when the message is received, which is after its delay", unless(fails, "proved")),
         Reading("merged when it arrives", "refuted" if not buffers.accepted_once_merged() else "open"),
@@ -217,7 +217,7 @@ def mf6(quick: bool) -> Evidence:
     return Evidence(readings, scope, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF7",
     "[MF] §2, Fig. 1",
     "Synchronous communication by waiting keeps causal order, but two processes that send to each other deadlock.",
@@ -228,7 +228,7 @@ def mf7(quick: bool) -> Evidence:
     program = ran("rendezvous", "mf-fig1")
     deadlock = broken_by(program, "completes")
     fails = not holds(free, "causal") or deadlock is None or program.completes != "never"
-    shown = () if deadlock is None else (Shown("the deadlock on Fig. 1's program", deadlock),)
+    shown = drawn("the deadlock on Fig. 1's program", deadlock)
     because = f"causal in {states(free)}; no run of Fig. 1's program comes to its end"
     return Evidence(unless(fails, "checked"), within(free, program), because, shown)
 
@@ -236,9 +236,7 @@ def mf7(quick: bool) -> Evidence:
 # -- §3: the buffer protocol -------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
-    "MF8", "[MF] §3.1, Fig. 3", "With buffers, two processes that send to each other do not deadlock.", "checked"
-)
+@claim("MF8", "[MF] §3.1, Fig. 3", "With buffers, two processes that send to each other do not deadlock.", "checked")
 def mf8(quick: bool) -> Evidence:
     result = ran("buffer", "mf-fig1")
     fig3 = figure("mf-fig3")
@@ -251,40 +249,49 @@ def mf8(quick: bool) -> Evidence:
 IN_EVERY_RUN = "one event is causally before another if it comes first in every interleaving in which the other happens"
 
 
-@TEXT.claim(
-    "MF9",
-    "[MF] §3.3, Lemma 2",
-    "If one output buffer posts x before y, then x is got before y, wherever that is.",
-    "proved",
-    reading=IN_EVERY_RUN,
-)
-def mf9(quick: bool) -> Evidence:
-    return _lemma("Lemma 2", quick)
+LEMMAS = {
+    "MF9": ("Lemma 2", "If one output buffer posts x before y, then x is got before y, wherever that is."),
+    "MF10": ("Lemma 3", "If one process sends x before y, then x is got before y, wherever that is."),
+    "MF11": ("Lemma 4", "If one input buffer gets x before y, then its process receives x before y."),
+}
 
 
-@TEXT.claim(
-    "MF10",
-    "[MF] §3.3, Lemma 3",
-    "If one process sends x before y, then x is got before y, wherever that is.",
-    "proved",
-    reading=IN_EVERY_RUN,
-)
-def mf10(quick: bool) -> Evidence:
-    return _lemma("Lemma 3", quick)
+def _lemma(name: str, quick: bool) -> Evidence:
+    n, m = 3, 3 if quick else 4
+    found = [lemmas("buffer", n, m), lemmas("buffer", 2, 3, self_sends=True)]
+    asked = sum(each.asked.get(name, 0) for each in found)
+    nodes = sum(each.nodes for each in found)
+    runs = [each.broken[name] for each in found if name in each.broken]
+    shown_by_z3 = put_to_z3.buffer_lemma(name)
+    fails = bool(runs) or not asked or not shown_by_z3 or not is_proved("buffer", "safe")
+    because = (
+        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {refinement_scope('buffer')}; the "
+        f"machine keeps it at each of {asked:,} steps that it is about, in {nodes:,} states ({n} processes, up to {m} "
+        "messages; 2 processes, up to 3, also to oneself)"
+    )
+    shown = tuple(Shown(f"breaks {name}", run) for run in runs)
+    if name == "Lemma 4":
+        out_of_order = lemmas(buffers.TakesTheYoungest, 2, 2).broken.get(name)
+        title, summary = (
+            "it falls where an input buffer hands over its youngest",
+            "if the youngest is handed over, it falls",
+        )
+    else:
+        out_of_order = lemmas("buffer-pipelined", 2, 2, "unordered").broken.get(name)
+        title = "it falls where an output buffer does not wait"
+        summary = "where an output buffer does not wait and the channel reorders, it falls"
+    fails |= out_of_order is None
+    because += f"; {summary}"
+    if out_of_order is not None:
+        shown += (Shown(title, out_of_order),)
+    return Evidence("refuted" if runs else unless(fails, "proved"), FOR_EVERY_N, because, shown)
 
 
-@TEXT.claim(
-    "MF11",
-    "[MF] §3.3, Lemma 4",
-    "If one input buffer gets x before y, then its process receives x before y.",
-    "proved",
-    reading=IN_EVERY_RUN,
-)
-def mf11(quick: bool) -> Evidence:
-    return _lemma("Lemma 4", quick)
+for each, (lemma, statement) in LEMMAS.items():
+    claim(each, f"[MF] §3.3, {lemma}", statement, "proved", reading=IN_EVERY_RUN)(partial(_lemma, lemma))
 
 
-@TEXT.claim(
+@claim(
     "MF12",
     "[MF] §3.3, Proposition 1",
     "The buffer protocol is safe: it generates causally ordered computations only.",
@@ -306,7 +313,7 @@ def mf12(quick: bool) -> Evidence:
     return Evidence("refuted" if shown else unless(fails, "proved"), FOR_EVERY_N, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF13",
     "[MF] §3.3",
     "Under fair scheduling every message handed to an output buffer comes into its input buffer.",
@@ -320,7 +327,7 @@ def mf13(quick: bool) -> Evidence:
     space = explore(system, [])
     ends = sum(system.may_end(now.moves) for now in reachable(system))
     stuck = shortest_run_to(system, _ends_with_a_message_not_got)
-    shown = () if stuck is None else (Shown("a message is not got", stuck),)
+    shown = drawn("a message is not got", stuck)
     result = searched("buffer", n, m)
     walked = stuck is None and bool(ends) and space.graded and holds(result, "delivers-all", "never-blocks")
     fails = not (walked and is_proved("buffer", "live"))
@@ -334,7 +341,7 @@ def mf13(quick: bool) -> Evidence:
     return Evidence(verdict, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF14",
     "[MF] §3.2, footnote 2",
     "If buffers are bounded, and block when they are full, processes can deadlock.",
@@ -360,10 +367,10 @@ def mf14(quick: bool) -> Evidence:
         f"wait in a circle with fewer than {among_two} messages in all ({of_two + of_three:,} states); with o and i "
         f"places two deadlock at o + i + 2 sends each, and not at one less: {len(capacities)} capacities"
     )
-    shown = [Shown("smallest deadlock, one place in each buffer", deadlock)] if deadlock is not None else []
-    shown += [Shown("smaller still: one process that sends to itself", alone)] if alone is not None else []
+    shown = drawn("smallest deadlock, one place in each buffer", deadlock)
+    shown += drawn("smaller still: one process that sends to itself", alone)
     scope = f"two processes that send first; capacities {', '.join(f'{o}/{i}' for o, i in capacities)} (output/input)"
-    return Evidence(unless(fails, "checked"), scope, because, tuple(shown))
+    return Evidence(unless(fails, "checked"), scope, because, shown)
 
 
 def _completes(output: int, held: int, sends: int) -> str | None:
@@ -371,7 +378,7 @@ def _completes(output: int, held: int, sends: int) -> str | None:
     return on("buffer-bounded", buffers.sends_first(sends), f"{sends} sends each", settings).completes
 
 
-@TEXT.claim(
+@claim(
     "MF15",
     "[MF] §4.3, footnote 4",
     "Over a FIFO transport an output buffer need not wait before it posts to the same receiver again.",
@@ -382,19 +389,18 @@ def mf15(quick: bool) -> Evidence:
     reordered = searched("buffer-pipelined", 3, 3, channel="unordered")
     run = broken_by(reordered, "causal")
     fails = not holds(fifo) or run is None or not holds(reordered, "delivers-all", "never-blocks")
-    length = 0 if run is None else len(run.actions)
     because = (
         f"causal and live over FIFO channels in {states(fifo)}; where the transport reorders, FIFO and causal order "
-        f"break in {length} actions, and all is still delivered"
+        f"break in {length(run)} actions, and all is still delivered"
     )
-    shown = () if run is None else (Shown("the transport reorders: the second is got first", run),)
+    shown = drawn("the transport reorders: the second is got first", run)
     return Evidence(unless(fails, "checked"), within(fifo, reordered), because, shown)
 
 
 # -- §4.1: the first program -------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "MF16",
     "[MF] §4.1, Figs 4–6",
     "The first program can run as in Fig. 4 if nothing orders its messages. The matrix protocol has it run as in "
@@ -417,7 +423,7 @@ def mf16(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), within(plain, matrix, buffer), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF17",
     "[MF] §4.1",
     "If P3 asks for z before x, neither protocol lets it go beyond that receive.",
@@ -439,7 +445,7 @@ def mf17(quick: bool) -> Evidence:
 # -- §4.2: crowns, and selective receives ------------------------------------------------------------------------------
 
 
-@TEXT.claim("MF18", "[MF] §4.2", "Whatever computation the second program has, it is causally ordered.", "checked")
+@claim("MF18", "[MF] §4.2", "Whatever computation the second program has, it is causally ordered.", "checked")
 def mf18(quick: bool) -> Evidence:
     result = ran("unordered", "mf-program-2", orders=("causal",))
     all_there_are = outcomes("unordered", "mf-program-2")
@@ -456,7 +462,7 @@ CROWNS = (
 )
 
 
-@TEXT.claim(
+@claim(
     "MF19",
     "[MF] §4.2, Fig. 7",
     "The overlapping crowns of Fig. 7 are within the buffer protocol's reach.",
@@ -477,7 +483,7 @@ def mf19(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), within(result, enforced), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF20",
     "[MF] §4.2, Fig. 8",
     "The nested crowns of Fig. 8 are within the matrix protocol's reach, and not within the buffer protocol's.",
@@ -500,7 +506,7 @@ def mf20(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), within(ran("buffer", program), matrix, buffer), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF21",
     "[MF] §4.2",
     "There are causally ordered computations that the buffer protocol never generates.",
@@ -527,7 +533,7 @@ def mf21(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), f"every complete computation up to {bounds}", because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF22",
     "[MF] §4.2",
     "Whether the third program blocks under the buffer protocol depends on what arrives first; not so under matrices.",
@@ -545,11 +551,11 @@ def mf22(quick: bool) -> Evidence:
         f"every run in which x arrives first ends, every run in which y does blocks ({states(buffer)}); under the "
         f"matrix protocol every run ends ({states(matrix)})"
     )
-    shown = () if blocks is None else (Shown("y arrives first, and P2 blocks", blocks),)
+    shown = drawn("y arrives first, and P2 blocks", blocks)
     return Evidence(unless(fails, "checked"), within(buffer, matrix), because, shown)
 
 
-@TEXT.claim(
+@claim(
     "MF23",
     "[MF] §4.2",
     "A program of plain receives runs to its end under the buffer protocol, and causally ordered.",
@@ -567,7 +573,7 @@ def mf23(quick: bool) -> Evidence:
         for name in ("completes", "causal"):
             run = broken_by(result, name)
             if run is not None or result.exploration.stopped:
-                shown = () if run is None else (Shown(f"breaks {name}", run),)
+                shown = drawn(f"breaks {name}", run)
                 return Evidence("refuted", "a program with plain receives", text.replace("\n", " | "), shown)
     because = f"{len(programs):,} programs: every interleaving of each comes to the end and is causally ordered"
     summary = "; ".join(f"{n} processes, {m} messages" for n, m in bounds)
@@ -582,7 +588,7 @@ TRIED_LOADS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.3)
 FELT, CROSSING = 0.1, 1 / 32
 
 
-@TEXT.claim(
+@claim(
     "MF24",
     "[MF] §4.3",
     "The buffer protocol costs an acknowledgement a message, and no more; its delays are felt only where a process "
@@ -666,7 +672,7 @@ def mf24(quick: bool) -> Evidence:
     return Evidence(readings, scope, because)
 
 
-@TEXT.claim(
+@claim(
     "MF25",
     "[MF] §5",
     "Open: a combination of both protocols; what faults do to each; buffers for causal broadcast.",
@@ -682,15 +688,14 @@ def mf25(quick: bool) -> Evidence:
     fails |= not matrix or not all(stuck.same_receiver for stuck in matrix)
     run = broken_by(copies, "causal")
     fails |= run is None or not holds(together)
-    length = 0 if run is None else len(run.actions)
     because = (
-        f"broadcast copy by copy is not causal ({length} actions), and is if delivery waits until all input buffers "
-        f"have the message ({states(together)}, three packets a copy); after one loss what is stuck is all "
+        f"broadcast copy by copy is not causal ({length(run)} actions), and is if delivery waits until all input "
+        f"buffers have the message ({states(together)}, three packets a copy); after one loss what is stuck is all "
         "of the same sender under the buffer protocol, all for the same receiver under the matrix protocol; whether "
         "the two can be combined is not examined yet"
     )
     scope = f"3 processes; up to {m} broadcasts; up to 3 messages and one loss"
-    shown = () if run is None else (Shown("copy by copy: the answer is delivered first", run),)
+    shown = drawn("copy by copy: the answer is delivered first", run)
     return Evidence(unless(fails, "open"), scope, because, shown)
 
 
@@ -719,34 +724,3 @@ def _ends_with_a_message_not_got(now: Reached) -> bool:
     return now.system.may_end(now.moves) and not (
         all_got and all(not at.output and at.awaits is None for at in now.locals)
     )
-
-
-def _lemma(name: str, quick: bool) -> Evidence:
-    n, m = 3, 3 if quick else 4
-    found = [lemmas("buffer", n, m), lemmas("buffer", 2, 3, self_sends=True)]
-    asked = sum(each.asked.get(name, 0) for each in found)
-    nodes = sum(each.nodes for each in found)
-    runs = [each.broken[name] for each in found if name in each.broken]
-    shown_by_z3 = put_to_z3.buffer_lemma(name)
-    fails = bool(runs) or not asked or not shown_by_z3 or not is_proved("buffer", "safe")
-    because = (
-        f"z3 shows it of the stages that messages go through ({shown_by_z3} claims), {refinement_scope('buffer')}; the "
-        f"machine keeps it at each of {asked:,} steps that it is about, in {nodes:,} states ({n} processes, up to {m} "
-        "messages; 2 processes, up to 3, also to oneself)"
-    )
-    shown = tuple(Shown(f"breaks {name}", run) for run in runs)
-    if name == "Lemma 4":
-        out_of_order = lemmas(buffers.TakesTheYoungest, 2, 2).broken.get(name)
-        title, summary = (
-            "it falls where an input buffer hands over its youngest",
-            "if the youngest is handed over, it falls",
-        )
-    else:
-        out_of_order = lemmas("buffer-pipelined", 2, 2, "unordered").broken.get(name)
-        title = "it falls where an output buffer does not wait"
-        summary = "where an output buffer does not wait and the channel reorders, it falls"
-    fails |= out_of_order is None
-    because += f"; {summary}"
-    if out_of_order is not None:
-        shown += (Shown(title, out_of_order),)
-    return Evidence("refuted" if runs else unless(fails, "proved"), FOR_EVERY_N, because, shown)

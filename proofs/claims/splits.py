@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import combinations, permutations
 
 from crownless.spec.computation import Computation, project
 from crownless.spec.enumeration import computations
 from crownless.spec.library import is_control
+from crownless.spec.orders import decide
 
 
 @dataclass(frozen=True)
@@ -170,3 +171,113 @@ def answers_only(split: Split) -> bool:
             return False
         answered.add(asked[0])
     return True
+
+
+# -- all of them, up to a bound ----------------------------------------------------------------------------------------
+
+
+def split_bounds(quick: bool) -> list[tuple[int, int]]:
+    return [(2, 4), (3, 3)] if quick else [(2, 5), (3, 4)]
+
+
+def splits_told(quick: bool) -> str:
+    """How far the computations with control messages reach, in words."""
+    summary = ", ".join(f"({n}, {m})" for n, m in split_bounds(quick))
+    return (
+        f"every complete computation up to (processes, messages) {summary}, each part of the messages as control ones"
+    )
+
+
+@dataclass
+class Splits:
+    """Findings on Lemmas 1 to 4 and Theorem 6, in every computation with control messages."""
+
+    looked_at: int = 0
+    chains_differ: int = 0  #: pairs where ↦ by chains is not what Lemma 1 says, repaired
+    lemma_1: int = 0  #: pairs that break Lemma 1 by the letter, ↦ as it is printed
+    lemma_1_of_chains: int = 0  #: pairs of ↦ by chains that Lemma 1 by the letter leaves out
+    #: The smallest whose application's part is not synchronous, and has no crown by ↦ or →_ℰ as printed.
+    crownless: Computation | None = None
+    outside: int = 0  #: crowns by →_ℰ as printed, and none by ↦ as printed
+    lemma_2: int = 0  #: pairs that break Lemma 2
+    pairs: int = 0  #: pairs to which it applies
+    lemma_3: int = 0
+    with_conditions: int = 0  #: computations with SC, RC and a crown
+    lemma_4: int = 0
+    theorem_6: int = 0
+    repaired: int = 0  #: with SC, RC⁺ and PR, and not synchronous
+    ranked: int = 0  #: with SC, RC⁺ and PR
+
+    def add(self, split: Split) -> None:
+        """Counts what one computation shows."""
+        self.looked_at += 1
+        synchronous = decide(split.application, "synchronous").kept
+        if len(split.whole.messages) <= FEW:
+            self._add_to_lemma_1(split)
+            printed, within_own = map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed))
+            self.outside += bool(set(within_own) - set(printed))
+            if not (synchronous or printed or within_own):
+                self.crownless = min(self.crownless or split.whole, split.whole, key=_size)
+        if not split.send_condition():
+            return
+        applies, breaks = against_lemma_2(split)
+        self.pairs, self.lemma_2 = self.pairs + applies, self.lemma_2 + breaks
+        if split.strong_receive_condition() and split.ranked():
+            self.ranked += 1
+            self.repaired += not synchronous
+        weak = split.crown_sizes(split.maps_to) if split.receive_condition() else []
+        if not weak:
+            return
+        strong = split.crown_sizes(split.precedes)
+        self.with_conditions += 1
+        self.lemma_3 += 2 in weak and 2 not in strong
+        self.lemma_4 += not strong or min(strong) > min(weak)
+        self.theorem_6 += split.ranked() and not synchronous
+
+    def _add_to_lemma_1(self, split: Split) -> None:
+        chains, by_letter, of_chains = against_lemma_1(split)
+        self.chains_differ += chains
+        self.lemma_1 += by_letter
+        self.lemma_1_of_chains += of_chains
+
+
+def _size(c: Computation) -> tuple[int, int]:
+    return len(c.messages), len(c.processes)
+
+
+@cache
+def all_splits(quick: bool) -> Splits:
+    found = Splits()
+    for split in split_up_to(*split_bounds(quick)):
+        found.add(split)
+    return found
+
+
+#: Up to so many messages each pair of events is looked at.
+FEW = 3
+
+
+def against_lemma_1(split: Split) -> tuple[int, int, int]:
+    """Numbers of pairs of events: those that ↦ by chains relates otherwise than `Split.maps_to`, those that break
+    Lemma 1 by the letter, and those of ↦ by chains that it leaves out.
+    """
+    chains_differ = by_letter = of_chains = 0
+    events = [event for m in split.own for event in (split.send[m], split.receive[m])]
+    for e, f in permutations(events, 2):
+        chain = split.chain_leads(e, f)
+        chains_differ += chain != split.maps_to(e, f)
+        left_out = not split.is_message(e, f) and not split.lemma_1_as_printed(e, f)
+        by_letter += split.maps_to_as_printed(e, f) and left_out
+        of_chains += chain and left_out
+    return chains_differ, by_letter, of_chains
+
+
+def against_lemma_2(split: Split) -> tuple[int, int]:
+    """To how many pairs of messages Lemma 2 applies, and how many break it."""
+    applies = [(a, b) for a, b in split.pairs() if split.maps_to(split.send[a], split.receive[b])]
+    breaks = [
+        (a, b)
+        for a, b in applies
+        if not split.leads(split.receive[a], split.receive[b]) and not split.precedes(split.send[a], split.receive[b])
+    ]
+    return len(applies), len(breaks)

@@ -27,13 +27,15 @@ from crownless.spec.computation import Message
 from . import bundled
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
-from .claims import Evidence, Reading, Shown, Text, unless
+from .claim import Evidence, Reading, Shown, claim, drawn, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
+    all_proved,
     broken_by,
     explored,
     holds,
     is_proved,
+    length,
     safe,
     searched,
     states,
@@ -51,15 +53,12 @@ from .matrix_evidence import (
     Numbered,
     Times,
     ToOneself,
-    all_proved,
     guards,
     guards_in,
     program,
 )
 from .pigeonhole import clearing_goes_on
 from .smallest_clearing import Clearings
-
-TEXT = Text()
 
 OF_UPDATES = "of the updates and the guard; the machine, with tuples and thresholds, is compared up to a bound"
 ANY_THRESHOLD = (
@@ -127,7 +126,7 @@ class AnyStamp(NamedTuple):
         return z3.ForAll(some, holds_of(*some))
 
 
-@TEXT.claim(
+@claim(
     "SA1",
     "[SA] §3",
     "A message's constraints are all met where its receiver's column passes the check, and nowhere else.",
@@ -154,7 +153,7 @@ def sa1(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), "any number of processes, any matrix and any DELIV", because)
 
 
-@TEXT.claim(
+@claim(
     "SA2",
     "[SA] §3",
     "A zero asks for nothing, so tuples for the other entries say all that the matrix says.",
@@ -225,7 +224,7 @@ def _deliv_is_not_negative() -> list[Claim]:
     return [Claim("at the start", {}, of(start)), *kept]
 
 
-@TEXT.claim(
+@claim(
     "SA3",
     "[SA] §3",
     "A process's own column is its DELIV in the matrix protocol, and zeroes may stand in its place.",
@@ -281,7 +280,7 @@ def _own_column_asks_for_nothing() -> list[Claim]:
     ]
 
 
-@TEXT.claim(
+@claim(
     "SA4",
     "[SA] §3",
     "Once a message to j is sent, its number is all that need be kept of column j.",
@@ -297,12 +296,12 @@ def sa4(quick: bool) -> Evidence:
     fails = any(beside.found != SAME_GUARDS for beside in besides) or not all(holds(each) for each in results)
     run = broken_by(whole, "fifo")
     fails = fails or run is None
-    shown = () if run is None else (Shown("without that entry: FIFO breaks", run),)
+    shown = drawn("without that entry: FIFO breaks", run)
     because = (
         "z3: the delivery of m implies the constraints of column j at every later moment, by the text's own reason; "
         "and the protocol that clears columns is safe, optimal and live. "
         f"Safe and live in {states(*results)}; the same guard as rst in {sum(each.states for each in besides):,}; "
-        f"without the entry of the message FIFO breaks after {0 if run is None else len(run.actions)} actions"
+        f"without the entry of the message FIFO breaks after {length(run)} actions"
     )
     fails = fails or not put_to_z3.clearing_is_safe() or not is_proved("extra-messages")
     scope = f"{ANY_THRESHOLD}; likewise without extra messages; {OF_UPDATES}; {BY_FAIRNESS_IN_WORDS}"
@@ -312,7 +311,7 @@ def sa4(quick: bool) -> Evidence:
 # -- §3: extra messages ------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "SA5",
     "[SA] §3",
     "An extra message only strengthens the constraints: those after it imply those before it, in the causal future.",
@@ -338,9 +337,7 @@ def sa5(quick: bool) -> Evidence:
         f"In {sum(each.states for each in besides):,} states nothing is delivered that rst would hold back; some "
         f"messages wait that rst would deliver{'' if quick else '; no computation of four messages is excluded (k=2)'}"
     )
-    shown = (
-        () if delayed is None else (Shown("a message waits for an extra message, and not for causal order", delayed),)
-    )
+    shown = drawn("a message waits for an extra message, and not for causal order", delayed)
     summary = "; ".join(f"{n} processes, k={k}, {_describe(workload)}" for n, k, workload in cases)
     readings = (
         Reading("the constraints after an extra message imply those before it", stronger),
@@ -367,6 +364,11 @@ def _describe(workload: Workload) -> str:
     return f"a program of {workload.messages} messages"
 
 
+def _workload(n: int, what: int | str) -> Workload:
+    """The free workload of that many messages, or a program."""
+    return Free(n, what) if isinstance(what, int) else program(what)
+
+
 class Largest(NamedTuple):
     """The most entries that any process keeps, and that any message carries; and whether an extra message was sent."""
 
@@ -380,7 +382,7 @@ class Largest(NamedTuple):
 def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str) -> Largest:
     """Over the free workload of so many messages, or over a program."""
     machine = kind(n, parameters={"k": k})
-    system = system_of(machine, Free(n, what) if isinstance(what, int) else program(what))
+    system = system_of(machine, _workload(n, what))
     kept, carried, any_extra, count = 0, 0, False, 0
     seen: set[int] = set()
     for now in reachable(system):
@@ -395,7 +397,7 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     return Largest(kept, carried, any_extra, count)
 
 
-@TEXT.claim(
+@claim(
     "SA6",
     "[SA] §3",
     "A threshold k from n+1 to n² bounds the entries that a process keeps and that a message carries.",
@@ -437,7 +439,7 @@ def sa6(quick: bool) -> Evidence:
         f"n-1, more only for k < n-1. One extra message at a time leaves {once.kept} entries at n=4, k=5, of a program "
         "of ten messages"
     )
-    drawn = (Shown("one extra message leaves P1 with six entries, where k is 5", left, "counterexample-sa6"),)
+    shown = drawn("one extra message leaves P1 with six entries, where k is 5", left, "counterexample-sa6")
     free = "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
     smallest = (
         "that the bundled run is a smallest is left to the full run"
@@ -456,7 +458,7 @@ def sa6(quick: bool) -> Evidence:
         Reading("k entries are allowed, and it acts above k", verdict),
         Reading("one extra message is all that one event gives rise to", "refuted" if once.kept > 5 else "open"),
     )
-    return Evidence(readings, scope, because, drawn)
+    return Evidence(readings, scope, because, shown)
 
 
 def _full_patterns(n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -520,7 +522,7 @@ def smallest_left_by_one() -> bool:
 # -- §4: safety --------------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim("SA7", "[SA] Prop. 1", "A matrix that is nowhere less asks for no less.", "proved")
+@claim("SA7", "[SA] Prop. 1", "A matrix that is nowhere less asks for no less.", "proved")
 def sa7(quick: bool) -> Evidence:
     some = AnyStamp.make()
     greater = some.every(lambda k, l: some.one[k][l] >= some.other[k][l], 2)
@@ -563,8 +565,7 @@ def _lemma_2(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int |
 
 @cache
 def _times(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int | str) -> Times:
-    workload = Free(n, what) if isinstance(what, int) else program(what)
-    return Times(system_of(kind(n, parameters={"k": k}), workload))
+    return Times(system_of(kind(n, parameters={"k": k}), _workload(n, what)))
 
 
 def _cases(quick: bool) -> list[tuple[int, Setting, int | str]]:
@@ -581,7 +582,7 @@ def _scope(cases: Sequence[tuple[int, Setting, int | str]]) -> str:
     return f"every interleaving: {'; '.join(summary)}"
 
 
-@TEXT.claim(
+@claim(
     "SA8",
     "[SA] Lemma 2",
     "Whatever a process does, its new constraints ask for all that its old ones did.",
@@ -636,7 +637,7 @@ def _lemma_3(kind: Callable[..., ExtraMessages], n: int, k: Setting, what: int |
     return Lemma3(*counts)
 
 
-@TEXT.claim(
+@claim(
     "SA9",
     "[SA] Lemma 3",
     "A receiver's constraints imply those on the message it delivered, and these its sender's before the send.",
@@ -663,7 +664,7 @@ def sa9(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
 
 
-@TEXT.claim(
+@claim(
     "SA10",
     "[SA] Theorem 4",
     "The protocol with extra messages keeps causal order.",
@@ -677,7 +678,7 @@ def sa10(quick: bool) -> Evidence:
     fails = fails or not is_proved("extra-messages", "safe")
     to_oneself = explored(ToOneself(2, parameters={"k": 9}), Free(2, 3, self_sends=True))
     run = broken_by(to_oneself, "fifo")
-    shown = () if run is None else (Shown("messages to oneself: the third overtakes the second", run),)
+    shown = drawn("messages to oneself: the third overtakes the second", run)
     because = (
         f"z3 shows it of the updates and the guard; causal order kept in {states(*results)} of the free workload and "
         f"{sum(each.exploration.states for each in programs):,} of two programs, where k=n+1 acts; messages to oneself "
@@ -716,7 +717,7 @@ def _thresholds(results: Sequence[CheckResult]) -> str:
 # -- §4: liveness ------------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "SA11",
     "[SA] Prop. 5",
     "If DELIV_j[i] is less than n, message number n from P_i to P_j has not been delivered.",
@@ -728,7 +729,7 @@ def sa11(quick: bool) -> Evidence:
     cases = _cases(quick)
     delivered = wrong = count = 0
     for n, k, what in cases:
-        system = system_of(Numbered(extra(n, k)), Free(n, what) if isinstance(what, int) else program(what))
+        system = system_of(Numbered(extra(n, k)), _workload(n, what))
         for now in reachable(system):
             count += 1
             for step, _ in now.moves:
@@ -746,7 +747,7 @@ def sa11(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
 
 
-@TEXT.claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "proved")
+@claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "proved")
 def sa12(quick: bool) -> Evidence:
     results, programs = _free_checks(quick), _program_checks()
     fails = not all(map(holds, [*results, *programs]))
@@ -772,7 +773,7 @@ def sa12(quick: bool) -> Evidence:
 # -- §5: what it costs -------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "SA13",
     "[SA] §5",
     "Asked: how many extra messages, how large beside the optimal algorithm, thresholds that differ, time lost.",

@@ -17,7 +17,6 @@ from crownless.model_check.reachable import Reached, reachable
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import State as GlobalState
 from crownless.model_check.system import System
-from crownless.proofs.theorem import Claim, theorem
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
@@ -55,10 +54,6 @@ def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tupl
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
         seen.append(ScriptedStep(packets, system.local_states(state)[process]))
     return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
-
-
-def all_proved(claims: Iterable[Claim]) -> bool:
-    return all(theorem(*claim) for claim in claims)
 
 
 # -- one protocol beside another ---------------------------------------------------------------------------------------

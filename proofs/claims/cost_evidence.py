@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from typing import Any
 
 from crownless.impl.protocol import Setting
 from crownless.model_check.simulation.estimates import Estimate
@@ -54,19 +55,10 @@ class Runs:
 
 
 def simulated(
-    protocol: str,
-    n: int,
-    load: float,
-    runs: int,
-    *,
-    messages: int = 600,
-    workload: str = "uniform",
-    latency: str = "exponential",
-    bandwidth: float = 0.0,
-    k: Setting | None = None,
+    protocol: str, n: int, load: float, runs: int, *, messages: int = 600, k: Setting | None = None, **settings: Any
 ) -> Runs:
-    """Simulates a protocol so often; see `crownless cost`."""
-    return _simulated(protocol, n, load, runs, messages, workload, latency, bandwidth, k)
+    """Simulates a protocol that often, with these settings of an `Experiment`; see `crownless cost`."""
+    return _simulated(protocol, n, load, runs, messages, k, tuple(sorted(settings.items())))
 
 
 @cache
@@ -76,21 +68,11 @@ def _simulated(
     load: float,
     runs: int,
     messages: int,
-    workload: str,
-    latency: str,
-    bandwidth: float,
     k: Setting | None,
+    settings: tuple[tuple[str, Any], ...],
 ) -> Runs:
-    asked = Experiment(
-        protocol,
-        n,
-        workload,
-        load,
-        latency,
-        messages=messages,
-        bandwidth=bandwidth,
-        parameters={} if k is None else {"k": k},
-    )
+    parameters = {} if k is None else {"k": k}
+    asked = Experiment(protocol, n, load=load, messages=messages, parameters=parameters, **dict(settings))
     return Runs(asked, tuple(simulate(replace(asked, seed=seed)) for seed in range(runs)))
 
 

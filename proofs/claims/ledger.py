@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from crownless.model_check.stopping import Stopped, stop_reason
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import unknown_name
+from crownless.spec.printable import some
 
-from . import bundled, kuper, mattern_fuenfrocken, murty_garg, sanchez_alvarez, schiper_eggli_sandoz
+from . import bundled, ku, mf, mg, sa, ses  # noqa: F401  (each states the claims of its text)
 from .bounded import BoundedSearchGaveUp
-from .claims import Entry, Evidence
+from .claim import STATED, VERDICTS, Entry, Evidence
 
-TEXTS = {
-    "MF": mattern_fuenfrocken.TEXT,
-    "SES": schiper_eggli_sandoz.TEXT,
-    "MG": murty_garg.TEXT,
-    "KU": kuper.TEXT,
-    "SA": sanchez_alvarez.TEXT,
-}
+#: The five texts, by how the names of their claims begin.
+TEXTS = ("MF", "SES", "MG", "KU", "SA")
 
 #: Every claim by its name, text by text, in order.
-CLAIMS: dict[str, Entry] = {
-    entry.id: entry
-    for text in TEXTS.values()
-    for entry in sorted(text.entries, key=lambda entry: int(entry.id.lstrip("ABCDEFGHIJKLMNOPQRSTUVWXYZ")))
-}
+CLAIMS = {name: entry for text in TEXTS for name, entry in STATED.items() if entry.text == text}
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,15 @@ class Finding:
             if shown.bundled is not None and not bundled.is_as_found(self.entry, shown)
         ]
 
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """What is printed of it, each fact with its name."""
+        readings = [
+            ("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.evidence.readings
+        ]
+        reading = [("reading", self.entry.reading)] if self.entry.reading else []
+        return [*reading, (self.evidence.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
+
     def json(self) -> dict[str, Any]:
         return {
             "id": self.entry.id,
@@ -69,19 +71,22 @@ class Finding:
         }
 
 
+def summary(findings: Sequence[Finding]) -> str:
+    """How many claims have which verdict."""
+    counts = Counter(finding.evidence.verdict for finding in findings)
+    verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+    return f"{some(len(findings), 'claim')}: {verdicts}"
+
+
 def entries_named(names: Iterable[str]) -> list[Entry]:
     """The claims of these names, or of these texts (``MF``); all, if none is named. Raises `BadInput`."""
     chosen = []
     for name in names:
-        of_text = [entry for entry in CLAIMS.values() if entry.id.rstrip("0123456789") == name.upper()]
+        of_text = [entry for entry in CLAIMS.values() if entry.text == name.upper()]
         if not of_text and name.upper() not in CLAIMS:
-            raise _unknown(name)
+            raise unknown_name("claim", name, [*TEXTS, *CLAIMS])
         chosen += of_text or [CLAIMS[name.upper()]]
     return list(dict.fromkeys(chosen)) or list(CLAIMS.values())
-
-
-def _unknown(name: str) -> BadInput:
-    return unknown_name("claim", name, [*TEXTS, *CLAIMS])
 
 
 def recompute(

@@ -17,8 +17,8 @@ from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim, vacuous, without_each
 
+from .evidence import all_proved, all_refuted
 from .matrix_evidence import ClearsTheWholeColumn
-from .proof_evidence import all_refuted, all_shown
 
 #: The entries of a column, before and after another one is cleared; those of all columns before this one.
 SIZE, SIZE_AFTER, TOTAL, TOTAL_AFTER = (
@@ -100,4 +100,4 @@ def clearing_goes_on() -> bool:
     )
     possible = all(vacuous(claim.name, claim.given).outcome == "refuted" for claim in [*sums, *leaves_one()])
     needed = needed and all_refuted(leaves_one(ClearsTheWholeColumn)[:1])
-    return all_shown([*sums, *leaves_one()]) and possible and needed
+    return all_proved([*sums, *leaves_one()]) and possible and needed

@@ -7,7 +7,7 @@ of processes is looked at, it is said how many messages they were allowed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -183,31 +183,27 @@ def breaks_rc_as_fig_8_may(n: int, m: int) -> Conditions:
     return some
 
 
-class Found(NamedTuple):
-    """A smallest computation, and the sizes up to which there is none."""
-
-    computation: Computation
-    none: tuple[Size, ...]
-
-
 #: All computations of a size, in parts, that are counterexamples.
 Search = Callable[[Size], Iterable[Bounded]]
 
 
-def smallest(search: Search, size: Size, below: Search | None = None) -> Found | None:
-    """The first of that size, where no smaller size has one (or, given `below`, one of those).
+def smallest(
+    search: Search, size: Size, below: Search | None = None, sizes: Sequence[Size] | None = None
+) -> Computation | None:
+    """The first of that size, where none of the smaller sizes (by default all) has one (or, given `below`, one of
+    those).
 
     None if a smaller size has one, or this has none.
     """
-    none = tuple(sizes_below(size))
-    if any(some.exists() for smaller in none for some in (below or search)(smaller)):
+    smaller_sizes = sizes_below(size) if sizes is None else sizes
+    if any(some.exists() for smaller in smaller_sizes for some in (below or search)(smaller)):
         return None
     words = [word for some in search(size) if (word := some.least()) is not None]
-    return Found(computation_of(min(words), size.processes), none) if words else None
+    return computation_of(min(words), size.processes) if words else None
 
 
 @cache
-def against_lemma_4() -> Found | None:
+def against_lemma_4() -> Computation | None:
     """With control messages of any kind, and PR; of smaller ones there is none without PR either."""
 
     def crowns(size: Size, *, ranked: bool) -> Iterator[Bounded]:
@@ -217,7 +213,7 @@ def against_lemma_4() -> Found | None:
 
 
 @cache
-def against_theorem_6() -> Found | None:
+def against_theorem_6() -> Computation | None:
     """Its control message is an acknowledgement; of smaller ones there is none with control messages of any kind."""
 
     def any_control(size: Size) -> list[Bounded]:
@@ -237,13 +233,10 @@ FIVE_AMONG = 6
 
 
 @cache
-def against_theorem_5_by_requests() -> Found | None:
+def against_theorem_5_by_requests() -> Computation | None:
     """The packets of a run of Fig. 8 that break RC; none with as many among three, or five among `FIVE_AMONG`."""
     below = [*(Size(m, 2 * m) for m in range(1, 5)), Size(5, FIVE_AMONG), Size(6, 3)]
-    if any(breaks_rc_as_fig_8_may(size.processes, size.messages).exists() for size in below):
-        return None
-    word = breaks_rc_as_fig_8_may(FIG_8.processes, FIG_8.messages).least()
-    return None if word is None else Found(computation_of(word, FIG_8.processes), tuple(below))
+    return smallest(lambda size: [breaks_rc_as_fig_8_may(size.processes, size.messages)], FIG_8, sizes=below)
 
 
 def program_of_fig_8(c: Computation) -> str:

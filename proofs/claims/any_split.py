@@ -7,7 +7,9 @@ from functools import cache
 import z3
 
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import ATTEMPTS, theorem, vacuous
+from crownless.proofs.theorem import Claim, theorem
+
+from .evidence import all_proved, not_vacuous
 
 
 class AnySplit:
@@ -139,7 +141,7 @@ class AnySplit:
 
 def shows(name: str, given: dict[str, Term], what: Term) -> bool:
     """True if z3 shows it, and has a model of its hypotheses."""
-    return bool(theorem(name, given, what, attempts=ATTEMPTS)) and vacuous(name, given).outcome == "refuted"
+    return all_proved([Claim(name, given, what)]) and not_vacuous(given)
 
 
 @cache
@@ -156,7 +158,7 @@ def theorem_5_is_proved() -> bool:
     given = {**any_split.computation(), **any_split.acknowledged(), **any_split.silent_while_passive()}
     del given["each event is of one message"], given["→ has no circle"]
     strong = any_split.strong_receive_condition()
-    return bool(theorem("silence implies RC⁺", given, strong, attempts=ATTEMPTS)) and stronger_condition_implies_rc()
+    return all_proved([Claim("silence implies RC⁺", given, strong)]) and stronger_condition_implies_rc()
 
 
 @cache

@@ -6,7 +6,6 @@ claim where the rule it rests on is left out: a proof that would go through all 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -19,33 +18,10 @@ from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
 from crownless.proofs.stages import StageEvent, fixed_by, symbolic
-from crownless.proofs.theorem import ATTEMPTS, EFFORT, Claim, theorem, without_each
+from crownless.proofs.theorem import Claim, without_each
 
+from .evidence import all_proved, all_refuted, any_refuted, proved_by_its_rules
 from .matrix_evidence import ClearsTheWholeColumn
-
-#: Steps in which z3 sees at once what is against some claims.
-A_FEW_STEPS = 100_000
-
-
-def all_shown(claims: Iterable[Claim]) -> bool:
-    """True if z3 proves each of them."""
-    return all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
-
-
-def all_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against each of them."""
-    return all(theorem(*claim, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
-
-
-def any_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against one of them, which it sees at once of some; if not, it is to try harder."""
-    every = list(claims)
-    return any(
-        theorem(*claim, effort=effort, attempts=ATTEMPTS).outcome == "refuted"
-        for effort in (A_FEW_STEPS, EFFORT)
-        for claim in every
-    )
-
 
 # -- [MF] --------------------------------------------------------------------------------------------------------------
 
@@ -58,7 +34,7 @@ def fifo_follows_from_causal() -> bool:
     needed = [not verdict for claim in inclusions for verdict in without_each(*claim).values()]
     possible = all_refuted(claim._replace(shows=z3.BoolVal(False)) for claim in inclusions)
     converse = all_refuted(map(causal_implies_fifo.converse, policies))
-    return all_shown(inclusions) and all(needed) and possible and converse
+    return all_proved(inclusions) and all(needed) and possible and converse
 
 
 class PostsWithoutWaiting(buffer_lemmas.BuffersInTime):
@@ -90,7 +66,7 @@ def _buffers_in_time() -> int:
     """How many claims z3 shows of the invariants that the lemmas rest on; 0 if not all, or if they are of nothing."""
     proof = buffer_lemmas.in_time()
     claims = proof.claims()["invariants"]
-    return len(claims) if all_shown(claims) and all_refuted(proof.vacuity()) else 0
+    return len(claims) if all_proved(claims) and all_refuted(proof.vacuity()) else 0
 
 
 @cache
@@ -100,7 +76,7 @@ def buffer_lemma(name: str) -> int:
     variant = LEFT_OUT[name]
     changed = "deliver" if variant is DeliversInAnyOrder else "post"
     weaker = [claim for claim in buffer_lemmas.in_time(variant).claims()["invariants"] if claim.name.endswith(changed)]
-    shown = all_shown([lemma]) and any_refuted(weaker) and _buffers_in_time()
+    shown = all_proved([lemma]) and any_refuted(weaker) and _buffers_in_time()
     return _buffers_in_time() + 1 if shown else 0
 
 
@@ -161,8 +137,7 @@ def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
 def commits_go_downhill() -> bool:
     """Of Fig. 8; neither without its priorities, nor if commits were made elsewhere."""
     variants = (SendsToAnybody, CommitsWhenItAsks, CommitsOnAcknowledgement)
-    needed = all(any_refuted(commit_claims(variant)) for variant in variants)
-    return needed and all_shown(commit_claims())
+    return proved_by_its_rules(commit_claims(), [commit_claims(variant) for variant in variants])
 
 
 # -- [SES] -------------------------------------------------------------------------------------------------------------
@@ -185,8 +160,8 @@ class NothingTicks(Ses):
 @cache
 def vector_time_is_proved() -> bool:
     """Of vector time, by induction: in full, by one entry, and Proposition 2; and not of clocks that do not tick."""
-    broken = all(any_refuted(vector_time.induction(clock)) for clock in (DeliveriesDoNotTick, NothingTicks))
-    return broken and all_refuted(vector_time.vacuity()) and all_shown(vector_time.claims())
+    variants = [vector_time.induction(clock) for clock in (DeliveriesDoNotTick, NothingTicks)]
+    return proved_by_its_rules(vector_time.claims(), variants, vector_time.vacuity())
 
 
 VECTOR_TIME_CLAIMS = len(vector_time.claims())
@@ -207,9 +182,10 @@ def clearing_is_safe() -> bool:
     """[SA] §3: what is cleared is asked for by the entry that stays; without that entry, or if messages did not
     wait for what they ask, it would not be.
     """
-    claims = constraints.clearing_claims()
-    needed = all(any_refuted(constraints.clearing_claims(kind)) for kind in (ClearsTheWholeColumn, WaitsForNothing))
-    return needed and all_refuted(constraints.vacuity(constraints.clearing_claims)) and all_shown(claims)
+    variants = [constraints.clearing_claims(kind) for kind in (ClearsTheWholeColumn, WaitsForNothing)]
+    return proved_by_its_rules(
+        constraints.clearing_claims(), variants, constraints.vacuity(constraints.clearing_claims)
+    )
 
 
 class ForgetsWhatItHad(ExtraMessages):
@@ -232,10 +208,11 @@ def delivery_strengthens() -> bool:
     """[SA] Lemma 2 for deliveries, and Lemma 3; with no maximum, or if messages did not wait for what they ask, the one
     or the other would fail.
     """
-    claims = constraints.delivery_claims()
-    variants = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
-    needed = all(any_refuted(constraints.delivery_claims(kind)) for kind in variants)
-    return needed and all_refuted(constraints.vacuity(constraints.delivery_claims)) and all_shown(claims)
+    kinds = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
+    variants = [constraints.delivery_claims(kind) for kind in kinds]
+    return proved_by_its_rules(
+        constraints.delivery_claims(), variants, constraints.vacuity(constraints.delivery_claims)
+    )
 
 
 @cache
@@ -246,4 +223,4 @@ def number_tells_delivery() -> bool:
     claim = constraints.number_claim()
     needed = not any(without_each(*claim).values()) and all_refuted([constraints.number_claim(by_receiver=False)])
     possible = all_refuted(constraints.vacuity(lambda **sorts: [constraints.number_claim(**sorts)]))
-    return all_shown([claim]) and possible and needed
+    return all_proved([claim]) and possible and needed

@@ -66,6 +66,11 @@ class Shown(NamedTuple):
         return {**facts, "computation": lines_in_notation(self.what)}
 
 
+def drawn(title: str, what: Run | Computation | None, bundled: str | None = None) -> tuple[Shown, ...]:
+    """One thing to be drawn; nothing, if it was not found."""
+    return () if what is None else (Shown(title, what, bundled),)
+
+
 class Evidence(NamedTuple):
     """The recomputed evidence for a claim."""
 
@@ -106,27 +111,23 @@ class Entry:
     #: Which reading was taken, where the text is ambiguous, damaged, or silent.
     reading: str = ""
 
+    @property
+    def text(self) -> str:
+        """The text that makes it, by how its name begins."""
+        return self.id.rstrip("0123456789")
 
-class Text:
-    """The claims of one text, in order."""
 
-    def __init__(self) -> None:
-        self.entries: list[Entry] = []
+#: Every claim by its name, as the files of the texts state them.
+STATED: dict[str, Entry] = {}
 
-    @classmethod
-    def of(cls, *parts: Text) -> Text:
-        """One text of several files' claims."""
-        whole = cls()
-        whole.entries = [entry for part in parts for entry in part.entries]
-        return whole
 
-    def claim(
-        self, name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
-    ) -> Callable[[Recomputation], Recomputation]:
-        """Registers the evidence for a claim."""
+def claim(
+    name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
+) -> Callable[[Recomputation], Recomputation]:
+    """Registers the evidence for a claim."""
 
-        def register(recompute: Recomputation) -> Recomputation:
-            self.entries.append(Entry(name, source, statement, recorded, recompute, reading))
-            return recompute
+    def register(recompute: Recomputation) -> Recomputation:
+        STATED[name] = Entry(name, source, statement, recorded, recompute, reading)
+        return recompute
 
-        return register
+    return register

@@ -14,7 +14,6 @@ from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import Reached
-from crownless.model_check.runs import Run
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
@@ -24,22 +23,22 @@ from crownless.spec.orders import decide
 from . import multicast_pairs as pairs
 from . import proof_evidence as put_to_z3
 from . import vector_time_evidence as timed
-from .claims import Evidence, Reading, Shown, Text, unless
+from .claim import Evidence, Reading, Shown, claim, drawn, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
+    all_proved,
     broken_by,
     explored,
     figure,
     holds,
     is_proved,
+    length,
     proof_of,
     ran,
     searched,
     states,
     within,
 )
-
-TEXT = Text()
 
 LAMPORT, VECTOR = LamportClock(), VectorClock()
 FOR_EVERY_N = "any number of sites and messages, any channel; unicasts, none to oneself"
@@ -49,7 +48,7 @@ ANY_RUN_OF_CLOCKS = (
 NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
 
 
-@TEXT.claim(
+@claim(
     "SES1",
     "[SES] §1, Fig. 1",
     "Times on messages do not order deliveries: in Fig. 1 the sends have ordered times and causal order is broken.",
@@ -68,7 +67,7 @@ def ses1(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), "Fig. 1; " + within(program), because, (Shown("Fig. 1", c),))
 
 
-@TEXT.claim(
+@claim(
     "SES2",
     "[SES] §2, Fig. 2",
     "Where the holder of one token writes to all others, causal order has all replicas apply the writes in one order; "
@@ -79,8 +78,8 @@ def ses1(quick: bool) -> Evidence:
 def ses2(quick: bool) -> Evidence:
     m = 4 if quick else 5
     kept, differ, failing, smallest = 0, 0, None, None
-    for length in range(1, m + 1):
-        for c in timed.token_computations(3, length):
+    for messages in range(1, m + 1):
+        for c in timed.token_computations(3, messages):
             agree = len(set(timed.updates_seen(c))) == 1
             if decide(c, "causal").kept:
                 kept += 1
@@ -104,13 +103,12 @@ def ses2(quick: bool) -> Evidence:
         f"one order in all {kept} causal computations with a token; {differ:,} that are not causal have two; "
         "two tokens: a causal computation with two interleavings, which both protocols generate"
     )
-    shown = [Shown("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)]
-    if smallest is not None:
-        shown.insert(0, Shown("one token, not causal: two orders of the writes", smallest))
-    return Evidence(unless(fails, "checked"), scope, because, tuple(shown))
+    shown = drawn("one token, not causal: two orders of the writes", smallest)
+    shown += drawn("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)
+    return Evidence(unless(fails, "checked"), scope, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES3",
     "[SES] §3",
     "The ISIS scheme, in which a message brings along all that its sender knows of, is causally ordered.",
@@ -125,7 +123,7 @@ def ses3(quick: bool) -> Evidence:
     return Evidence(unless(fails, "checked"), within(*results) + "; with multicasts, too, at 3 processes", because)
 
 
-@TEXT.claim(
+@claim(
     "SES4",
     "[SES] §3",
     "A site may delete from its buffer what it has asked all others about, once all have acknowledged, if messages "
@@ -156,26 +154,23 @@ def ses4(quick: bool) -> Evidence:
     because = (
         f"as printed causal order breaks in {len(run.actions)} actions: a site forgets a message that its receiver has "
         f"not got; if acknowledgements wait for that, all holds in {states(*repaired)}; without the order of emission "
-        f"({_length(overtaking)} actions), or if the asked site deletes ({_length(again)} actions), "
+        f"({length(overtaking)} actions), or if the asked site deletes ({length(again)} actions), "
         "a message is delivered twice"
     )
     title = "as printed: P1 deletes m1 before P3 has it, and what follows comes to P3 without it"
-    shown = [Shown(title, run, "counterexample-ses4")]
-    if overtaking is not None:
-        title = "repaired, where a packet is overtaken by the acknowledgement: delivered twice"
-        shown.append(Shown(title, overtaking, "counterexample-ses4-overtaken"))
-    if again is not None:
-        title = "the asked site deletes too, and does not know the replica"
-        shown.append(Shown(title, again, "counterexample-ses4-asked"))
+    shown = drawn(title, run, "counterexample-ses4")
+    title = "repaired, where a packet is overtaken by the acknowledgement: delivered twice"
+    shown += drawn(title, overtaking, "counterexample-ses4-overtaken")
+    shown += drawn("the asked site deletes too, and does not know the replica", again, "counterexample-ses4-asked")
     scope = within(printed, *repaired) + "; one site or more collect once"
     readings = (
         Reading("as printed, a request is acknowledged at once", "refuted"),
         Reading("acknowledged when its messages for the asked site are there", unless(fails, "checked")),
     )
-    return Evidence(readings, scope, because, tuple(shown))
+    return Evidence(readings, scope, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES5",
     "[SES] §4.1, Proposition 1, Fig. 3",
     "By Lamport's clocks some message arrives with a smaller time than its receiver's if causal order is broken, and "
@@ -195,15 +190,12 @@ def ses5(quick: bool) -> Evidence:
         f"in all {late.broken:,} computations that break causal order some message is late, and in "
         f"{late.kept_and_late:,} of the {late.kept:,} that keep it"
     )
-    shown = []
-    if late.broken_and_not_late is not None:
-        shown.append(Shown("causal order is broken, and no message late", late.broken_and_not_late))
-    if smallest is not None:
-        shown.append(Shown("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest))
-    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because, tuple(shown))
+    shown = drawn("causal order is broken, and no message late", late.broken_and_not_late)
+    shown += drawn("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest)
+    return Evidence(unless(fails, "checked"), timed.TIMED[quick], because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES6",
     "[SES] §4.1",
     "Of two different events one happened before the other iff its vector time is at most the other's.",
@@ -224,7 +216,7 @@ def ses6(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
 
-@TEXT.claim(
+@claim(
     "SES7",
     "[SES] §4.1, Lemma 1",
     "An event of a site happened before any other event whose time has at least its entry for that site.",
@@ -244,7 +236,7 @@ def ses7(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), ANY_RUN_OF_CLOCKS, because)
 
 
-@TEXT.claim(
+@claim(
     "SES8",
     "[SES] §4.1, Proposition 2",
     "Causal order is broken iff some message arrives where the local vector time is already at least its own.",
@@ -276,15 +268,12 @@ def ses8(quick: bool) -> Evidence:
         f"that break causal order and in none of the {late.kept:,} that keep it. If sends did not advance the clock "
         "one message would be late with nothing broken; so is one message to oneself"
     )
-    shown = []
-    if silent is not None:
-        shown.append(Shown("if sends did not advance the clock: causal order is kept, and m1 is late", silent))
-    if to_himself is not None:
-        shown.append(Shown("to oneself: causal order is kept, and m1 is late", to_himself))
-    return Evidence(readings, ANY_RUN_OF_CLOCKS, because, tuple(shown))
+    shown = drawn("if sends did not advance the clock: causal order is kept, and m1 is late", silent)
+    shown += drawn("to oneself: causal order is kept, and m1 is late", to_himself)
+    return Evidence(readings, ANY_RUN_OF_CLOCKS, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES9",
     "[SES] §4.2.1, Lemma 2",
     "The time of every pair in a site's buffer is at most the site's own time.",
@@ -295,7 +284,7 @@ def ses9(quick: bool) -> Evidence:
     follows = all(timed.lemma_2(kind) for kind in (Ses, SesDelete))
     fails = not (follows and is_proved("ses", "safe") and is_proved("ses-delete", "safe"))
     fails |= not holds(result, "pairs-are-of-the-past")
-    fails |= not (is_proved("ses-multicast", "safe") and put_to_z3.all_shown(pairs.lemma_2_with_multicasts()))
+    fails |= not (is_proved("ses-multicast", "safe") and all_proved(pairs.lemma_2_with_multicasts()))
     because = (
         "z3 shows that it follows from what the proofs of ses, ses-delete and ses-multicast keep by induction: a "
         f"pair's entries are those of messages that the site knows; with multicasts it also holds in {states(result)}"
@@ -303,7 +292,7 @@ def ses9(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), FOR_EVERY_N.replace("unicasts", "unicasts or multicasts"), because)
 
 
-@TEXT.claim(
+@claim(
     "SES10",
     "[SES] §1 (1), §4.2.1",
     "The information added to a message is at most N pairs; an ordering buffer has at most N − 1; of two pairs for one "
@@ -323,12 +312,12 @@ def ses10(quick: bool) -> Evidence:
     unicasts = steps and is_proved("ses", "safe", "live") and tight
     four, *smaller = (pairs.count_pairs(pairs.PairsBesides, n, m) for n, m in ((4, 2), (4, 1), (3, 3), (2, 3)))
     smallest = four.too_many is not None and not any(each.too_many for each in smaller)
-    kept = unicasts and put_to_z3.all_shown([*pairs.no_pair_for_itself(), *pairs.lemma_2_with_multicasts()])
+    kept = unicasts and all_proved([*pairs.no_pair_for_itself(), *pairs.lemma_2_with_multicasts()])
     kept &= four.kept == 3 and all(each.kept <= 3 for each in smaller)
     multicasts = 2 if quick else 3
     replacing = pairs.count_pairs(SesMulticast, 3, multicasts)
     discarded = replacing.carried == replacing.kept == 2
-    discarded &= put_to_z3.all_shown(pairs.same_as_impl()) and is_proved("ses-multicast", "safe", "live")
+    discarded &= all_proved(pairs.same_as_impl()) and is_proved("ses-multicast", "safe", "live")
     readings = (
         Reading(
             "§1 (1), of what accompanies any message, a multicast too: at most N pairs",
@@ -347,7 +336,7 @@ def ses10(quick: bool) -> Evidence:
     )
     because = (
         f"§1 (1) is broken: by the letter {four.carried} pairs accompany a multicast at N = 4, two for each of two "
-        f"sites ({_length(four.too_many)} actions). It is not broken by one multicast at N = 4, nor by up to "
+        f"sites ({length(four.too_many)} actions). It is not broken by one multicast at N = 4, nor by up to "
         f"3 at N = 3, where {smaller[1].carried} pairs are N, though more than N − 1. §4.2.1 is not broken, z3: "
         "no site has a pair for itself, whatever accompanies messages, and it merges two pairs for one site. Nor is "
         "§4.2.2, up to these bounds. With unicasts, "
@@ -357,7 +346,7 @@ def ses10(quick: bool) -> Evidence:
         f"{replacing.states:,} states"
     )
     title = "m2 to P2 carries the pairs of m1 for P2, P3 and P4, and its own for P3 and P4: five, where N is four"
-    shown = () if four.too_many is None else (Shown(title, four.too_many, "counterexample-ses10"),)
+    shown = drawn(title, four.too_many, "counterexample-ses10")
     scope = (
         "§1 (1) by the letter, and §4.2.2: 4 sites and 2 multicasts, 3 sites and 3, 2 sites and 3; ORD_BUFF: "
         f"{FOR_EVERY_N.replace('unicasts', 'unicasts or multicasts')}; discarded: 3 sites, {multicasts} multicasts; "
@@ -366,7 +355,7 @@ def ses10(quick: bool) -> Evidence:
     return Evidence(readings, scope, because, shown)
 
 
-@TEXT.claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
+@claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
 def ses11(quick: bool) -> Evidence:
     results = [searched("ses", 3, 3 if quick else 4, channel="unordered"), searched("ses", 2, 4, channel="unordered")]
     overtaken = searched("unordered", 3, 3)
@@ -378,7 +367,7 @@ def ses11(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
 
 
-@TEXT.claim(
+@claim(
     "SES12",
     "[SES] §4.2.1, end",
     "Where a message to several sites carries to each the pairs of the others, multicasts are causally ordered.",
@@ -392,7 +381,7 @@ def ses12(quick: bool) -> Evidence:
     by_letter = explored(pairs.PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast"))
     no_pairs = explored(pairs.EntersNoPairs(3), Free(3, 2, sends="multicast"))
     replaced = unless(not (is_proved("ses-multicast") and all(map(holds, results))), "proved")
-    same = put_to_z3.all_shown([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
+    same = all_proved([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
     dropped = explored(pairs.DropsPairsBesides(3), Free(3, 2, sends="multicast"))
     verdict = unless(
         not holds(by_letter) or not same or "causal" not in dropped.violations or replaced != "proved", "proved"
@@ -410,15 +399,15 @@ def ses12(quick: bool) -> Evidence:
         "pairs in their place; and it shows that protocol safe, optimal and live, of its own code, for messages to any "
         f"set of others. By the letter nothing breaks in {states(by_letter)}, in their place in "
         f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would "
-        f"break in {_length(broken_by(dropped, 'causal'))} and {_length(broken_by(no_pairs, 'causal'))} actions"
+        f"break in {length(broken_by(dropped, 'causal'))} and {length(broken_by(no_pairs, 'causal'))} actions"
     )
     run = broken_by(no_pairs, "causal")
-    shown = () if run is None else (Shown("the sender's buffer gets no pair of a multicast: m2 overtakes m1", run),)
+    shown = drawn("the sender's buffer gets no pair of a multicast: m2 overtakes m1", run)
     scope = f"{FOR_EVERY_N.replace('unicasts', 'multicasts')}; {BY_FAIRNESS_IN_WORDS}"
     return Evidence(readings, scope, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES13",
     "[SES] §4.2.2",
     "Two pairs for one site may be merged into one with the greater of every two entries.",
@@ -430,7 +419,7 @@ def ses13(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
 
 
-@TEXT.claim(
+@claim(
     "SES14",
     "[SES] §4.2.4",
     "A site may delete the pair of the site whose message it delivers, if the message's time has passed it: that "
@@ -451,7 +440,7 @@ def ses14(quick: bool) -> Evidence:
     return Evidence(unless(fails, "proved"), scope, because)
 
 
-@TEXT.claim(
+@claim(
     "SES15",
     "[SES] §4.2.5, safety",
     "The vector-pair protocol delivers in causal order.",
@@ -465,22 +454,20 @@ def ses15(quick: bool) -> Evidence:
     fails = not is_proved("ses", "safe") or on_arrival is None or to_himself is None
     because = (
         f"z3 shows {len(proof_of('ses').claims)} claims, of the protocol's own code; if the clock advanced on arrival, "
-        f"causal order would break in {_length(on_arrival)} actions, and by messages to oneself in "
-        f"{_length(to_himself)}"
+        f"causal order would break in {length(on_arrival)} actions, and by messages to oneself in "
+        f"{length(to_himself)}"
     )
-    shown = []
-    if on_arrival is not None:
-        shown.append(Shown("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival))
+    shown = drawn("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival)
     verdict = unless(fails, "proved")
     readings = (
         Reading("the clock advances on delivery, as the algorithm has it (§4.2.2)", verdict),
         Reading("the clock advances on arrival, as §4.1 may be read", "refuted" if on_arrival is not None else "open"),
         Reading("messages to oneself, too", "refuted" if to_himself is not None else "open", said=False),
     )
-    return Evidence(readings, FOR_EVERY_N, because, tuple(shown))
+    return Evidence(readings, FOR_EVERY_N, because, shown)
 
 
-@TEXT.claim(
+@claim(
     "SES16",
     "[SES] §4.2.5, liveness",
     "Without failures the vector-pair protocol delivers every message.",
@@ -507,25 +494,15 @@ def ses16(quick: bool) -> Evidence:
     because = (
         "z3 shows that of the messages in flight the one sent first is accepted, so that each is delivered in turn"
     )
-    shown = []
     if any_entry is not None:
         because += (
             f"; a step of the printed proof fails in {any_entry.length} actions, and holds of some entry of every "
             f"message that waits, with {n} sites and {m} messages"
         )
-        shown.append(
-            Shown(
-                "m3 waits at P3 with a pair that counts P1's event, which is a message to P2",
-                any_entry.run,
-                "counterexample-ses16",
-            )
-        )
-    return Evidence(
-        unless(fails, "proved"),
-        f"{FOR_EVERY_N}; fair scheduling, nothing is lost; {BY_FAIRNESS_IN_WORDS}",
-        because,
-        tuple(shown),
-    )
+    title = "m3 waits at P3 with a pair that counts P1's event, which is a message to P2"
+    shown = drawn(title, any_entry and any_entry.run, "counterexample-ses16")
+    scope = f"{FOR_EVERY_N}; fair scheduling, nothing is lost; {BY_FAIRNESS_IN_WORDS}"
+    return Evidence(unless(fails, "proved"), scope, because, shown)
 
 
 #: Fig. 6, but that S3 goes on and another site hears from it.
@@ -537,7 +514,7 @@ S4: receive; send M6 to S2
 """
 
 
-@TEXT.claim(
+@claim(
     "SES17",
     "[SES] §4.3, Fig. 6",
     "If S1 dies and M1 is lost, nothing that S3 sends after M2, nor any site that then heard from it, ever reaches S2; "
@@ -556,12 +533,13 @@ def ses17(quick: bool) -> Evidence:
     cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
     fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
     fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or not holds(whole)
-    lengths = {_length(broken_by(result, "delivers-all")) for result in pairs}
+    runs = [run for result in pairs if (run := broken_by(result, "delivers-all")) is not None]
+    shortest = min(runs, key=lambda run: len(run.actions), default=None)
     because = (
         "never, since z3 shows that what depends on a message waits for it, lost or not; something stays undelivered "
-        f"in {min(lengths)} actions; under ISIS all that survivors owe each other is delivered, in {states(*isis)}"
+        f"in {length(shortest)} actions; under ISIS all that survivors owe each other is delivered, in {states(*isis)}"
     )
-    shown = () if stuck is None else (Shown("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck.run),)
+    shown = drawn("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck and stuck.run)
     scope = _crashing(*pairs, *isis) + "; ISIS with multicasts, too; Fig. 6 with a fourth site"
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
@@ -574,7 +552,7 @@ S3: receive; send Z to S2; receive; receive; receive; receive
 """
 
 
-@TEXT.claim(
+@claim(
     "SES18",
     "[SES] §4.3",
     "After the survivors have agreed on N, the first event of S1 of which a message is missing, and those who know of "
@@ -624,28 +602,24 @@ def ses18(quick: bool) -> Evidence:
     fails = not (holds(fewer) and holds(again)) or not all(map(holds, results)) or not (blocked and mended)
     fails |= None in (at_rest, not_oldest, late, needless)
     because = (
-        f"agreeing once leaves a message blocked ({_length(blocks)} actions, 5 messages), even if they do "
+        f"agreeing once leaves a message blocked ({length(blocks)} actions, 5 messages), even if they do "
         f"so when all that is not lost has come ({_steps(at_rest)}); the number is not that of the oldest lost message "
         f"({_steps(not_oldest)}), and sites rewind though nothing is lost "
         f"({_steps(late)}), even though all of S1 is delivered ({_steps(needless)}); agreeing again whenever there is "
         f"evidence leaves nobody blocked and keeps causal order, in {states(*results)}, and in {len(alike)} programs "
         f"like that one, in {blocked} of which agreeing once leaves somebody blocked"
     )
-    shown = []
-    if at_rest is not None:
-        title = "agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1"
-        shown.append(Shown(title, at_rest.run, "counterexample-ses18"))
-    if not_oldest is not None:
-        title = "m1 and m2 are lost, and the number is 2: the pair tells of the younger"
-        shown.append(Shown(title, not_oldest.run, "counterexample-ses18-number"))
-    if needless is not None:
-        title = "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1"
-        shown.append(Shown(title, needless.run, "counterexample-ses18-needless"))
+    title = "agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1"
+    shown = drawn(title, at_rest and at_rest.run, "counterexample-ses18")
+    title = "m1 and m2 are lost, and the number is 2: the pair tells of the younger"
+    shown += drawn(title, not_oldest and not_oldest.run, "counterexample-ses18-number")
+    title = "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1"
+    shown += drawn(title, needless and needless.run, "counterexample-ses18-needless")
     readings = (
         Reading("as printed, they agree once", "refuted"),
         Reading("they agree again whenever a waiting message shows evidence", unless(fails, "checked")),
     )
-    return Evidence(readings, scope, because, tuple(shown))
+    return Evidence(readings, scope, because, shown)
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
@@ -672,10 +646,6 @@ def _all_wait_for_m1(now: Reached) -> bool:
 
 def _crashing(*results: CheckResult) -> str:
     return within(*results) + "; P1 may crash at any time, and what it has in flight be lost"
-
-
-def _length(run: Run | None) -> int:
-    return 0 if run is None else len(run.actions)
 
 
 def _steps(found: timed.Found | None) -> str:

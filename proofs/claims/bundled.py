@@ -13,7 +13,7 @@ from crownless.model_check.runs import Run
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 
-from .claims import Entry, Evidence, Shown
+from .claim import Entry, Evidence, Shown
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck

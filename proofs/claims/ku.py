@@ -22,13 +22,15 @@ from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 
-from .claims import Evidence, Reading, Shown, Text, unless
+from .claim import Evidence, Reading, Shown, claim, drawn, unless
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
+    all_proved,
     broken_by,
     explored,
     holds,
     is_proved,
+    length,
     live,
     proof_of,
     ran,
@@ -50,15 +52,12 @@ from .matrix_evidence import (
     Linked,
     TellsWhatMayBeRelayed,
     Variant,
-    all_proved,
     check_variant,
     guards,
     program,
     scripted_run,
     single_changes,
 )
-
-TEXT = Text()
 
 TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"
 
@@ -96,7 +95,7 @@ THE_RUN = (
 AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(ALL_THREE, (1, 1, 0)))
 
 
-@TEXT.claim(
+@claim(
     "KU1",
     "[Kup] Getting started to After delivering a message",
     "Action by action, the run of Alice, Bob and Carol has every SENT and DELIV as the text gives them.",
@@ -127,7 +126,7 @@ def ku1(quick: bool) -> Evidence:
 # -- safe and live -----------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "KU2",
     "[Kup] Getting started",
     "The matrix protocol keeps causal order whatever gets lost, and delivers everything if nothing does.",
@@ -167,7 +166,7 @@ def _waits_for_a_lost_message() -> Run | None:
     return shortest_run_to(system, lambda now: bool(system.refused(now.state)) and not now.may("deliver"))
 
 
-@TEXT.claim(
+@claim(
     "KU3",
     "[Kup] footnote 1",
     "Causal broadcast, given messages to one process each, delivers in causal order, but not all.",
@@ -178,7 +177,7 @@ def ku3(quick: bool) -> Evidence:
     smaller = searched("cbcast", 2, 5, sends="unicast")
     waits = broken_by(result, "delivers-all")
     fails = not holds(result, "fifo", "causal") or waits is None
-    shown = () if waits is None else (Shown("the second message waits for one that is for another process", waits),)
+    shown = drawn("the second message waits for one that is for another process", waits)
     two = "not so with two processes" if holds(smaller) else "so already with two processes"
     because = (
         f"fifo and causal order kept in {states(result)}; "
@@ -190,7 +189,7 @@ def ku3(quick: bool) -> Evidence:
 # -- DELIV -------------------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "KU4",
     "[Kup] Question: Is DELIV redundant?",
     "What a process has delivered from each, its own column of SENT shows at any moment: DELIV is not needed.",
@@ -230,7 +229,7 @@ def ku4(quick: bool) -> Evidence:
 # -- one column --------------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "KU5",
     "[Kup] Bob's fateful message to Carol",
     "Of the matrix on a message the guard reads one column; were it sent alone, causal order would break.",
@@ -244,10 +243,10 @@ def ku5(quick: bool) -> Evidence:
     smaller = [searched("rst-column", 2, 4 if quick else 5), searched("rst-column", 3, 2)]
     fails = not theorem(*_one_column_is_checked()) or found is None or broken_by(over_fifo, "causal") is None
     fails = fails or not holds(result, "fifo") or not all(holds(each) for each in smaller)
-    shown = () if found is None else (Shown("P2 does not pass on what it received", found),)
+    shown = drawn("P2 does not pass on what it received", found)
     because = (
         f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
-        f"{len(found.actions) if found else 0} actions, also over FIFO channels; not with two processes or two messages"
+        f"{length(found)} actions, also over FIFO channels; not with two processes or two messages"
     )
     return Evidence(
         unless(fails, "checked"), f"the guard: any n; {within(result, over_fifo, *smaller)}", because, shown
@@ -270,7 +269,7 @@ def _one_column_is_checked() -> Claim:
     )
 
 
-@TEXT.claim(
+@claim(
     "KU6",
     "[Kup] Bob's fateful message to Carol",
     "A message need not carry to its receiver what that one can never pass on.",
@@ -298,7 +297,7 @@ def ku6(quick: bool) -> Evidence:
         "nothing does send"
     )
     run = broken_by(wrong, "causal")
-    shown = () if run is None else (Shown("P2 was taken to send nothing", run),)
+    shown = drawn("P2 was taken to send nothing", run)
     scope = f"{n} processes, up to {m} messages, every interleaving"
     return Evidence(unless(fails, "checked"), scope, because, shown)
 
@@ -324,7 +323,7 @@ def _link_sets(n: int) -> list[frozenset[tuple[int, int]]]:
 # -- increment before sending ------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "KU7",
     "[Kup] Discussion",
     "If SENT is incremented before it is attached, and the guard and the updates follow suit, nothing else changes.",
@@ -362,7 +361,7 @@ def prove_with_deliv() -> ProofReport:
 # -- broadcasts --------------------------------------------------------------------------------------------------------
 
 
-@TEXT.claim(
+@claim(
     "KU8",
     "[Kup] Bob's fateful message to Carol",
     "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
@@ -390,25 +389,20 @@ def ku8(quick: bool) -> Evidence:
     fails = unicasts is None or two is not None or any(repaired) or not all(map(holds, kept))
     fails = fails or one_by_one is None
     because = (
-        f"as printed they differ after one broadcast ({_length(printed)} actions), with unicasts after "
-        f"{_length(unicasts)}; repaired they agree wherever nothing is in flight, causal order kept "
+        f"as printed they differ after one broadcast ({length(printed)} actions), with unicasts after "
+        f"{length(unicasts)}; repaired they agree wherever nothing is in flight, causal order kept "
         f"in {states(*kept)}"
     )
-    shown = [
-        Shown(title, run, bundled)
-        for title, run, bundled in (
-            ("one broadcast by the printed rules: P2 never counts the copy to P3", printed, "counterexample-ku8"),
-            ("one unicast: P3 knows nothing of it", unicasts, "counterexample-ku8-unicast"),
-        )
-        if run is not None
-    ]
+    title = "one broadcast by the printed rules: P2 never counts the copy to P3"
+    shown = drawn(title, printed, "counterexample-ku8")
+    shown += drawn("one unicast: P3 knows nothing of it", unicasts, "counterexample-ku8-unicast")
     scope = f"up to 3 processes and {m} broadcasts, 4 processes and {1 if quick else 2}; every interleaving"
     readings = (
         Reading("by the printed updates", "refuted" if printed is not None else "open"),
         Reading("if who delivers a broadcast counts it for all of its receivers", unless(fails, "checked")),
         Reading("if the increments come before the sending", unless(fails, "checked")),
     )
-    return Evidence(readings, scope, because, tuple(shown))
+    return Evidence(readings, scope, because, shown)
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
@@ -416,10 +410,6 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     return shortest_run_to(
         system_of(machine, workload), lambda now: not now.in_flight and len({local.sent for local in now.locals}) > 1
     )
-
-
-def _length(run: Run | None) -> int:
-    return 0 if run is None else len(run.actions)
 
 
 # -- the knobs ---------------------------------------------------------------------------------------------------------
@@ -457,7 +447,7 @@ SAVES = {
 }
 
 
-@TEXT.claim(
+@claim(
     "KU9",
     "[Kup] Discussion",
     "The pieces have to match: whether a change of one breaks order, liveness or nothing rests with the others.",
