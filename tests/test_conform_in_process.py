@@ -25,6 +25,7 @@ from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node_limits import NodeLimits
 from crownless.model_check.conformance.time_limit import Hangs, within
+from crownless.spec.errors import BadInput
 
 
 def conformance(kind: type, request: Request | None = None, **limits: float) -> Conformance:
@@ -92,18 +93,13 @@ class OfKeywords(Relay):
 
 
 class OfKeywordsOnly(Relay):
-    def __init__(self, node_id: int, *, n: int, transmit: Any, on_deliver: Any) -> None:
-        super().__init__(node_id, n, transmit, on_deliver)
+    def __init__(self, process: int, *, processes: int, transmit: Any, deliver: Any, log: Any = None) -> None:
+        super().__init__(process, processes, transmit, deliver)
 
 
 class OfAnyArguments(Relay):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-
-
-class OfOtherNames(Relay):
-    def __init__(self, a: int, b: int, c: Any, d: Any, log: Any = None) -> None:
-        super().__init__(a, b, c, d)
 
 
 @dataclass
@@ -181,7 +177,7 @@ class WithWorker:
 
 
 class OfClosures(Relay):
-    """Keeps what it has in variables of a function, which copies of it would share."""
+    """Keeps what it has in variables of a function."""
 
     def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
         super().__init__(process, processes, transmit, deliver)
@@ -264,7 +260,6 @@ RELAYS = [
     OfKeywords,
     OfKeywordsOnly,
     OfAnyArguments,
-    OfOtherNames,
     OfData,
     OfFrozenData,
     OfCoroutines,
@@ -289,11 +284,13 @@ def test_a_relay_of_any_shape_breaks_all_orders_and_fails_in_nothing(kind: type)
     assert answer.unconfirmed is None
 
 
-@pytest.mark.parametrize("kind", [OfClosures, WithLock, WithGenerator, WithSocket, OfCoroutines, ReturnsCoroutines])
-def test_what_cannot_be_copied_is_replayed(kind: type) -> None:
-    nodes = InProcess(kind, 2)
-    assert conform(nodes, Request(2, 1)).failures == []
-    assert nodes.replays_because is not None
+def test_an_argument_of_another_name_is_refused() -> None:
+    def takes(self: Relay, process: int, others: int, transmit: Any, deliver: Any) -> None:
+        Relay.__init__(self, process, others, transmit, deliver)
+
+    with pytest.raises(BadInput, match=r"Node\.__init__ takes 'others', which is no argument of a node") as refused:
+        InProcess(node("__init__", takes), 2)
+    assert "process, processes, transmit, deliver" in str(refused.value.hint)
 
 
 class OnTimer(OfCoroutines):

@@ -123,10 +123,6 @@ class NodeFailure(Exception):
         self.query = query
 
 
-class StateLost(Exception):
-    """A node can no longer take on a state that was offered; it can be given all its inputs instead."""
-
-
 class Implementation(Protocol):
     """Drives the nodes of a foreign implementation."""
 
@@ -143,6 +139,10 @@ class Implementation(Protocol):
         """True if an application can send from inside a delivery."""
 
     @property
+    def takes_on_states(self) -> bool:
+        """True if a node can go on from a state that was offered, without the inputs that led to it."""
+
+    @property
     def trusts_running_nodes(self) -> bool:
         """False if an answer may have been taken for that to another input, as of lines without end."""
 
@@ -151,9 +151,7 @@ class Implementation(Protocol):
         """Why the answers may not be all that the nodes say, in words; None: they are."""
 
     def answer(self, process: int, history: History, given: Input) -> Answer:
-        """The answer of the node at `process` to an input after this history; raises `NodeFailure`, and `StateLost` if
-        the history begins with a state that no node can take on.
-        """
+        """The answer of the node at `process` to an input after this history; raises `NodeFailure`."""
 
     def answer_anew(self, process: int, history: History, given: Input) -> Answer:
         """The same from a node in which nothing is left of earlier queries."""

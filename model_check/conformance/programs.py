@@ -23,7 +23,7 @@ class Programs(ABC, Generic[Program]):
 
     #: Starting a program takes a while; what is given again to a running one is compared in any case.
     most_repeats = 50
-    begin_anew = trusts_running_nodes = True
+    begin_anew = trusts_running_nodes = takes_on_states = True
 
     def __init__(self, command: Sequence[str], n: int, limits: NodeLimits | None = None) -> None:
         self.name = printable(" ".join(command))
