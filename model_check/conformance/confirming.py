@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from crownless.model_check.properties import NEVER_BLOCKS
 
 from .conformance_request import Request
-from .conformance_result import Finding
+from .findings import Finding
 from .queries import Queries
 from .schedules import replay, schedule_of
 

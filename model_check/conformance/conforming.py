@@ -153,7 +153,7 @@ class _Conforming:
 
     def with_free_sends(self) -> Conformance:
         """A new answer, of the search with free sends alone."""
-        answer = Conformance(self.implementation.name, self.request, [])
+        answer = Conformance(self.implementation.name, self.request)
         if self.request.messages_with_replies and not self.implementation.takes_replies:
             answer.request = replace(self.request, replies=0)
             answer.takes_replies = False
