@@ -16,7 +16,7 @@ from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.line_forms import FormName
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import NodeLimits
 from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
 
 #: Quick, but long enough for any machine that starts a program at all; nothing that answers takes as long.
@@ -314,7 +314,7 @@ def test_nothing_outlives_a_harness_that_is_killed(tmp_path: Path) -> None:
     harness.write_text(
         "from crownless.model_check.conformance.conformance_request import Request\n"
         "from crownless.model_check.conformance.conforming import conform\n"
-        "from crownless.model_check.conformance.node_limits import NodeLimits\n"
+        "from crownless.model_check.conformance.node import NodeLimits\n"
         "from crownless.model_check.conformance.out_of_process import OutOfProcess\n"
         f"nodes = OutOfProcess({command!r}, 2, NodeLimits(seconds=999))\n"
         "print(nodes._guardian.mark, flush=True)\n"

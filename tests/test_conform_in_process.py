@@ -6,7 +6,6 @@ import asyncio
 import queue
 import re
 import signal
-import socket
 import threading
 import time
 from collections import deque
@@ -23,7 +22,7 @@ from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import NodeLimits
 from crownless.model_check.conformance.time_limit import Hangs, within
 from crownless.spec.errors import BadInput
 
@@ -195,43 +194,6 @@ class OfClosures(Relay):
         self.deliver(packet[0])
 
 
-class WithLock(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.lock = threading.Lock()
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        with self.lock:
-            self.deliver(packet)
-
-
-class WithGenerator(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.numbers = (number for number in range(99))
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, (message, next(self.numbers)))
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.deliver(packet[0])
-
-
-class WithSocket(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.ours, self.theirs = socket.socketpair()
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.ours.send(packet.encode())
-        self.deliver(self.theirs.recv(99).decode())
-
-    def __del__(self) -> None:
-        for one in vars(self).values():
-            if isinstance(one, socket.socket):
-                one.close()
-
-
 class WithThreadThatEnds(Relay):
     def on_packet(self, source: int, packet: Any) -> None:
         found: list[str] = []
@@ -267,9 +229,6 @@ RELAYS = [
     ReturnsCoroutines,
     WithWorker,
     OfClosures,
-    WithLock,
-    WithGenerator,
-    WithSocket,
     WithThreadThatEnds,
     AsksForMuchAndGoesOn,
 ]

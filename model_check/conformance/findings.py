@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from crownless.model_check.check_result import Outcome
 from crownless.model_check.exports import Suite, VerdictLine
+from crownless.model_check.properties import NEVER_BLOCKS
 from crownless.model_check.runs import Run, diagrams_of_violations
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
@@ -17,8 +18,9 @@ from crownless.spec.printable import in_brackets, printable
 
 from .conformance_request import DELIVERY, Request
 from .node import FAILURES
+from .queries import Queries
 from .repeats import Repeats
-from .schedules import Schedule, schedule_of
+from .schedules import Schedule, replay, schedule_of
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,3 +152,17 @@ class Answer(Drawn):
             "seconds": round(self.seconds, 3),
             "scope": self.scope,
         }
+
+
+def unconfirmed(violations: Iterable[Finding], queries: Queries, request: Request) -> str | None:
+    """What differs where nodes that are made anew are taken through the runs that show violations; None: nothing."""
+    for one in violations:
+        for process, state in enumerate(() if one.run is None else one.run.local_states):
+            differs = queries.confirmed(process, state.history)
+            if differs is not None:
+                return f"{one.name}: P{process + 1}: {differs.said}"
+        if queries.uses_states and one.run is not None and one.name != NEVER_BLOCKS.name:
+            schedule = schedule_of(queries.implementation.name, one.name, one.run, request)
+            if replay(queries.implementation, schedule):
+                return f"{one.name}: nodes that are given all inputs, and no state, do not break it"
+    return None

@@ -22,7 +22,7 @@ import threading
 from asyncio import Queue as AsyncQueue
 from asyncio import QueueEmpty
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -39,8 +39,7 @@ from crownless.spec.memory import lacks_memory, require
 
 from .bodies import Body
 from .class_arguments import arguments_of
-from .node import Answer, Arrival, History, Input, NodeFailure, Query, Restart, Send, outcome
-from .node_limits import NodeLimits
+from .node import Answer, Arrival, History, Implementation, Input, NodeFailure, NodeLimits, Restart, Send
 from .port import DONE, Port, name_of, receivers_of
 from .quiet_loop import QuietLoop
 from .time_limit import Hangs, within
@@ -92,7 +91,7 @@ def sends_of(kind: type) -> Sends:
     return known_sends(said) if isinstance(said, str) else "unicast"
 
 
-class InProcess:
+class InProcess(Implementation):
     """Nodes of a class. `n` processes; `limits` on each answer."""
 
     most_repeats = 50_000
@@ -191,12 +190,6 @@ class InProcess:
             return self._given(process, live, given)
         finally:
             self._close(process, live)
-
-    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        return [outcome(self.answer_anew, query) for query in queries]
-
-    def settle(self) -> None:
-        """Nodes act while they are called, and their answers are what they did then."""
 
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         port = self._ports[process]

@@ -7,11 +7,10 @@ drives one (`in_process`, `out_of_process`) answers one query: which outputs com
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from crownless.spec.computation import Message
-
-from .node_limits import NodeLimits
 
 
 class Send(NamedTuple):
@@ -123,6 +122,17 @@ class NodeFailure(Exception):
         self.query = query
 
 
+@dataclass(frozen=True)
+class NodeLimits:
+    """For one input: seconds, outputs, bytes of a line, and of all lines. For one run: inputs of one node."""
+
+    seconds: float = 5.0
+    outputs: int = 1000
+    line: int = 1 << 20
+    answer: int = 1 << 22
+    inputs: int = 200
+
+
 class Implementation(Protocol):
     """Drives the nodes of a foreign implementation."""
 
@@ -159,13 +169,16 @@ class Implementation(Protocol):
     def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         """The answers to these queries from nodes that are made anew, which may be one that forgets everything between
         two of them."""
+        return [outcome(self.answer_anew, query) for query in queries]
 
     def settle(self) -> None:
-        """Ends the nodes that run; raises `NodeFailure` if one has said more than answers."""
+        """Ends the nodes that run, if more than their answers can show then; raises `NodeFailure` if it does."""
+        return
 
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         """The line of the user's own code by which the node gives that output of its answer, counted from 0; None if
         that is not known."""
+        return None
 
     def close(self) -> None:
         """Ends all that was started."""

@@ -23,10 +23,9 @@ from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, decide, order_named
 from crownless.spec.printable import in_brackets, printable, some
 
-from .confirming import unconfirmed
 from .conformance_request import JUDGED, Request
 from .endless import note_endless_packets
-from .findings import Answer, Finding
+from .findings import Answer, Finding, unconfirmed
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation
 from .queries import CERTAIN, Queries
