@@ -195,7 +195,6 @@ HOSTILE: dict[str, tuple[Callable[[], type], str, str, int | None]] = {
         1,
     ),
     "raises what is no Exception": (lambda: node("on_packet", raises(Aborted())), "node-fails", "Aborted", 2),
-    "ends as a generator does": (lambda: node("on_packet", raises(GeneratorExit())), "node-fails", "GeneratorExit", 2),
     "cancels": (lambda: node("on_packet", raises(asyncio.CancelledError())), "node-fails", "CancelledError", 2),
     "says that memory is out": (lambda: node("on_packet", raises(MemoryError())), "node-fails", "MemoryError", 2),
     "asks for much": (lambda: node("on_packet", lambda *_: bytearray(1 << 60)), "node-fails", "MemoryError", 2),

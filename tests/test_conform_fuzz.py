@@ -16,8 +16,7 @@ from crownless.model_check.conformance import out_of_process
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.line_forms import FORMS, Form, FormName
-from crownless.model_check.conformance.node import FAILURES
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import FAILURES, NodeLimits
 from crownless.model_check.conformance.node_process import NodeProcess
 from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
 

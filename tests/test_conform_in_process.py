@@ -6,7 +6,6 @@ import asyncio
 import queue
 import re
 import signal
-import socket
 import threading
 import time
 from collections import deque
@@ -23,8 +22,9 @@ from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import NodeLimits
 from crownless.model_check.conformance.time_limit import Hangs, within
+from crownless.spec.errors import BadInput
 
 
 def conformance(kind: type, request: Request | None = None, **limits: float) -> Conformance:
@@ -92,18 +92,13 @@ class OfKeywords(Relay):
 
 
 class OfKeywordsOnly(Relay):
-    def __init__(self, node_id: int, *, n: int, transmit: Any, on_deliver: Any) -> None:
-        super().__init__(node_id, n, transmit, on_deliver)
+    def __init__(self, process: int, *, processes: int, transmit: Any, deliver: Any, log: Any = None) -> None:
+        super().__init__(process, processes, transmit, deliver)
 
 
 class OfAnyArguments(Relay):
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-
-
-class OfOtherNames(Relay):
-    def __init__(self, a: int, b: int, c: Any, d: Any, log: Any = None) -> None:
-        super().__init__(a, b, c, d)
 
 
 @dataclass
@@ -181,7 +176,7 @@ class WithWorker:
 
 
 class OfClosures(Relay):
-    """Keeps what it has in variables of a function, which copies of it would share."""
+    """Keeps what it has in variables of a function."""
 
     def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
         super().__init__(process, processes, transmit, deliver)
@@ -197,43 +192,6 @@ class OfClosures(Relay):
 
     def on_packet(self, source: int, packet: Any) -> None:
         self.deliver(packet[0])
-
-
-class WithLock(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.lock = threading.Lock()
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        with self.lock:
-            self.deliver(packet)
-
-
-class WithGenerator(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.numbers = (number for number in range(99))
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, (message, next(self.numbers)))
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.deliver(packet[0])
-
-
-class WithSocket(Relay):
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.ours, self.theirs = socket.socketpair()
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.ours.send(packet.encode())
-        self.deliver(self.theirs.recv(99).decode())
-
-    def __del__(self) -> None:
-        for one in vars(self).values():
-            if isinstance(one, socket.socket):
-                one.close()
 
 
 class WithThreadThatEnds(Relay):
@@ -264,7 +222,6 @@ RELAYS = [
     OfKeywords,
     OfKeywordsOnly,
     OfAnyArguments,
-    OfOtherNames,
     OfData,
     OfFrozenData,
     OfCoroutines,
@@ -272,9 +229,6 @@ RELAYS = [
     ReturnsCoroutines,
     WithWorker,
     OfClosures,
-    WithLock,
-    WithGenerator,
-    WithSocket,
     WithThreadThatEnds,
     AsksForMuchAndGoesOn,
 ]
@@ -289,11 +243,13 @@ def test_a_relay_of_any_shape_breaks_all_orders_and_fails_in_nothing(kind: type)
     assert answer.unconfirmed is None
 
 
-@pytest.mark.parametrize("kind", [OfClosures, WithLock, WithGenerator, WithSocket, OfCoroutines, ReturnsCoroutines])
-def test_what_cannot_be_copied_is_replayed(kind: type) -> None:
-    nodes = InProcess(kind, 2)
-    assert conform(nodes, Request(2, 1)).failures == []
-    assert nodes.replays_because is not None
+def test_an_argument_of_another_name_is_refused() -> None:
+    def takes(self: Relay, process: int, others: int, transmit: Any, deliver: Any) -> None:
+        Relay.__init__(self, process, others, transmit, deliver)
+
+    with pytest.raises(BadInput, match=r"Node\.__init__ takes 'others', which is no argument of a node") as refused:
+        InProcess(node("__init__", takes), 2)
+    assert "process, processes, transmit, deliver" in str(refused.value.hint)
 
 
 class OnTimer(OfCoroutines):

@@ -14,8 +14,7 @@ from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.maelstrom_form import MaelstromForm, possible
-from crownless.model_check.conformance.node import Arrival, Restart, Send, Tick
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import Arrival, NodeLimits, Restart, Send, Tick
 from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends

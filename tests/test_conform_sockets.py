@@ -15,12 +15,11 @@ from hostile_nodes import left_running
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import NodeLimits
 from crownless.model_check.conformance.programs import closing
 from crownless.model_check.conformance.random_runs import conform_at_random
 from crownless.model_check.conformance.schedules import replay
-from crownless.model_check.conformance.sockets.framing import framed, packets_in
-from crownless.model_check.conformance.sockets.proxies import OfStreams
+from crownless.model_check.conformance.sockets.proxies import OfStreams, framed, packets_in
 from crownless.model_check.conformance.sockets.socket_nodes import SocketNodes
 from crownless.model_check.conformance.sockets.speaking import Frame, speaking
 from crownless.spec.errors import BadInput

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import threading
 from pathlib import Path
 from typing import Any
 
@@ -123,21 +122,6 @@ class NeverCompared(Relay):
 
 def test_nodes_whose_comparison_hangs_are_not_compared() -> None:
     assert cr.conform(NeverCompared, 2, 2, timeout=0.2)["fifo"].verdict == "violated"
-
-
-class LocksLater(ByValue):
-    """Cannot be copied any more once it has delivered."""
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        super().on_packet(source, packet)
-        self.lock = threading.Lock()
-
-
-def test_nodes_that_can_no_longer_be_copied_get_all_their_inputs() -> None:
-    found, other = (cr.conform(kind, 2, 3).realization for kind in (LocksLater, of_protocol("rst")))
-    assert found is not None
-    assert other is not None
-    assert found.computations == other.computations
 
 
 @pytest.mark.parametrize("raised", [RuntimeError(), SystemExit(0)], ids=["an error", "an exit"])

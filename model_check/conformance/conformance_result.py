@@ -2,59 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 from crownless.model_check.check_result import CheckResult, Outcome
 from crownless.model_check.exploration import FIRST_VIOLATION
-from crownless.model_check.exports import Suite, VerdictLine
 from crownless.model_check.properties import DELIVERS_ONCE
 from crownless.model_check.realizing import Realization
-from crownless.model_check.runs import Run, diagrams_of_violations
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.drawn import Drawn
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.errors import Undecided, no_such_name
+from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, strongest, weaker
 from crownless.spec.printable import in_brackets, printable, some
 
-from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
+from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES
+from .findings import Answer, Finding
 from .node import FAILURES
 from .node_machine import Failed
 from .queries import CERTAIN
-from .repeats import Repeats
 from .same_orders import SameOrders, same_orders
-from .schedules import Schedule, schedule_of
-
-
-@dataclass(frozen=True, repr=False)
-class Finding(Drawn):
-    """The verdict on one order or property, a shortest run that breaks it, and the search that found it."""
-
-    name: str
-    verdict: Outcome
-    meaning: str = ""
-    run: Run | None = None
-    #: Which search it is of, in words, and how far that reached.
-    search: str = ""
-    note: str = ""
-
-    def __repr__(self) -> str:
-        return in_brackets(f"{self.name}: {self.verdict}")
-
-    def __str__(self) -> str:
-        return printable(f"{self.name}: {self.verdict}: {self.meaning}{self.note and '; '}{self.note}")
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the run that shows a violation, if there is one."""
-        if self.run is not None:
-            yield self.run.diagram(self.name, highlight or self.name)
-
-    def json(self) -> dict[str, Any]:
-        run = None if self.run is None else self.run.json()
-        return {"name": self.name, "verdict": self.verdict, "run": run, "search": self.search, "note": self.note}
 
 
 @dataclass(frozen=True, repr=False)
@@ -101,32 +68,17 @@ class Search:
 
 
 @dataclass(repr=False)
-class Conformance(Drawn):
+class Conformance(Answer):
     """The answer. As a truth value: whether no node fails, all is delivered, and the requested orders are kept; an
     unknown verdict has none, and raises `Undecided`.
     """
 
-    titled = True
-    name: str
-    request: Request
     #: The searches over the channel of the request, that of free sends first.
-    searches: list[Search]
+    searches: list[Search] = field(default_factory=list)
     #: Over a FIFO channel, where the channel of the request is weaker.
     over_fifo: list[Search] = field(default_factory=list)
     #: Whether duplicates of packets do any harm, up to a few messages: one search, if it was made.
     with_duplicates: list[Search] = field(default_factory=list)
-    #: How many different inputs nodes were given, and which of the answers new nodes repeated.
-    queries: int = 0
-    repeats: Repeats = field(default_factory=Repeats)
-    seconds: float = 0.0
-    #: Why a violation is not certain: nodes that were made anew answered otherwise.
-    unconfirmed: str | None = None
-    #: Why not all searches were made to their end.
-    ended_early: str | None = None
-    #: Why the answers may not be all that the nodes say.
-    best_effort: str | None = None
-    #: False if the program does not say that it takes replies, so that none from inside deliveries were offered.
-    takes_replies: bool = True
 
     def __repr__(self) -> str:
         return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)} within {self.request.bound}")
@@ -135,20 +87,6 @@ class Conformance(Drawn):
         parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
         parts += [f"{one}\n\n{one.run}" for one in self.violations if one.run is not None]
         return "\n\n".join(parts)
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """A diagram for each run that shows a violation."""
-        return diagrams_of_violations(self.name, [(one.name, one.run) for one in self.violations], highlight)
-
-    def __bool__(self) -> bool:
-        if self.verdict == "unknown":
-            raise Undecided(f"{self!r} is neither true nor false: compare its verdict")
-        return self.verdict == "holds"
-
-    @property
-    def shows_violation(self) -> bool:
-        """True if there is a violation to be shown."""
-        return self.verdict == "violated"
 
     def __getitem__(self, name: str) -> Finding:
         """The verdict on an order, on a property of deliveries, or on a way to fail; raises `NoSuchName`, a `KeyError`,
@@ -284,39 +222,16 @@ class Conformance(Drawn):
     @property
     def scope(self) -> str:
         """In words, how far the verdict reaches."""
-        request = self.request
         parts = [self.searches[0].result.scope]
         if self.replied:
-            parts.append(f"{WITH_REPLIES}: up to {some(request.messages_with_replies, 'message')}")
-        return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
-
-    @property
-    def wanted(self) -> list[Finding]:
-        """The verdicts that decide: on failures, on deliveries, and on the requested orders."""
-        return [self[name] for name in (*FAILURES, *DELIVERY, *self.request.orders) if name != "asynchronous"]
-
-    def suite(self) -> Suite:
-        """These verdicts, for other tools."""
-        lines = [VerdictLine(one.name, one.verdict, one.meaning, one.note, one.run) for one in self.wanted]
-        return Suite(self.name, lines, self.seconds)
-
-    def schedule(self, one: Finding) -> Schedule | None:
-        """The schedule of a violation, which can be saved and repeated; None if it has no run."""
-        return None if one.run is None else schedule_of(self.name, one.name, one.run, self.request)
+            parts.append(f"{WITH_REPLIES}: up to {some(self.request.messages_with_replies, 'message')}")
+        return self.scope_of(parts)
 
     def json(self) -> dict[str, Any]:
         free = self.searches[0].result.json()
         return {
-            "implementation": self.name,
-            **{key: free[key] for key in ("processes", "messages", "channel", "sends", "self_sends")},
-            "replies": self.request.messages_with_replies,
-            "ticks": self.request.ticks,
-            "restarts": self.request.restarts,
-            "verdict": self.verdict,
-            "unconfirmed": self.unconfirmed,
-            "ended_early": self.ended_early,
-            "best_effort": self.best_effort,
-            "takes_replies": self.takes_replies,
+            **super().json(),
+            "messages": free["messages"],
             "orders": {name: self[name].json() for name in JUDGED},
             "strongest": self.strongest,
             "failures": [one.json() for one in self.failures],
@@ -327,11 +242,6 @@ class Conformance(Drawn):
             "with_duplicates": [one.result.json() for one in self.with_duplicates],
             "states": free["states"],
             "transitions": free["transitions"],
-            "queries": self.queries,
-            "compared": self.repeats.all,
-            "repeats": self.repeats.json(),
-            "seconds": round(self.seconds, 3),
-            "scope": self.scope,
         }
 
 

@@ -29,10 +29,10 @@ from crownless.model_check.request import Check
 from crownless.model_check.stopping import StoppedInCall, is_interrupt, reason_of, stoppable, watching
 from crownless.spec.orders import ORDERS, order_named
 
-from .confirming import unconfirmed
 from .conformance_request import DELIVERY, DUPLICATES, JUDGED, MONITORED, WITH_REPLIES, Request
 from .conformance_result import Conformance, Search
 from .endless import note_endless_packets
+from .findings import unconfirmed
 from .node import FAILURES, Implementation
 from .node_machine import NodeMachine, machine_class
 from .queries import CERTAIN, Queries
@@ -153,7 +153,7 @@ class _Conforming:
 
     def with_free_sends(self) -> Conformance:
         """A new answer, of the search with free sends alone."""
-        answer = Conformance(self.implementation.name, self.request, [])
+        answer = Conformance(self.implementation.name, self.request)
         if self.request.messages_with_replies and not self.implementation.takes_replies:
             answer.request = replace(self.request, replies=0)
             answer.takes_replies = False

@@ -1,4 +1,4 @@
-"""Nodes of a Python class: one object a process, replayed from its first input or copied in the middle.
+"""Nodes of a Python class: one object a process, which goes on, or is made anew and given all inputs again.
 
     class MyNode:
         def __init__(self, process, processes, transmit, deliver): ...
@@ -10,7 +10,7 @@
 Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
 "multicast", always gets a tuple. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
 delivers, as strings; or, if its constructor takes no `deliver`, put them on a queue of its own, `self.delivered`. The
-constructor takes those of its four arguments that it names, or the first ones. Methods may be coroutines.
+constructor takes those of these four arguments that it names. Methods may be coroutines.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ import sys
 import threading
 from asyncio import Queue as AsyncQueue
 from asyncio import QueueEmpty
-from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
 from contextlib import suppress
-from copy import deepcopy
+from dataclasses import dataclass
 from functools import partial
 from re import Pattern
-from typing import Any, NamedTuple
+from typing import Any
 
 from crownless.model_check.stopping import raised_by_signal
 from crownless.model_check.users_code import innermost_place, lines_of
@@ -39,32 +39,31 @@ from crownless.spec.memory import lacks_memory, require
 
 from .bodies import Body
 from .class_arguments import arguments_of
-from .copies import shares_with_copies
-from .node import Answer, Arrival, History, Input, Load, NodeFailure, Query, Restart, Send, StateLost, outcome
-from .node_limits import NodeLimits
+from .node import Answer, Arrival, History, Implementation, Input, NodeFailure, NodeLimits, Restart, Send
 from .port import DONE, Port, name_of, receivers_of
 from .quiet_loop import QuietLoop
 from .time_limit import Hangs, within
 
-#: So many nodes are kept as they were after an input, to go on from.
-KEPT = 4096
-#: So many copies are looked at for what they share with their original.
-LOOKED_AT = 500
 #: So many threads may go on at once.
 MOST_THREADS = 100
 #: Where so many bytes can be had, the harness has memory enough.
 ENOUGH = 64 << 20
 
 
-class _NeedsLoop(Exception):
-    """A method has returned a coroutine, and the class has none that says so."""
-
-
-class _Live(NamedTuple):
+@dataclass
+class _Live:
     """A node, and the event loop that it lives on if it has one."""
 
     node: Any
     loop: QuietLoop | None
+
+    def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
+        """Runs what a method has returned: within the call of another method, or until nothing is left to do."""
+        if self.loop is not None and self.loop.is_running():
+            self.loop.create_task(coroutine)
+            return
+        self.loop = self.loop or QuietLoop()
+        self.loop.run_until_idle(coroutine)
 
 
 class NodeState:
@@ -92,11 +91,12 @@ def sends_of(kind: type) -> Sends:
     return known_sends(said) if isinstance(said, str) else "unicast"
 
 
-class InProcess:
+class InProcess(Implementation):
     """Nodes of a class. `n` processes; `limits` on each answer."""
 
     most_repeats = 50_000
     takes_replies = trusts_running_nodes = True
+    takes_on_states = False
     best_effort: str | None = None
 
     def __init__(
@@ -125,51 +125,36 @@ class InProcess:
         self._is_async = any(_is_coroutine(value) for base in kind.__mro__ for value in vars(base).values())
         self._by_value = "__eq__" in own and own.get("__hash__") is not None
         self._restarts = callable(getattr(kind, "on_restart", None))
-        #: Why nodes are replayed from their first input instead of copied; None: they are copied.
-        self.replays_because: str | None = "its methods are coroutines" if self._is_async else None
         self._ports = [Port(self.limits.outputs, ignored) for _ in range(n)]
-        self._kept: OrderedDict[tuple[int, History], Any] = OrderedDict()
-        self._copied = 0
+        #: The node that was given an input last at each process, and all inputs that it has had.
+        self._running: dict[int, tuple[History, _Live]] = {}
 
     def close(self) -> None:
-        self._kept.clear()
+        self._running.clear()
 
     def answer(self, process: int, history: History, given: Input) -> Answer:
         if isinstance(given, Restart) and not self._restarts:
             return Answer()
         history = self._remembered(history)
-        if history and isinstance(history[0], Load):
-            return self._answer_from_state(process, history, given)
-        live = self._copy_of_kept(process, history)
-        if live is None:
-            live = self._replayed(process, history)
-            if self.replays_because is None:
-                self._keep(process, history, self._copy(live.node))
+        live = self._after(process, history)
         try:
             answer = self._given(process, live, given)
-        except _NeedsLoop:
-            return self._answer_with_loop(process, history, given)
-        finally:
+        except BaseException:
             self._close(process, live)
-        if self.replays_because is None and not given.replies:
-            self._keep(process, (*history, given), live.node)
-        return Answer(answer.outputs, self._state_of(live.node))
+            raise
+        state = self._state_of(live)
+        if live.loop is not None:
+            self._close(process, live)
+        elif state is None:
+            self._running[process] = (*history, given), live
+        return answer._replace(state=state)
 
-    def _answer_from_state(self, process: int, history: History, given: Input) -> Answer:
-        """The answer of a copy of the node that has this state."""
-        (first, *inputs) = history
-        assert isinstance(first, Load)
-        assert isinstance(first.state, NodeState)
-        live = _Live(self._copy(first.state.node), None)
-        if self.replays_because is not None:
-            raise StateLost
-        try:
-            for one in inputs:
-                self._given(process, live, one)
-            answer = self._given(process, live, given)
-        except _NeedsLoop:
-            raise StateLost from None
-        return Answer(answer.outputs, self._state_of(live.node))
+    def _after(self, process: int, history: History) -> _Live:
+        """A node that has had these inputs: the one that runs, given those that it lacks, or a new one."""
+        had, live = self._running.pop(process, ((), None))
+        if history[: len(had)] != had:
+            had, live = (), None
+        return self._replayed(process, history[len(had) :], live)
 
     def are_equal(self, one: Any, other: Any) -> bool:
         """Does the class say so? Once it cannot say, no two nodes are equal any more."""
@@ -183,13 +168,13 @@ class InProcess:
                 self._by_value = False
         return found == [True]
 
-    def _state_of(self, node: Any) -> NodeState | None:
-        """The state of a node whose class compares its objects by value, and that can be copied."""
-        if not self._by_value or self.replays_because is not None:
+    def _state_of(self, live: _Live) -> NodeState | None:
+        """The state of a node whose class compares its objects by value."""
+        if not self._by_value or live.loop is not None:
             return None
         found: list[NodeState] = []
         try:
-            within(self.limits.seconds, lambda: found.append(NodeState(node, self)))
+            within(self.limits.seconds, lambda: found.append(NodeState(live.node, self)))
         except BaseException as error:  # of any kind: it is the node's own code
             if _is_of_harness(error):
                 raise
@@ -205,12 +190,6 @@ class InProcess:
             return self._given(process, live, given)
         finally:
             self._close(process, live)
-
-    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        return [outcome(self.answer_anew, query) for query in queries]
-
-    def settle(self) -> None:
-        """Nodes act while they are called, and their answers are what they did then."""
 
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         port = self._ports[process]
@@ -230,45 +209,9 @@ class InProcess:
         restarts = [] if self._restarts else [k for k, given in enumerate(history) if isinstance(given, Restart)]
         return history[restarts[-1] + 1 :] if restarts else history
 
-    def _answer_with_loop(self, process: int, history: History, given: Input) -> Answer:
-        self._is_async, self.replays_because = True, "its methods return coroutines"
-        self._kept.clear()
-        return self.answer_anew(process, history, given)
-
-    def _keep(self, process: int, history: History, node: Any) -> None:
-        if self.replays_because is None:
-            self._kept[process, history] = node
-            if len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-
-    def _copy_of_kept(self, process: int, history: History) -> _Live | None:
-        """A copy of the node that is kept as it was after this history."""
-        known = self._kept.get((process, history))
-        copied = None if known is None else self._copy(known)
-        return None if self.replays_because is not None or known is None else _Live(copied, None)
-
-    def _copy(self, node: Any) -> Any:
-        """A copy of a node, which shares its port; where there is none, nodes are replayed from now on."""
-        copies: list[Any] = []
-        shared = None
-        self._copied += 1
-        try:
-            within(self.limits.seconds, lambda: copies.append(deepcopy(node)))
-            if self._copied <= LOOKED_AT:
-                shared = shares_with_copies(node)
-            if shared is not None:
-                self.replays_because = f"it holds {shared}, of which there are no copies"
-        except BaseException as error:  # of any kind: it is the node's own code
-            if _is_of_harness(error):
-                raise
-            self.replays_because = f"it cannot be copied ({shown_error(error)})"
-        if self.replays_because is not None:
-            self._kept.clear()
-            return None
-        return copies[0]
-
-    def _replayed(self, process: int, history: History) -> _Live:
-        live = self._made(process)
+    def _replayed(self, process: int, history: History, live: _Live | None = None) -> _Live:
+        """A node, new unless it is given, after these inputs."""
+        live = live or self._made(process)
         try:
             for given in history:
                 self._given(process, live, given)
@@ -286,22 +229,21 @@ class InProcess:
         live = _Live(None, QuietLoop() if self._is_async else None)
         values = {"process": process, "processes": self.n, "transmit": port.transmit, "deliver": port.deliver}
         positional = [values[name] for name in self._arguments.positional]
-        named = {name: values[known] for name, known in self._arguments.named.items()}
-        made: list[Any] = []
+        named = {name: values[name] for name in self._arguments.named}
 
         def make() -> None:
-            made.append(self._kind(*positional, **named))
+            live.node = self._kind(*positional, **named)
 
         port.begin()
         try:
-            self._call("__init__", (), partial(_run, live.loop, make))
+            self._call("__init__", (), partial(_run, live, make))
             if said := port.end():
                 failure = f"{self._kind.__name__}.__init__ gives {shown(said[0])}; nodes act only when they are called"
                 raise NodeFailure("speaks-unasked", failure)
         except BaseException:
             self._close(process, live)
             raise
-        return live._replace(node=made[0])
+        return live
 
     def _given(self, process: int, live: _Live, given: Input) -> Answer:
         """The answer of a node to an input."""
@@ -343,14 +285,10 @@ class InProcess:
             returned = getattr(live.node, method)(*map(_as_given, arguments))
             if not inspect.isawaitable(returned) or returned is DONE:
                 self._note_returned(port, method, returned)
-            elif live.loop is not None:
-                live.loop.create_task(awaited(returned))
             else:
-                if inspect.iscoroutine(returned):
-                    returned.close()
-                raise _NeedsLoop
+                live.start(awaited(returned))
 
-        self._call(method, arguments, partial(_run, live.loop, call))
+        self._call(method, arguments, partial(_run, live, call))
 
     def _note_returned(self, port: Port, method: str, returned: Any) -> None:
         if returned is None or returned is DONE:
@@ -383,8 +321,6 @@ class InProcess:
         sys.stdout = sys.stderr
         try:
             within(self.limits.seconds, call)
-        except _NeedsLoop:
-            raise
         except NodeFailure as failure:
             said = f"{self._place(method, arguments, failure)}: {failure.said}"
             raise NodeFailure(failure.kind, said) from None
@@ -426,16 +362,16 @@ def _as_given(argument: Any) -> Any:
     return argument.copy() if isinstance(argument, Body) else argument
 
 
-def _run(loop: QuietLoop | None, call: Callable[[], None]) -> None:
+def _run(live: _Live, call: Callable[[], None]) -> None:
     """Makes a call of a node: on its event loop if it has one, and then until nothing is left to do."""
-    if loop is None or loop.is_running():  # which runs at a reply from inside a delivery
+    if live.loop is None or live.loop.is_running():  # which runs at a reply from inside a delivery
         call()
         return
 
     async def called() -> None:
         call()
 
-    loop.run_until_idle(called())
+    live.loop.run_until_idle(called())
 
 
 def _is_of_harness(error: BaseException) -> bool:

@@ -75,8 +75,6 @@ class Given(NamedTuple):
     is_init: bool = False
 
 
-#: Shorter lines, up to so many different ones, are read once.
-SHORT, READ = 1024, 1 << 14
 #: Outputs that name a message, by the first word of their line.
 _OF_MESSAGES: dict[str, Callable[[str], Output]] = {"deliver": Delivers, "queued": Queues, "sent": Sends}
 _WORDS = ("packet", *_OF_MESSAGES, "ok")
@@ -131,24 +129,12 @@ class Form(ABC):
 class OneByOne(Form):
     """Each line says one thing, whatever was said before."""
 
-    def __init__(self, ignored: Pattern[str] | None = None) -> None:
-        super().__init__(ignored)
-        self._read: dict[bytes, Sequence[Output | End]] = {}
-
     def init(self, process: int, n: int) -> bytes:
         return _encoded([self._init(process, n)])
 
     def given(self, given: Input, number: int | None = None) -> bytes:
         lines = self._given(given)
         return _encoded(lines if number is None else [self._numbered(line, number) for line in lines])
-
-    def outputs(self, line: bytes) -> Sequence[Output | End]:
-        known = self._read.get(line)
-        if known is None:
-            known = super().outputs(line)
-            if len(line) < SHORT and len(self._read) < READ:
-                self._read[line] = known
-        return known
 
     def _outputs(self, line: str) -> Sequence[Output | End]:
         return (self._output(line),)

@@ -7,11 +7,10 @@ drives one (`in_process`, `out_of_process`) answers one query: which outputs com
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from crownless.spec.computation import Message
-
-from .node_limits import NodeLimits
 
 
 class Send(NamedTuple):
@@ -123,8 +122,15 @@ class NodeFailure(Exception):
         self.query = query
 
 
-class StateLost(Exception):
-    """A node can no longer take on a state that was offered; it can be given all its inputs instead."""
+@dataclass(frozen=True)
+class NodeLimits:
+    """For one input: seconds, outputs, bytes of a line, and of all lines. For one run: inputs of one node."""
+
+    seconds: float = 5.0
+    outputs: int = 1000
+    line: int = 1 << 20
+    answer: int = 1 << 22
+    inputs: int = 200
 
 
 class Implementation(Protocol):
@@ -143,6 +149,10 @@ class Implementation(Protocol):
         """True if an application can send from inside a delivery."""
 
     @property
+    def takes_on_states(self) -> bool:
+        """True if a node can go on from a state that was offered, without the inputs that led to it."""
+
+    @property
     def trusts_running_nodes(self) -> bool:
         """False if an answer may have been taken for that to another input, as of lines without end."""
 
@@ -151,9 +161,7 @@ class Implementation(Protocol):
         """Why the answers may not be all that the nodes say, in words; None: they are."""
 
     def answer(self, process: int, history: History, given: Input) -> Answer:
-        """The answer of the node at `process` to an input after this history; raises `NodeFailure`, and `StateLost` if
-        the history begins with a state that no node can take on.
-        """
+        """The answer of the node at `process` to an input after this history; raises `NodeFailure`."""
 
     def answer_anew(self, process: int, history: History, given: Input) -> Answer:
         """The same from a node in which nothing is left of earlier queries."""
@@ -161,13 +169,16 @@ class Implementation(Protocol):
     def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         """The answers to these queries from nodes that are made anew, which may be one that forgets everything between
         two of them."""
+        return [outcome(self.answer_anew, query) for query in queries]
 
     def settle(self) -> None:
-        """Ends the nodes that run; raises `NodeFailure` if one has said more than answers."""
+        """Ends the nodes that run, if more than their answers can show then; raises `NodeFailure` if it does."""
+        return
 
     def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
         """The line of the user's own code by which the node gives that output of its answer, counted from 0; None if
         that is not known."""
+        return None
 
     def close(self) -> None:
         """Ends all that was started."""

@@ -13,8 +13,7 @@ from crownless.spec.printable import some
 
 from .guardian import Guardian
 from .line_forms import End, Form, Given, shown_bytes
-from .node import Answer, NodeFailure, Output
-from .node_limits import NodeLimits
+from .node import Answer, NodeFailure, NodeLimits, Output
 from .running_program import RunningProgram
 
 #: Seconds for which a program may speak unasked before its input ends.

@@ -11,14 +11,15 @@ from re import Pattern
 from crownless.spec.enumeration import Sends as KindOfSends
 from crownless.spec.errors import BadInput
 
-from .forms import form_named
-from .line_forms import NUMBERS, REPLIES, FormName, Given
+from .line_forms import NUMBERS, REPLIES, Form, FormName, Given, JsonForm, PlainForm
+from .maelstrom_form import MaelstromForm
 from .node import (
     Answer,
     Delivers,
     History,
     Input,
     NodeFailure,
+    NodeLimits,
     Query,
     Queues,
     Sends,
@@ -26,7 +27,6 @@ from .node import (
     name_for_nodes,
     outcome,
 )
-from .node_limits import NodeLimits
 from .node_process import NodeProcess
 from .programs import Programs, closing
 
@@ -52,7 +52,7 @@ class OutOfProcess(Programs[NodeProcess]):
     ) -> None:
         """`sends`: in which way applications send, for forms in which that makes a difference."""
         super().__init__(command, n, limits)
-        self._form = form_named(form, ignored, sends)
+        self._form = _form_named(form, ignored, sends)
         self.begin_anew = self._form.resets
         self.most_repeats = 50_000 if self._form.resets else 500
         self._prefix = prefix
@@ -186,3 +186,10 @@ def _check_replies(given: Input, answer: Answer) -> None:
                 hint = f"say `queued {name}` if it is sent later, or `ok` to `init`, without `{REPLIES}`"
                 said = f"takes the reply {name}, and transmits nothing after it delivers {output.message}; {hint}"
                 raise NodeFailure("not-understood", said)
+
+
+def _form_named(name: FormName, ignored: Pattern[str] | None = None, sends: KindOfSends = "unicast") -> Form:
+    """The form of that name. `sends`: in which way applications send."""
+    if name == "maelstrom":
+        return MaelstromForm(ignored, sends)
+    return JsonForm(ignored) if name == "json" else PlainForm(ignored)

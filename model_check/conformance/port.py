@@ -42,7 +42,7 @@ DONE = Done()
 
 
 class Port:
-    """Gathers the outputs of one input at one process. Copies of a node share their port."""
+    """Gathers the outputs of one input at one process."""
 
     def __init__(self, most_outputs: int, ignored: Pattern[str] | None = None) -> None:
         """`ignored`: what makes no difference in a packet (`bodies`)."""
@@ -59,9 +59,6 @@ class Port:
         self._muted = False
         #: Has the node's application send a message.
         self._send: Callable[[Message], None] | None = None
-
-    def __deepcopy__(self, memo: Any) -> Port:
-        return self
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("what belongs to a node does not travel")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, TypeVar
@@ -10,20 +10,19 @@ from typing import Any, Generic, TypeVar
 from crownless.spec.printable import printable
 
 from .guardian import Guardian
-from .node import Answer, History, Input, Load, NodeFailure
-from .node_limits import NodeLimits
+from .node import Answer, History, Implementation, Input, Load, NodeFailure, NodeLimits
 from .queries import differs
 from .running_program import RunningProgram
 
 Program = TypeVar("Program", bound=RunningProgram)
 
 
-class Programs(ABC, Generic[Program]):
+class Programs(Implementation, Generic[Program]):
     """Nodes started by a command. `n` processes; `limits` on each answer. `begin_anew`: a running program can."""
 
     #: Starting a program takes a while; what is given again to a running one is compared in any case.
     most_repeats = 50
-    begin_anew = trusts_running_nodes = True
+    begin_anew = trusts_running_nodes = takes_on_states = True
 
     def __init__(self, command: Sequence[str], n: int, limits: NodeLimits | None = None) -> None:
         self.name = printable(" ".join(command))
@@ -63,9 +62,6 @@ class Programs(ABC, Generic[Program]):
         if not given.replies:  # of which some may be left
             self._had[process] = (*history, given) if answer.state is None else (Load(answer.state),)
         return answer
-
-    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
-        return None
 
     def close(self) -> None:
         for process in list(self._running):

@@ -18,7 +18,6 @@ from .node import (
     NodeFailure,
     Output,
     Query,
-    StateLost,
     Transmits,
     outcome,
 )
@@ -205,10 +204,8 @@ class Queries:
         self._before_input()
         if self._only_new_nodes:
             return outcome(self.implementation.answer_anew, (process, from_the_first, given))
-        try:
-            return outcome(self.implementation.answer, (process, history, given))
-        except StateLost:
-            return outcome(self.implementation.answer, (process, from_the_first, given))
+        had = history if self.implementation.takes_on_states else from_the_first
+        return outcome(self.implementation.answer, (process, had, given))
 
     def _reached(self, process: int, state: Hashable, inputs: History) -> NodeFailure | None:
         """Notes the inputs that lead to a state. A node that has had these must answer as those did that had others and

@@ -8,34 +8,27 @@ broken: nothing is said to be kept.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.channels import channel_named
 from crownless.impl.workloads import Free
-from crownless.model_check.exports import Suite, VerdictLine
 from crownless.model_check.limits import Limits
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
-from crownless.model_check.runs import diagrams_of_violations
 from crownless.model_check.stopping import stoppable, watching
 from crownless.spec.computation import Message
-from crownless.spec.diagrams.diagram import Diagram
-from crownless.spec.drawn import Drawn
-from crownless.spec.errors import Undecided, no_such_name
+from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, decide, order_named
 from crownless.spec.printable import in_brackets, printable, some
 
-from .confirming import unconfirmed
 from .conformance_request import JUDGED, Request
-from .conformance_result import Finding
 from .endless import note_endless_packets
+from .findings import Answer, Finding, unconfirmed
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation
 from .queries import CERTAIN, Queries
-from .repeats import Repeats
-from .schedules import Schedule, schedule_of
 from .walks import FOR_EVER, Failure, Walks
 
 #: Broken by runs as a whole, and not by their order.
@@ -55,32 +48,20 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(repr=False)
-class RandomConformance(Drawn):
+class RandomConformance(Answer):
     """The answer of random runs. As a truth value: do they break nothing of what is demanded? It raises `Undecided`
     where not all runs were made, or where new nodes answer otherwise.
     """
 
-    titled = True
-    name: str
-    request: Request
+    delivery = OF_DELIVERY
+
     #: By which the runs are chosen, and how many there are to be.
-    seed: int
-    runs: int
+    seed: int = 0
+    runs: int = 0
     #: How many were made.
     made: int = 0
     #: All that is broken, each with a run that was made shorter.
-    violations: list[Finding] = field(default_factory=list)
-    queries: int = 0
-    repeats: Repeats = field(default_factory=Repeats)
-    #: False if the program does not say that it takes replies, so that none were offered.
-    takes_replies: bool = True
-    seconds: float = 0.0
-    #: Why a violation is not certain, such as that nodes which were made anew answered otherwise.
-    unconfirmed: str | None = None
-    #: Why not all runs were made.
-    ended_early: str | None = None
-    #: Why the answers may not be all that the nodes say.
-    best_effort: str | None = None
+    broken: list[Finding] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return in_brackets(f"{self.name}: {self.verdict} in {some(self.made, 'random run')}")
@@ -88,20 +69,6 @@ class RandomConformance(Drawn):
     def __str__(self) -> str:
         parts = [printable(f"{self.name}: {self.verdict}; {self.scope}")]
         return "\n\n".join([*parts, *(f"{one}\n\n{one.run}" for one in self.violations)])
-
-    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """A diagram for each run that shows a violation."""
-        return diagrams_of_violations(self.name, [(one.name, one.run) for one in self.violations], highlight)
-
-    def __bool__(self) -> bool:
-        if self.verdict == "unknown":
-            raise Undecided(f"{self!r} is neither true nor false: compare its verdict")
-        return self.verdict == NOT_BROKEN
-
-    @property
-    def shows_violation(self) -> bool:
-        """True if there is a violation to be shown."""
-        return self.verdict == "violated"
 
     def __getitem__(self, name: str) -> Finding:
         """The finding on an order or a property: violated, or unknown. Raises `NoSuchName`, a `KeyError`, if that is
@@ -114,9 +81,8 @@ class RandomConformance(Drawn):
         return next((one for one in self.violations if one.name == name), Finding(name, "unknown", note=note))
 
     @property
-    def wanted(self) -> list[Finding]:
-        """The findings that decide: on failures, on deliveries, and on the requested orders."""
-        return [self[name] for name in (*FAILURES, *OF_DELIVERY, *self.request.orders) if name != "asynchronous"]
+    def violations(self) -> list[Finding]:
+        return self.broken
 
     @property
     def verdict(self) -> Literal["violated", "not broken", "unknown"]:
@@ -134,42 +100,15 @@ class RandomConformance(Drawn):
         parts.append(f"{request.channel} channel: {channel_named(request.channel).meaning}")
         if request.messages_with_replies:
             parts.append("with replies from inside deliveries")
-        return "; ".join([*parts, *request.own_steps, *([self.best_effort] if self.best_effort else [])])
-
-    def suite(self) -> Suite:
-        """These findings, for other tools."""
-        lines = [VerdictLine(one.name, one.verdict, one.meaning, one.note, one.run) for one in self.wanted]
-        return Suite(self.name, lines, self.seconds)
-
-    def schedule(self, one: Finding) -> Schedule | None:
-        """The schedule of a violation, which can be saved and repeated."""
-        return None if one.run is None else schedule_of(self.name, one.name, one.run, self.request)
+        return self.scope_of(parts)
 
     def json(self) -> dict[str, Any]:
-        request = self.request
         return {
-            "implementation": self.name,
-            "processes": request.processes,
-            "messages": request.messages,
-            "channel": request.channel,
-            "sends": request.sends,
-            "self_sends": request.self_sends,
-            "replies": request.messages_with_replies > 0,
-            "ticks": request.ticks,
-            "restarts": request.restarts,
+            **super().json(),
+            "replies": self.request.messages_with_replies > 0,
             "seed": self.seed,
             "runs": self.made,
-            "verdict": self.verdict,
-            "unconfirmed": self.unconfirmed,
-            "ended_early": self.ended_early,
-            "best_effort": self.best_effort,
             "violations": [one.json() for one in self.violations],
-            "queries": self.queries,
-            "compared": self.repeats.all,
-            "repeats": self.repeats.json(),
-            "takes_replies": self.takes_replies,
-            "seconds": round(self.seconds, 3),
-            "scope": self.scope,
         }
 
 
@@ -190,7 +129,7 @@ def conform_at_random(
     takes_replies = implementation.takes_replies or not request.messages_with_replies
     request = request if takes_replies else replace(request, replies=0)
     sampling = _Sampling(implementation, request)
-    answer = RandomConformance(implementation.name, request, seed, runs, takes_replies=takes_replies)
+    answer = RandomConformance(implementation.name, request, takes_replies=takes_replies, seed=seed, runs=runs)
     with stoppable(limits) as part:
         while answer.made == 0 or sampling.queries.settle():
             sampling.found.clear()
@@ -204,9 +143,7 @@ def conform_at_random(
     with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)):
         for name in sampling.found:
             sampling.shorten(name)
-    answer.violations = [
-        sampling.finding(name) for name in (*FAILURES, *OF_DELIVERY, *JUDGED) if name in sampling.found
-    ]
+    answer.broken = [sampling.finding(name) for name in (*FAILURES, *OF_DELIVERY, *JUDGED) if name in sampling.found]
     with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)) as part:
         if not any(one.name in CERTAIN for one in answer.violations):
             answer.unconfirmed = unconfirmed(answer.violations, sampling.queries, request)

@@ -15,8 +15,7 @@ from crownless.spec.errors import BadInput
 
 from .guardian import Guardian
 from .line_forms import shown_bytes
-from .node import NodeFailure
-from .node_limits import NodeLimits
+from .node import NodeFailure, NodeLimits
 
 #: So much of what a node writes to its standard error is kept, in bytes, and shown, in characters.
 KEPT, SHOWN = 4096, 300

@@ -169,7 +169,7 @@ def _implementation(
     from .model_check.conformance.bodies import to_ignore
     from .model_check.conformance.in_process import InProcess
     from .model_check.conformance.line_forms import known_form
-    from .model_check.conformance.node_limits import NodeLimits
+    from .model_check.conformance.node import NodeLimits
     from .model_check.conformance.out_of_process import OutOfProcess, closing
     from .spec.enumeration import known_sends
 

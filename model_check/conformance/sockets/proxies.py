@@ -1,7 +1,8 @@
 """The sockets of the harness around one node: each stands for another process, and holds back what is sent to it.
 
 The node at a process sees every process, itself too, at a port of the harness. What it sends there is a packet to that
-process; what that process sends to it comes from there when the schedule says so.
+process; what that process sends to it comes from there when the schedule says so. In a stream of TCP, packets are
+lines, or blocks of bytes, each after its length in four bytes.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from typing import NamedTuple
 
 from crownless.model_check.conformance.node import NodeFailure
 
-from .framing import Unframed, framed, packets_in
 from .looks import sockets
 from .speaking import Frame, Kind
 
@@ -230,3 +230,30 @@ class OfStreams(Proxies):
             with suppress(BlockingIOError, ConnectionError):
                 while True:
                     each.accept()[0].close()
+
+
+class Unframed(Exception):
+    """What came is no packet, in words."""
+
+
+def framed(body: bytes, frame: Frame) -> bytes:
+    """A packet as it is sent."""
+    return body + b"\n" if frame == "line" else len(body).to_bytes(4, "big") + body
+
+
+def packets_in(received: bytearray, frame: Frame, most: int) -> list[bytes]:
+    """The whole packets of what was received, which are taken out of it; raises `Unframed` for one of more bytes."""
+    found: list[bytes] = []
+    while True:
+        if frame == "line":
+            size = received.find(b"\n")
+            begin, end = 0, size + 1
+        else:
+            size = int.from_bytes(received[:4], "big") if len(received) >= 4 else -1
+            begin, end = 4, 4 + size
+        if max(size, len(received) if size < 0 else 0) > most:
+            raise Unframed(f"a packet of more than {most:,} bytes")
+        if size < 0 or len(received) < end:
+            return found
+        found.append(bytes(received[begin : begin + size]))
+        del received[:end]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from re import Pattern
 
-from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure, Query, outcome
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import Answer, History, Input, NodeFailure, NodeLimits
 from crownless.model_check.conformance.programs import Programs
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
@@ -68,12 +67,6 @@ class SocketNodes(Programs[SocketProgram]):
         self._had.pop(process, None)
         self._end(process)
         return self.answer(process, history, given)
-
-    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        return [outcome(self.answer_anew, query) for query in queries]
-
-    def settle(self) -> None:
-        """What a program says after its answer seemed to end shows at its next input."""
 
     def check_start(self) -> None:
         """Raises `BadInput` if a program does not start, or does not listen at its address."""

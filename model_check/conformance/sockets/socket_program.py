@@ -18,11 +18,11 @@ from crownless.model_check.conformance.node import (
     Delivers,
     Input,
     NodeFailure,
+    NodeLimits,
     Output,
     Send,
     Transmits,
 )
-from crownless.model_check.conformance.node_limits import NodeLimits
 from crownless.model_check.conformance.running_program import RunningProgram
 from crownless.model_check.wrong_machine import shown
 from crownless.spec.errors import BadInput

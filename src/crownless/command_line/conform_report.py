@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
-from crownless.model_check.conformance.conformance_result import Conformance, Finding
+from crownless.model_check.conformance.conformance_request import JUDGED, WITH_REPLIES
+from crownless.model_check.conformance.conformance_result import Conformance
+from crownless.model_check.conformance.findings import Finding
 from crownless.model_check.conformance.node import FAILURES
-from crownless.model_check.conformance.random_runs import NOT_BROKEN, OF_DELIVERY, RANDOM_RUN, RandomConformance
+from crownless.model_check.conformance.random_runs import NOT_BROKEN, RANDOM_RUN, RandomConformance
 from crownless.model_check.conformance.schedules import Replay
 from crownless.model_check.runs import Run
 from crownless.spec.printable import printable, some
@@ -42,10 +43,9 @@ def print_conformance(answer: Answer, *, drawings: bool) -> None:
     rows.print()
     print_line()
     rows = Rows("property", "verdict", "note")
-    of_delivery = OF_DELIVERY if isinstance(answer, RandomConformance) else DELIVERY
-    for name in (*FAILURES, *of_delivery):
+    for name in (*FAILURES, *answer.delivery):
         one = answer[name]
-        if name in of_delivery or one.verdict == "violated":
+        if name in answer.delivery or one.verdict == "violated":
             verdict = NOT_BROKEN if at_random and one.verdict == "unknown" else one.verdict
             note = "" if verdict == NOT_BROKEN else "; ".join(part for part in (_shown_by(one), one.note) if part)
             rows.add_row(name, Text(verdict, style=_style(verdict)), printable(note))

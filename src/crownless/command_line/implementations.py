@@ -13,8 +13,7 @@ from crownless.impl import own_protocols
 from crownless.model_check.conformance.bodies import to_ignore
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.line_forms import FORMS, known_form
-from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.node_limits import NodeLimits
+from crownless.model_check.conformance.node import Implementation, NodeLimits
 from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
 from crownless.model_check.conformance.sockets.socket_nodes import SocketNodes
 from crownless.model_check.conformance.sockets.speaking import Speaking
