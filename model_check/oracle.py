@@ -327,7 +327,7 @@ def subjects(
 ) -> Iterator[NamedComputation]:
     """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs.
 
-    The further parameters are those of `logs.contents.contents`.
+    The further parameters are as of `logs.classify_file.LogRequest`.
     """
     content, form = content_of(name, form_by(name, form, patterns))
     if form is None:
@@ -405,9 +405,9 @@ def named_run(name: str, logged: LoggedRun) -> NamedComputation:
 def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
     """The runs of a log of another format, with its notes and what is uncertain of each."""
     for logged in read_log(log.lines, name, log.places, processes):
-        found = named_run(name, logged)
-        notes = (*found.notes, *log.notes.get(logged.run, ()))
-        yield replace(found, notes=notes, uncertain=log.uncertain.get(logged.run, CERTAIN))
+        found, delivery = named_run(name, logged), log.deliveries.get(logged.run)
+        notes = (*found.notes, *log.notes.get(logged.run, ()), *(() if delivery is None else delivery.notes))
+        yield replace(found, notes=notes, uncertain=log.uncertain.get(logged.run, CERTAIN), delivery=delivery)
 
 
 def computation_in(content: str, name: str) -> Iterator[NamedComputation]:

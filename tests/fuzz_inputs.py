@@ -27,7 +27,7 @@ from fuzz_mutations import Mutator
 from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
 from fuzz_verdicts import run, wrong_with
 
-from crownless.model_check.logs import contents
+from crownless.model_check.logs import classify_file
 
 INPUTS = 100_000
 
@@ -87,13 +87,13 @@ def problem_with(reader: Reader, number: int, directory: Path) -> str | None:
 
 def fuzz(kind: Callable[[], Reader], first: int, inputs: int) -> list[str]:
     """Runs so many inputs; each finding begins with the reader's name and the number of its input."""
-    few = contents.SMALL_UP_TO  # readers of logs try both sides of it
+    few = classify_file.SMALL_UP_TO  # readers of logs try both sides of it
     reader, directory = prepared(kind)
     try:
         with chdir(directory):
             found = {number: problem_with(reader, number, directory) for number in range(first, first + inputs)}
     finally:
-        contents.SMALL_UP_TO = few
+        classify_file.SMALL_UP_TO = few
     return [f"{reader.name} {number}: {wrong}" for number, wrong in found.items() if wrong is not None]
 
 

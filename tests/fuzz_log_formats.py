@@ -43,9 +43,9 @@ def written(value: Any, random: Mutator, indent: int | None = None) -> bytes:
 
 def contents_up_to(few: int) -> None:
     """So many rows are decided by the spec alone; with a few, the monitor is met too."""
-    from crownless.model_check.logs import contents
+    from crownless.model_check.logs import classify_file
 
-    contents.SMALL_UP_TO = few
+    classify_file.SMALL_UP_TO = few
 
 
 class _Converted(Reader):

@@ -39,18 +39,18 @@ class LogFiles(Reader):
         return [{c: row.get(c) if c == "index" else name(row.get(c)) for c in COLUMNS} for row in rows]
 
     def sound(self, directory: Path) -> Iterator[Input]:
-        from crownless.model_check.logs import contents
+        from crownless.model_check.logs import classify_file
 
-        for few in (FEW, contents.SMALL_UP_TO):
+        for few in (FEW, classify_file.SMALL_UP_TO):
             for rows in self.logs:
                 for suffix in self.suffixes:
-                    contents.SMALL_UP_TO = few
+                    classify_file.SMALL_UP_TO = few
                     yield self.classify(self.content(rows, suffix), suffix, directory, [])
 
     def make(self, random: Mutator, directory: Path) -> Input:
-        from crownless.model_check.logs import contents
+        from crownless.model_check.logs import classify_file
 
-        contents.SMALL_UP_TO = random.choice((FEW, contents.SMALL_UP_TO))
+        classify_file.SMALL_UP_TO = random.choice((FEW, classify_file.SMALL_UP_TO))
         suffix = random.choice(self.suffixes)
         rows = random.choice(self.logs)
         if random.random() < 0.5:
@@ -103,9 +103,9 @@ class LogFiles(Reader):
         return Input(["classify", str(path), *MEMORY, *options], violated=("broken", "impossible"))
 
     def cleanup(self, directory: Path) -> None:
-        from crownless.model_check.logs import contents
+        from crownless.model_check.logs import classify_file
 
-        contents.SMALL_UP_TO = 5_000
+        classify_file.SMALL_UP_TO = 5_000
         for path in directory.glob("log.*"):
             path.unlink()
 

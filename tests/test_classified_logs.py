@@ -13,9 +13,9 @@ from test_pipeline_logs import random_run
 
 from crownless.command_line import main
 from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.classified import ClassifiedLog
-from crownless.model_check.logs.contents import contents
+from crownless.model_check.logs.classify_file import LogRequest, classify_file
 from crownless.model_check.logs.files import CONVERTED, format_of
 from crownless.model_check.oracle import Classification, classify, named_run, runs_in
 from crownless.spec.errors import BadInput
@@ -66,13 +66,13 @@ def written(path: Path, found: Sequence[Event]) -> str:
 
 
 def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> ClassifiedLog:
-    found = contents(name, tuple(ORDERS), reading, **how)
+    found = classify_file(LogRequest(name, tuple(ORDERS), reading, **how))
     assert isinstance(found, ClassifiedLog)
     return found
 
 
 def everything(name: str, columns: dict[str, str] | None = None) -> list[Classification]:
-    found = contents(name, tuple(ORDERS), "lost", columns=columns)
+    found = classify_file(LogRequest(name, tuple(ORDERS), "lost", columns=columns))
     if isinstance(found, Iterator):
         return [classify(one) for one in found]
     return [found.classification(number) for number in range(len(found))]
@@ -166,7 +166,7 @@ def test_every_format_has_the_same_verdicts(tmp_path: Path, small: int, monkeypa
     expected = {one.subject.run: one.outcomes for one in by_spec(found, "lost")}
     for name, content in formats(found).items():
         (tmp_path / name).write_bytes(content)
-        log = contents(str(tmp_path / name), tuple(ORDERS), "lost")
+        log = classify_file(LogRequest(str(tmp_path / name), tuple(ORDERS), "lost"))
         assert isinstance(log, ClassifiedLog) == (small == 10)
         runs = map(classify, log) if isinstance(log, Iterator) else [log.classification(k) for k in range(len(log))]
         assert {one.subject.run: one.outcomes for one in runs} == expected, name

@@ -14,9 +14,9 @@ from command_line_runner import Crownless
 from log_rows import random_computation
 from test_classified_logs import Event, log_of, long_run, written
 
-from crownless.command_line.classify_details import part_that_breaks
+from crownless.command_line.classify_report import part_that_breaks
 from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.context import AFTER, BEFORE, Context, ContextEvent
 from crownless.model_check.oracle import LargeRun
 from crownless.spec.delivery_disorder import summaries

@@ -15,12 +15,12 @@ from command_line_runner import Crownless
 from test_classified_logs import Event, by_spec, events, long_run, written
 from witness_checks import check_witness, from_json
 
-from crownless.command_line import classify_out
-from crownless.command_line.classify_progress import Rate
-from crownless.model_check.logs import contents as opening
+from crownless.command_line.classify_report import Rate
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs import files, monitor
-from crownless.model_check.logs.contents import contents
+from crownless.model_check.logs.classify_file import LogRequest, classify_file
 from crownless.model_check.oracle import NamedComputation
+from crownless.pipeline.logs import record_files
 from crownless.spec import reading
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Verdict
@@ -222,7 +222,7 @@ def test_what_is_read_and_decided_is_reported(tmp_path: Path, monkeypatch: pytes
         name = str(tmp_path / "log.csv")
         pyarrow.csv.write_csv(pa.Table.from_pylist(found), name)
     said: list[tuple[str, int, int | None, str]] = []
-    contents(name, tuple(ORDERS), "lost", progress=lambda *one: said.append(one))
+    classify_file(LogRequest(name, tuple(ORDERS), "lost", progress=lambda *one: said.append(one)))
     read = [done for doing, done, of, unit in said if (doing, unit) == ("read", "lines")]
     assert len(read) > 3
     assert read == sorted(read)
@@ -309,7 +309,7 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_written(
         assert any(one.startswith(".out.") for one in os.listdir(tmp_path)), "it is written beside"
         raise error
 
-    monkeypatch.setattr(classify_out._Writers, "write", fail)
+    monkeypatch.setattr(record_files._Writers, "write", fail)
     answer = crownless("classify", str(EXAMPLES / "events.csv"), "--out", str(tmp_path / "out"))
     assert answer.code == (74 if isinstance(error, OSError) else 1)
     assert "nothing was written to" in answer.err or isinstance(error, OSError)

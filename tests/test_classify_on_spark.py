@@ -17,7 +17,7 @@ pytest.importorskip("pyspark")
 from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
-from crownless.model_check.logs import contents as log_contents
+from crownless.model_check.logs import classify_file as log_contents
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from command_line_runner import Answer, Crownless
 
-from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.complete import LEFT_OUT, PROPERTIES
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"

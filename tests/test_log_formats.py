@@ -13,12 +13,13 @@ from command_line_runner import Crownless
 
 from crownless.model_check.classified_runs import Classifications
 from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs import uncertain
-from crownless.model_check.logs.contents import contents
-from crownless.model_check.logs.converted import LogEvent, convert
+from crownless.model_check.logs.classify_file import LogRequest, classify_file
+from crownless.model_check.logs.converted import convert
 from crownless.model_check.logs.files import Format
 from crownless.model_check.logs.patterns import Patterns, compiled
+from crownless.model_check.logs.rows import Row
 from crownless.model_check.logs.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
 from crownless.model_check.oracle import (
     Classification,
@@ -37,7 +38,7 @@ READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
 
 
 def every(path: Path, reading: UnreceivedPolicy = "lost", **how: Any) -> list[Classification]:
-    found = contents(str(path), tuple(ORDERS), reading, **how)
+    found = classify_file(LogRequest(str(path), tuple(ORDERS), reading, **how))
     if isinstance(found, Iterator):
         return [classify(one, tuple(ORDERS), reading) for one in found]
     return [found.classification(number) for number in range(len(found))]
@@ -491,7 +492,7 @@ def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monk
         small = every(file)
         with monkeypatch.context() as patch:
             patch.setattr(opening, "SMALL_UP_TO", 5)
-            assert isinstance(contents(str(file), tuple(ORDERS), "lost"), Classifications)
+            assert isinstance(classify_file(LogRequest(str(file), tuple(ORDERS), "lost")), Classifications)
             large = every(file)
         assert [one.outcomes for one in large] == [one.outcomes for one in small]
         assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
@@ -513,7 +514,7 @@ def test_a_violation_that_the_monitor_shows_by_unordered_events_is_looked_for_wi
     monkeypatch.setattr(
         opening, "weakened", lambda verdict, *_: Verdict(verdict.order, False, unknown=ORDER_NOT_LOGGED)
     )
-    weak = opening._weakened(found, certain, log, "lost")
+    weak = opening._as_far_as_certain(found, certain, log, "lost")
     assert weak["causal"].outcome == "broken"
     assert weak["fifo"].outcome == "unknown"
 
@@ -777,4 +778,4 @@ def test_an_uncertain_verdict_is_weakened_and_others_stay() -> None:
     assert weakened(causal, both, None, "lost").unknown == ORDER_NOT_LOGGED
     one = Uncertain({}, ([frozenset({("order-1", "billing")}), frozenset({("other", "billing")})],))
     assert weakened(causal, one, None, "lost").outcome == "broken"
-    assert LogEvent(1, "", "a", 0, "internal").json() == '{"process": "a", "index": 0, "kind": "internal"}'
+    assert Row(1, "", "a", 0, "internal").json() == {"process": "a", "index": 0, "kind": "internal"}

@@ -14,7 +14,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.model_check.logs import contents as opening
+from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.files import read_table
 from crownless.model_check.logs.kinds import lines_with_kinds, table_with_kinds
 from crownless.spec.errors import BadInput

@@ -20,7 +20,7 @@ from small_computations import CHAIN
 
 from crownless.model_check.collector import collector_off
 from crownless.model_check.event_logs import rows_by_run
-from crownless.model_check.logs import contents, matched, matching, minimal
+from crownless.model_check.logs import classify_file, matched, matching, minimal
 from crownless.model_check.logs.matched import MatchedLog, MatchedRun, matched_lines
 from crownless.model_check.logs.matching import match
 from crownless.model_check.logs.rows import Row
@@ -270,7 +270,7 @@ def test_random_logs_have_the_verdicts_of_all_their_matchings(reading: Unreceive
 def test_the_monitor_of_large_logs_gives_the_same_verdicts(
     reading: UnreceivedPolicy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "SMALL_UP_TO", 10)
+    monkeypatch.setattr(classify_file, "SMALL_UP_TO", 10)
     logs = [*all_logs(2, 3, 2)[::7], *all_logs(3, 3, 0)[::11]]
     assert agree(logs, reading) == {"forced", "possible", "impossible"}
 
@@ -288,7 +288,7 @@ def large(disorder: float, messages: int = 700, loss: float = 0.0, seed: int = 5
 def test_what_shows_of_a_large_run_that_an_order_is_impossible_is_minimal(
     reading: UnreceivedPolicy, small_up_to: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(contents, "SMALL_UP_TO", small_up_to)
+    monkeypatch.setattr(classify_file, "SMALL_UP_TO", small_up_to)
     found = set()
     for seed in range(3):
         run = judged([large(0.02, loss=0.001, seed=seed)], reading).run(0)

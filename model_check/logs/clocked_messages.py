@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 
 from crownless.spec.errors import BadInput
 
-from .converted import NOT_COMPLETE, ConvertedLog, LogEvent, few, once_each, with_receivers
+from .converted import NOT_COMPLETE, ConvertedLog, few, once_each, with_receivers
+from .rows import Row
 from .uncertain import Uncertain, all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, name_of
 
@@ -24,14 +25,14 @@ def add_named_messages(
     hint: str,
     *,
     complete: bool = False,
-) -> tuple[list[LogEvent], list[str]]:
+) -> tuple[list[Row], list[str]]:
     """Adds the events of a run to the log; returns them, and the messages that nobody is known to receive.
 
     Raises `BadInput` if a clock does not know the send of what it delivers. If the clocks show more than the messages,
     only asynchronous and FIFO order can be said to be kept. `hint`: what may be done about messages that do not go with
     the clocks. `complete`: a process may deliver a message twice, and no event that a clock knows may be missing.
     """
-    rows: list[LogEvent] = []
+    rows: list[Row] = []
     sends: dict[str, ClockedEvent] = {}
     delivers: list[tuple[ClockedEvent, str]] = []
     delivered: dict[EventId, str] = {}
@@ -40,7 +41,7 @@ def add_named_messages(
         for event in line:
             kind, message, peers = meaning(event)
             index = event.number - 1 + more
-            rows.append(LogEvent(event.line, run, host, index, kind, message, peers))
+            rows.append(Row(event.line, run, host, index, kind, message, peers))
             if kind == "send":
                 sends[message] = event
             elif kind == "deliver":
@@ -51,7 +52,7 @@ def add_named_messages(
                     problem = f"the log is not complete: the clock of {host} knows event {cause[1]} of {cause[0]}"
                     raise BadInput(problem, hint=NOT_COMPLETE, line=event.line)
                 more += 1
-                rows.append(LogEvent(event.line, run, host, index + more, "deliver", name_of(cause), (cause[0],)))
+                rows.append(Row(event.line, run, host, index + more, "deliver", name_of(cause), (cause[0],)))
     once_each(rows, hint, ("send",) if complete else ("send", "deliver"))
     for event, message in delivers:
         send = sends.get(message)

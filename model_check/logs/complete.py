@@ -20,7 +20,7 @@ from crownless.model_check.event_logs import lines_of_processes, refuse, rows_an
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
 from crownless.spec.errors import BadInput
 
-from .converted import NOT_COMPLETE, LogEvent
+from .converted import NOT_COMPLETE
 from .reasons import DeliveredTwice, NeverDelivered, NeverSent, NotAReceiver, Reason
 from .rows import Row, all_conflicts
 from .source import NO_LINES, Source
@@ -97,7 +97,7 @@ class Delivery:
 
 
 def completed(
-    runs: Mapping[str, list[Row]], to_nobody: Mapping[str, Sequence[LogEvent]] | None = None, source: Source = NO_LINES
+    runs: Mapping[str, list[Row]], to_nobody: Mapping[str, Sequence[Row]] | None = None, source: Source = NO_LINES
 ) -> tuple[dict[str, list[Row]], dict[str, Delivery]]:
     """The rows of each run without what violates `delivers-once`, and how it delivers its messages.
 
@@ -166,7 +166,7 @@ def _never_delivered(rows: Iterable[Row]) -> Iterable[DeliveryViolation]:
                 yield _violation(DELIVERS_ALL.name, reason, row.message, receiver, [row])
 
 
-def _to_nobody(event: LogEvent) -> DeliveryViolation:
+def _to_nobody(event: Row) -> DeliveryViolation:
     reason = NeverDelivered(event.process, event.message, None)
     return DeliveryViolation(DELIVERS_ALL.name, reason, event.message, None, (event.line,))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
@@ -12,7 +13,11 @@ from crownless.spec.printable import printable_name, some
 from .files import CONVERTED, Format
 from .kinds import refuse_kinds
 from .patterns import Patterns
+from .rows import Row
 from .uncertain import Uncertain, copies_left_out
+
+if TYPE_CHECKING:
+    from .complete import Delivery
 
 #: Of more things only the first ones are named in a note.
 NAMED_UP_TO = 3
@@ -20,50 +25,30 @@ NAMED_UP_TO = 3
 NOT_COMPLETE = "leave --complete out, or give the whole log"
 
 
-@dataclass(frozen=True, slots=True)
-class LogEvent:
-    """One event; `peers` are the receivers of a send, or the sender if a deliver names it; `line` is in the file."""
-
-    line: int
-    run: str
-    process: str
-    index: int
-    kind: str
-    message: str = ""
-    peers: tuple[str, ...] = ()
-
-    def json(self) -> str:
-        """The event as a line of a JSON Lines log."""
-        fields: dict[str, object] = {"process": self.process, "index": self.index, "kind": self.kind}
-        if self.run:
-            fields["run"] = self.run
-        if self.kind != "internal":
-            fields["message"] = self.message
-        if self.peers:
-            fields["peer"] = self.peers[0] if len(self.peers) == 1 else list(self.peers)
-        return json.dumps(fields)
-
-
 @dataclass
 class ConvertedLog:
-    """The lines of a log as JSON, with the line of the file that each is from; by run notes, and what is uncertain."""
+    """The events of a log, each with its line in the file; by run notes, what is uncertain, and deliveries."""
 
-    events: list[LogEvent]
+    events: list[Row]
     notes: dict[str, list[str]] = field(default_factory=dict)
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
     #: By run the sends that name no receiver, and whose messages nobody delivers; they are internal events here.
-    to_nobody: dict[str, list[LogEvent]] = field(default_factory=dict)
+    to_nobody: dict[str, list[Row]] = field(default_factory=dict)
+    #: Of a complete log by run how it delivers its messages.
+    deliveries: Mapping[str, Delivery] = field(default_factory=dict)
+    #: The line of the first event, where each following line is the next event.
+    first_line: int | None = None
 
     @property
     def lines(self) -> list[str]:
-        return [event.json() for event in self.events]
+        return [json.dumps(event.json()) for event in self.events]
 
     @property
     def places(self) -> list[int]:
         return [event.line for event in self.events]
 
     @property
-    def without_unordered(self) -> list[LogEvent]:
+    def without_unordered(self) -> list[Row]:
         """The events without copies of messages, so that of no two events the order is unknown."""
         left_out = {run: copies_left_out(uncertain.unordered) for run, uncertain in self.uncertain.items()}
         found = []
@@ -124,7 +109,7 @@ def convert(
         raise problem.at(file=name) from None
 
 
-def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str, list[LogEvent]]]:
+def with_receivers(events: Iterable[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
     """Sends that name no receiver get those that deliver the message. Those of which there is none become internal;
     these by run, as they were.
     """
@@ -133,8 +118,8 @@ def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str
     for event in events:
         if event.kind == "deliver":
             delivered.setdefault((event.run, event.message), {})[event.process] = None
-    found: list[LogEvent] = []
-    to_nobody: dict[str, list[LogEvent]] = {}
+    found: list[Row] = []
+    to_nobody: dict[str, list[Row]] = {}
     for event in events:
         if event.kind == "send" and not event.peers:
             peers = tuple(delivered.get((event.run, event.message), ()))
@@ -146,9 +131,9 @@ def with_receivers(events: Iterable[LogEvent]) -> tuple[list[LogEvent], dict[str
     return found, to_nobody
 
 
-def once_each(events: Iterable[LogEvent], hint: str, kinds: Collection[str] = ("send", "deliver")) -> None:
+def once_each(events: Iterable[Row], hint: str, kinds: Collection[str] = ("send", "deliver")) -> None:
     """Raises `BadInput` if one process sends, or delivers, a message of a run twice; `kinds`: which of the two."""
-    seen: dict[tuple[str, str, str, str], LogEvent] = {}
+    seen: dict[tuple[str, str, str, str], Row] = {}
     for event in events:
         if event.kind not in kinds:
             continue

@@ -21,9 +21,10 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
-from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
+from .converted import ConvertedLog, few, once_each, with_receivers
 from .json_places import lines_of_objects, values_in
 from .reasons import KINDS, unknown_kind
+from .rows import Row
 from .uncertain import Uncertain, all_but
 
 EVENT = "event"
@@ -59,7 +60,7 @@ def read_itf(
         raise BadInput("a key comes twice in one object", hint="give each key once")
     log = ConvertedLog([])
     index: dict[str, int] = {}
-    rows: list[LogEvent] = []
+    rows: list[Row] = []
     silent, before = 0, None
     for line, state in zip(places, states, strict=False):
         event = _event(state, columns, kinds, line)
@@ -71,7 +72,7 @@ def read_itf(
             silent += 1
             continue
         process, kind, message, peers = event
-        rows.append(LogEvent(line, "", process, index.setdefault(process, 0), kind, message, peers))
+        rows.append(Row(line, "", process, index.setdefault(process, 0), kind, message, peers))
         index[process] += 1
     if not rows:
         hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"

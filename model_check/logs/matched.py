@@ -27,9 +27,9 @@ from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 
+from .classify_file import LogRequest, classify_content
 from .columns import OPTIONAL_WITHOUT_NAMES
-from .contents import runs_of
-from .files import CONVERTED, Format
+from .files import CONVERTED
 from .lost_events import first_hole
 from .matching import Copy, Matching, match, name_of
 from .minimal import Copy as NumberedCopy
@@ -229,17 +229,10 @@ def _say_cycle(cycle: tuple[Copy, ...]) -> str:
     return " → ".join([*reversed(steps), f"{first.receiver} delivers {name_of(first.send)}"])
 
 
-def matched(
-    name: str,
-    orders: Sequence[str],
-    reading: UnreceivedPolicy,
-    form: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext,
-    kinds: Mapping[str, str] | None = None,
-) -> MatchedLog:
-    """The log of the file of that name, each run matched; arguments as of `contents.contents`."""
-    content, form = oracle.content_of(name, form)
+def matched(request: LogRequest) -> MatchedLog:
+    """The log of the requested file, each run matched."""
+    name, columns, kinds = request.name, request.columns, request.kinds
+    content, form = oracle.content_of(name, request.form)
     if form is None:
         hint = "leave --match out: messages of a computation have names"
         raise BadInput("this is no event log", hint=hint, file=name)
@@ -247,7 +240,7 @@ def matched(
         raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
     lines = oracle.lines_of(content, form, name, columns, OPTIONAL_WITHOUT_NAMES, kinds)
     source = Source.of(content, form, name, columns, lines)
-    return matched_lines(lines, name, orders, reading, around_monitor, source)
+    return matched_lines(lines, name, request.orders, request.reading, request.around_monitor, source)
 
 
 def matched_lines(
@@ -269,7 +262,8 @@ def matched_lines(
     usable = [number for number, one in enumerate(matchings) if not one.holes and not one.cycle]
     if usable:
         named = (json.dumps(row, ensure_ascii=False) for number in usable for row in matchings[number].named_rows())
-        found = runs_of("\n".join(named).encode(), "jsonl", name, orders, reading, None, around_monitor)
+        request = LogRequest(name, orders, reading, around_monitor=around_monitor)
+        found = classify_content("\n".join(named).encode(), "jsonl", request)
         log.in_order = (
             Classifications(oracle.classify(one, orders, reading) for one in found)
             if isinstance(found, Iterator)

@@ -25,9 +25,10 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import as_text
 
-from .converted import ConvertedLog, LogEvent, few, once_each, with_receivers
+from .converted import ConvertedLog, few, once_each, with_receivers
 from .json_places import lines_of_objects, values_in
 from .reasons import MOST_INDEX
+from .rows import Row
 from .uncertain import Uncertain, Unordered, all_but
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
@@ -98,16 +99,16 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
     lines: dict[str, list[Span]] = {}
     for span in spans:
         lines.setdefault(span.process, []).append(span)
-    rows: list[LogEvent] = []
+    rows: list[Row] = []
     nested: list[str] = []
     without: list[str] = []
-    tied: list[list[LogEvent]] = []
+    tied: list[list[Row]] = []
     for process, line in lines.items():
         line.sort(key=lambda span: (span.start, span.kind == PRODUCER))
         index = 0
         for _, same_start in groupby(line, key=lambda span: span.start):
             together = list(same_start)
-            at_once: list[LogEvent] = []
+            at_once: list[Row] = []
             for span in together:
                 if span.kind == PRODUCER:
                     found = [("send", names[span.id], "")]
@@ -123,7 +124,7 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
                     raise BadInput(problem, hint="leave --complete out, or give the span a link", line=span.line)
                 for kind, message, sender in found:
                     peers = (sender,) if sender else ()
-                    at_once.append(LogEvent(span.line, "", process, index, kind, message, peers))
+                    at_once.append(Row(span.line, "", process, index, kind, message, peers))
                     index += 1
             rows += at_once
             by_parent = len(together) == 2 and together[1].parent == together[0].id
@@ -149,7 +150,7 @@ def _convert(log: ConvertedLog, spans: list[Span], kinds: Mapping[SpanId, tuple[
     log.uncertain[""] = Uncertain(reasons, tuple(_unordered(group, receivers) for group in tied))
 
 
-def _unordered(group: list[LogEvent], receivers: Mapping[str, tuple[str, ...]]) -> Unordered:
+def _unordered(group: list[Row], receivers: Mapping[str, tuple[str, ...]]) -> Unordered:
     """Each event by the copies that it sends or delivers."""
     return [
         frozenset(

@@ -56,8 +56,8 @@ class Row:
     process: str
     index: int
     kind: str
-    message: str
-    peers: tuple[str, ...]
+    message: str = ""
+    peers: tuple[str, ...] = ()
 
     def json(self) -> dict[str, Any]:
         """The event as in a line of a log, without what is left out."""

@@ -40,8 +40,9 @@ from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
 from .clocked_messages import add_named_messages
-from .converted import ConvertedLog, LogEvent, few
+from .converted import ConvertedLog, few
 from .patterns import GOVECTOR, Patterns, compiled, is_parser, stoppable_matching
+from .rows import Row
 from .uncertain import Uncertain, Unordered, all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immediate_causes, lines_by_host, name_of
 
@@ -212,7 +213,7 @@ def _without_lost_events(
         # Those that no gap in the numbers shows may have come after all others.
         unseen = of_host[host] + of_none - (max(logged) - len(logged))
         if unseen > 0:
-            log.events.append(LogEvent(lost[-1][0], run, host, last[host] + unseen + 1, "internal"))
+            log.events.append(Row(lost[-1][0], run, host, last[host] + unseen + 1, "internal"))
     log.note(run, f"{some(len(lost), 'line')} with a clock that cannot be read, of lost events: {_first_lines(lost)}")
     return [(line, text) for line, text in others if not has_clock.match(text)]
 
@@ -286,9 +287,9 @@ def _convert_inferred(
                 unordered.append([frozenset({(name_of(event.id), receiver)}) for receiver in to])
             first = event.number - 1 + more
             log.events += [
-                LogEvent(event.line, run, host, first + k, kind, message, peers)
+                Row(event.line, run, host, first + k, kind, message, peers)
                 for k, (kind, message, peers) in enumerate(rows)
-            ] or [LogEvent(event.line, run, host, first, "internal")]
+            ] or [Row(event.line, run, host, first, "internal")]
             more += max(len(rows) - 1, 0)
     log.note(run, "messages are inferred from clocks, and named by sender and event: --send and --deliver name them")
     if several_sent:

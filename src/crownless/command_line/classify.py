@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.model_check.limits import Limits
-from crownless.model_check.logs.contents import clocked_runs, contents, one_run_of
+from crownless.model_check.logs.classify_file import How, LogRequest, classify_file
 from crownless.model_check.logs.declared import Declared
+from crownless.model_check.logs.files import Progress
 from crownless.model_check.stopping import stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
-from .classify_delivery import first_violations, print_delivery_summary
-from .classify_progress import Rate
-from .classify_report import first_broken, print_classification, print_notes, print_summary
+from .classify_report import (
+    Rate,
+    first_broken,
+    first_violations,
+    print_classification,
+    print_delivery_summary,
+    print_notes,
+    print_summary,
+)
 from .endings import say
 from .file_options import InputFile, OutputFolder, output_folder
 from .log_options import LogOptions, with_log_options
@@ -36,6 +45,113 @@ from .output import (
 
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
+
+
+@dataclass(frozen=True)
+class ClassifyOptions:
+    """The arguments and options of the verb, as they were given."""
+
+    files: tuple[str, ...]
+    orders: tuple[str, ...]
+    reading: UnreceivedPolicy
+    log: LogOptions
+    complete: bool
+    takes_part: tuple[str, ...]
+    by_process: bool
+    match: bool
+    engine: str
+    master: str | None
+    out: Path | None
+    one_run: bool
+    clocks: bool
+    processes: str | None
+    live: bool
+    checkpoint: str | None
+    idle_timeout: float | None
+    event_time: str | None
+    max_lateness: float | None
+    limits: Limits
+    as_json: bool
+    quiet: bool
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The orders to decide, from the weakest to the strongest."""
+        return tuple(name for name in ORDERS if not self.orders or name in self.orders)
+
+    @property
+    def how(self) -> How:
+        return "one-run" if self.one_run else "clocks" if self.clocks else "runs"
+
+    @property
+    def clock_entries(self) -> Sequence[str]:
+        return self.processes.split(",") if self.processes else ()
+
+    @property
+    def of_live(self) -> dict[str, Any]:
+        """The options of `--live`, by their names in Python."""
+        return {name: getattr(self, name) for name in ("checkpoint", "idle_timeout", "event_time", "max_lateness")}
+
+    def request(self, name: str, progress: Progress | None = None) -> LogRequest:
+        """The request to classify the file of that name by the plain engine."""
+        return LogRequest(
+            name,
+            self.chosen,
+            self.reading,
+            self.how,
+            self.log.form,
+            self.log.columns,
+            self.log.kinds,
+            self.log.patterns,
+            Declared.of(complete=self.complete, processes=self.takes_part),
+            self.clock_entries,
+            nullcontext if self.quiet else _compiling,
+            progress,
+        )
+
+    def check(self) -> None:
+        """Raises `BadInput` for options that do not go together."""
+        for order in self.orders:
+            order_named(order)
+        given = [f"--{name.replace('_', '-')}" for name, value in self.of_live.items() if value is not None]
+        if self.one_run + self.clocks + self.live > 1:
+            raise BadInput("--one-run, --clocks and --live are three ways to judge a log", hint="name one of them")
+        if given and not self.live:
+            raise BadInput(f"{', '.join(given)}: of --live only", hint="add --live")
+        if self.max_lateness is not None and self.event_time is None:
+            raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
+        if self.processes is not None and not self.clocks:
+            raise BadInput("--processes: of --clocks only", hint="add --clocks")
+        Declared.of(processes=self.takes_part)
+        if self.complete and self.reading == "pending":
+            hint = "leave one of them out: of a complete log nothing is still in flight"
+            raise BadInput("--complete does not go with --unreceived pending", hint=hint)
+        declared = {"--complete": self.complete, "--process": self.takes_part}
+        by_process, match = {"--by-process": self.by_process}, {"--match": self.match}
+        patterns = dict.fromkeys(self.log.patterns.given, True)
+        out = {"--out": self.out is not None}
+        if self.engine == "spark":
+            _refuse_beside("--engine spark", {**by_process, **self.log.named, "--kind": self.log.kinds, **match})
+            _refuse_beside("--engine spark", declared, "judge the log by the plain engine: leave --engine spark out")
+            if len(self.files) != 1:
+                raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
+            return
+        if self.master or self.live:
+            raise BadInput("--master and --live go with --engine spark", hint="add --engine spark")
+        if self.one_run:
+            _refuse_beside("--one-run", {**match, **out, **by_process, **declared, **patterns})
+        if self.clocks:
+            _refuse_beside("--clocks", {**match, **declared, **self.log.named})
+        if self.out is not None:
+            if len(self.files) != 1:
+                raise BadInput("--out takes one log", hint="give each log a folder of its own")
+            hint = "leave one of them out; --complete --json has all violations"
+            _refuse_beside("--out", {"--complete": self.complete}, hint)
+            from crownless.pipeline.logs.record_files import refuse_taken
+
+            refuse_taken(self.out)
+        if self.match:
+            _refuse_beside("--match", {**patterns, **out, **by_process, **declared})
 
 
 @click.command()
@@ -100,30 +216,7 @@ SHOWN_UP_TO = 10
 )
 @with_limits
 @with_output
-def classify(
-    files: tuple[str, ...],
-    orders: tuple[str, ...],
-    reading: UnreceivedPolicy,
-    log: LogOptions,
-    complete: bool,
-    takes_part: tuple[str, ...],
-    by_process: bool,
-    match: bool,
-    engine: str,
-    master: str | None,
-    out: Path | None,
-    one_run: bool,
-    clocks: bool,
-    processes: str | None,
-    live: bool,
-    checkpoint: str | None,
-    idle_timeout: float | None,
-    event_time: str | None,
-    max_lateness: float | None,
-    limits: Limits,
-    as_json: bool,
-    quiet: bool,
-) -> int:
+def classify(**given: Any) -> int:
     """Decide which orders computations keep: files in the papers' notation, event logs, or bundled names.
 
     \b
@@ -140,107 +233,42 @@ def classify(
     --complete finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and
     --engine spark for large ones: docs/event_logs.md.
     """
-    for order in orders:
-        order_named(order)
-    of_live = {
-        "checkpoint": checkpoint,
-        "idle-timeout": idle_timeout,
-        "event-time": event_time,
-        "max-lateness": max_lateness,
-    }
-    given = [name for name, value in of_live.items() if value is not None]
-    if one_run + clocks + live > 1:
-        raise BadInput("--one-run, --clocks and --live are three ways to judge a log", hint="name one of them")
-    if given and not live:
-        raise BadInput(f"{', '.join(f'--{name}' for name in given)}: of --live only", hint="add --live")
-    if max_lateness is not None and event_time is None:
-        raise BadInput("--max-lateness: of --event-time only", hint="name the column of time stamps")
-    if processes is not None and not clocks:
-        raise BadInput("--processes: of --clocks only", hint="add --clocks")
-    declared = Declared.of(complete=complete, processes=takes_part)
-    said = {"--complete": complete, "--process": takes_part}
-    if complete and reading == "pending":
-        hint = "leave one of them out: of a complete log nothing is still in flight"
-        raise BadInput("--complete does not go with --unreceived pending", hint=hint)
-    form, named, called, patterns = log
-    if engine == "spark":
-        _refuse_beside("--engine spark", {"--by-process": by_process, **log.named, "--kind": called, "--match": match})
-        _refuse_beside("--engine spark", said, "judge the log by the plain engine: leave --engine spark out")
-        if len(files) != 1:
-            raise BadInput("--engine spark takes one dataset", hint="put the files into one folder")
-        from crownless.pipeline.logs.live import IDLE_TIMEOUT, MAX_LATENESS
-
-        from .classify_live import classify_live
-        from .classify_spark import classify_on_spark
-
-        if live:
-            return classify_live(
-                files[0],
-                orders=orders,
-                reading=reading,
-                master=master,
-                out=None if out is None else str(out),
-                checkpoint=checkpoint,
-                idle_timeout=IDLE_TIMEOUT if idle_timeout is None else idle_timeout,
-                event_time=event_time,
-                max_lateness=MAX_LATENESS if max_lateness is None else max_lateness,
-                limits=limits,
-                as_json=as_json,
-                quiet=quiet,
-            )
-        return classify_on_spark(
-            files[0],
-            how="one-run" if one_run else "clocks" if clocks else "runs",
-            processes=processes.split(",") if processes else (),
-            orders=orders,
-            reading=reading,
-            master=master,
-            out=None if out is None else str(out),
-            limits=limits,
-            as_json=as_json,
-            quiet=quiet,
-        )
-    if master or live:
-        raise BadInput("--master and --live go with --engine spark", hint="add --engine spark")
-    if one_run:
-        others = {"--match": match, "--out": out is not None, "--by-process": by_process}
-        _refuse_beside("--one-run", {**others, **said, **dict.fromkeys(patterns.given, True)})
-    if clocks:
-        _refuse_beside("--clocks", {"--match": match, **said, **log.named})
-    if out is not None:
-        if len(files) != 1:
-            raise BadInput("--out takes one log", hint="give each log a folder of its own")
-        _refuse_beside("--out", {"--complete": complete}, "leave one of them out; --complete --json has all violations")
-        from .classify_out import refuse_taken, write_records
-
-        refuse_taken(out)
-    chosen = tuple(name for name in ORDERS if not orders or name in orders)
-    if match:
-        others = {"--out": out is not None, "--by-process": by_process}
-        _refuse_beside("--match", {**dict.fromkeys(patterns.given, True), **others, **said})
-    if match:
+    options = ClassifyOptions(**given)
+    options.check()
+    if options.engine == "spark":
+        return _classify_on_spark(options)
+    if options.match:
         from .classify_match import classify_match
 
-        return classify_match(files, chosen, reading, form, named, limits, as_json, quiet, _compiling, called)
+        requests = [options.request(name) for name in options.files]
+        return classify_match(requests, options.limits, as_json=options.as_json, quiet=options.quiet)
+    return _classify_here(options)
+
+
+def _classify_on_spark(options: ClassifyOptions) -> int:
+    from .classify_spark import classify_live, classify_on_spark
+
+    out = None if options.out is None else str(options.out)
+    same: dict[str, Any] = {name: getattr(options, name) for name in ("orders", "reading", "master", "limits")}
+    same |= {"out": out, "as_json": options.as_json, "quiet": options.quiet}
+    if options.live:
+        named = {name: value for name, value in options.of_live.items() if value is not None}
+        return classify_live(options.files[0], **named, **same)
+    return classify_on_spark(options.files[0], how=options.how, processes=options.clock_entries, **same)
+
+
+def _classify_here(options: ClassifyOptions) -> int:
+    out, chosen, reading = options.out, options.chosen, options.reading
     parts: list[ClassifiedRuns] = []
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
-    with status(quiet) as line, stoppable(limits) as part:
+    with status(options.quiet) as line, stoppable(options.limits) as part:
         progress = None if line is None else Rate(line.update)
-        for name in files:
+        for name in options.files:
             if progress is not None:
                 progress.file = name
-            around = nullcontext if quiet else _compiling
-            if one_run:
-                parts.append(one_run_of(name, chosen, reading, form, named, around, progress, called))
-                judged.add(name)
-                continue
-            if clocks:
-                whose = processes.split(",") if processes else ()
-                found = clocked_runs(name, chosen, reading, whose, around, called)
-            else:
-                found = contents(name, chosen, reading, form, named, around, patterns, progress, called, declared)
+            found = classify_file(options.request(name, progress))
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -252,9 +280,11 @@ def classify(
                     several.append(oracle.classified(*at_work, reading))
                     at_work = None
             judged.add(name)
-        for classification in _shown(parts, chosen, as_json=as_json):
+        for classification in _shown(parts, chosen, as_json=options.as_json):
             shown.append(classification)
         if out is not None:
+            from crownless.pipeline.logs.record_files import write_records
+
             write_records(out, parts[0], chosen)
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
@@ -264,29 +294,30 @@ def classify(
         shown = shown or [classification for several in small for classification in several]
     count = sum(map(len, parts))
     if part.reason is not None and not count:
-        return ended_with_nothing(part, {"classifications": []} if as_json else None)
-    if as_json:
+        return ended_with_nothing(part, {"classifications": []} if options.as_json else None)
+    if options.as_json:
         each = [classification.json() for classification in shown]
         print_json(each[0] if len(each) == 1 else {"classifications": each})
     else:
         if count > SHOWN_UP_TO:
             print_summary(parts, chosen)
-            if complete:
+            if options.complete:
                 print_delivery_summary(parts)
             print_notes(parts)
         for classification in shown if count <= SHOWN_UP_TO or part.reason is None else ():
             if count > SHOWN_UP_TO:
                 print_line()
-            print_classification(classification, drawing=not quiet or count > SHOWN_UP_TO, by_process=by_process)
+            drawing = not options.quiet or count > SHOWN_UP_TO
+            print_classification(classification, drawing=drawing, by_process=options.by_process)
         if out is not None and out.exists():
             print_line(f"all verdicts, witnesses and holes: {out}")
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
     if part.reason is not None:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
-        left_out = [name for name in dict.fromkeys(files) if name not in judged]
+        left_out = [name for name in dict.fromkeys(options.files) if name not in judged]
         say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
-    if complete and first_violations(parts):
+    if options.complete and first_violations(parts):
         return EXIT_VIOLATED
     return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
 from crownless.model_check.limits import Limits
-from crownless.model_check.logs.files import Format
+from crownless.model_check.logs.classify_file import LogRequest
 from crownless.model_check.logs.matched import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
 from crownless.model_check.logs.rows import Row
 from crownless.model_check.stopping import stoppable
 from crownless.spec.diagrams.text import draw
-from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
-from .classify_report import print_holes
+from .classify_report import print_counts, print_holes, total_counts
 from .endings import say
 from .output import (
     EXIT_HOLDS,
@@ -40,25 +38,14 @@ LINES_UP_TO = 20
 NAMES = "messages are called by their payload, if they have one, and by the line of their send"
 
 
-def classify_match(
-    files: Sequence[str],
-    orders: Sequence[str],
-    reading: UnreceivedPolicy,
-    form: Format | None,
-    columns: Mapping[str, str],
-    limits: Limits,
-    as_json: bool,
-    quiet: bool,
-    around_monitor: Callable[[], AbstractContextManager[None]],
-    kinds: Mapping[str, str],
-) -> int:
-    """Decides each of these orders for each run of these logs; the exit code."""
+def classify_match(requests: Sequence[LogRequest], limits: Limits, *, as_json: bool, quiet: bool) -> int:
+    """Decides the requested orders for each run of these logs; the exit code."""
+    orders = requests[0].orders
     logs: list[MatchedLog] = []
     shown: list[MatchedRun] = []
     with stoppable(limits) as part:
-        for name in files:
-            around = nullcontext if quiet else around_monitor
-            logs.append(matched(name, orders, reading, form, columns, around, kinds))
+        for request in requests:
+            logs.append(matched(request))
         for run in _shown(logs, orders, as_json=as_json):
             shown.append(run)
     count = sum(map(len, logs))
@@ -100,16 +87,15 @@ def _first_impossible(logs: Sequence[MatchedLog], order: str) -> tuple[int, int]
 def _summarize(logs: Sequence[MatchedLog], orders: Sequence[str]) -> None:
     """The number of runs with each verdict, and the first for which an order is impossible."""
     print_line(f"{sum(map(len, logs)):,} runs; --json has each of them")
-    rows = Rows("order", "first that is impossible", *MATCH_OUTCOMES, right=MATCH_OUTCOMES)
+    each = []
     for order in orders:
         first = _first_impossible(logs, order)
         where = ""
         if first is not None:
             log = logs[first[0]]
             where = f"{printable(log.file)}, run {printable_name(log.matchings[first[1]].run)}"
-        counts = [sum(log.counts(order).get(outcome, 0) for log in logs) for outcome in MATCH_OUTCOMES]
-        rows.add_row(order, where, *(f"{count:,}" for count in counts))
-    rows.print()
+        each.append((order, where, total_counts(logs, order)))
+    print_counts("order", "first that is impossible", MATCH_OUTCOMES, each)
 
 
 def _print(run: MatchedRun, *, drawing: bool) -> None:

@@ -1,30 +1,32 @@
-"""The output of `crownless classify`: each classification, and a summary of many."""
+"""The output of `crownless classify`: its progress, each classification, and a summary of many."""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
 from crownless.spec import library
-from crownless.spec.computation import Computation
+from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.delivery_disorder import Disorder, ProcessSummary
 from crownless.spec.diagrams.text import draw
-from crownless.spec.orders import UnreceivedPolicy, Verdict
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import printable, printable_line, printable_name, some
+from crownless.spec.witnesses import messages_of
 
-from .classify_delivery import print_delivery
-from .classify_details import part_that_breaks, print_by_process, print_context, some_out_of_order
-from .output import (
-    STYLES,
-    print_drawing,
-    print_line,
-    speaks_unicode,
-)
+from .output import STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
+
+if TYPE_CHECKING:
+    from crownless.model_check.logs.complete import Delivery
+    from crownless.model_check.logs.context import Context
+    from crownless.model_check.logs.matched import MatchedLog
 
 #: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
@@ -34,6 +36,12 @@ HOLES_UP_TO = 20
 NOTES_UP_TO = 10
 #: Of more messages that are not received only the first ones are named.
 NAMED_UP_TO = 100
+#: Of more violations of a property only the first ones are printed.
+VIOLATIONS_UP_TO = 20
+#: Without --by-process at most this many processes are listed, those with most deliveries out of order.
+PROCESSES_UP_TO = 10
+#: Marks an event that shows the violation.
+MARK = ">"
 
 
 def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
@@ -50,14 +58,14 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         _draw_violations(classification)
     _print_verdicts(classification.verdicts)
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
-        print_context(subject.context)
+        _print_context(subject.context)
     large = drawing and isinstance(subject, oracle.LargeRun)
-    if by_process or (large and some_out_of_order(subject.by_process or ())):
+    if by_process or (large and _some_out_of_order(subject.by_process or ())):
         _print_by_process(subject, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if subject.delivery is not None:
-        print_delivery(subject.delivery)
+        _print_delivery(subject.delivery)
     if (line := _about_control_messages(subject)) is not None:
         print_line(line)
     for note in subject.notes:
@@ -110,7 +118,7 @@ def print_holes(holes: Sequence[str]) -> None:
 def _print_by_process(subject: oracle.Subject, *, everything: bool) -> None:
     summaries = subject.by_process
     if summaries is not None:
-        print_by_process(summaries, everything=everything)
+        _print_processes(summaries, everything=everything)
     else:
         print_line("too large to say of each process how far its deliveries are out of order")
 
@@ -173,7 +181,7 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
     return f"note: control messages ({', '.join(control)}) count as messages here{where}"
 
 
-def print_notes(parts: list[ClassifiedRuns]) -> None:
+def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     """Of many runs the notes on how they were read, each once."""
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
@@ -183,23 +191,169 @@ def print_notes(parts: list[ClassifiedRuns]) -> None:
         print_line(f"and {some(len(notes) - NOTES_UP_TO, 'note')} more; --json has them all")
 
 
-def _where(subject: oracle.Subject) -> str:
-    return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
-
-
-def first_broken(parts: list[ClassifiedRuns], order: str) -> tuple[int, int] | None:
+def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
     """The first that breaks the order: in which part, and its number there."""
     firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
-def print_summary(parts: list[ClassifiedRuns], chosen: tuple[str, ...]) -> None:
+def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
     """The number that keep each order, and the first that breaks it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
-    rows = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order in chosen:
-        first = first_broken(parts, order)
-        where = "" if first is None else _where(parts[first[0]].classification(first[1]).subject)
-        counts = [sum(part.counts(order).get(kind, 0) for part in parts) for kind in ("kept", "broken", "unknown")]
-        rows.add_row(order, where, *(f"{count:,}" for count in counts))
+    each = ((order, _where(parts, first_broken(parts, order)), total_counts(parts, order)) for order in chosen)
+    print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
+
+
+def total_counts(parts: Iterable[ClassifiedRuns | MatchedLog], order: str) -> Counter[str]:
+    """The number of runs by outcome."""
+    return sum((Counter(part.counts(order)) for part in parts), Counter[str]())
+
+
+def print_counts(
+    heading: str, first: str, outcomes: Sequence[str], each: Iterable[tuple[str, str, Mapping[str, int]]]
+) -> None:
+    """A table of orders or properties: each with the first run of interest, and the number of runs by outcome."""
+    rows = Rows(heading, first, *outcomes, right=outcomes)
+    for name, where, counts in each:
+        rows.add_row(name, where, *(f"{counts.get(outcome, 0):,}" for outcome in outcomes))
     rows.print()
+
+
+def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> str:
+    """The file and the run of that part and number."""
+    if first is None:
+        return ""
+    subject = parts[first[0]].classification(first[1]).subject
+    return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
+
+
+# -- the details of a run ----------------------------------------------------------------------------------------------
+
+
+def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
+    """The messages alone that show that the order is broken; None where the witness does not have all of them."""
+    c, witness = verdict.computation, verdict.witness
+    messages = None if c is None or witness is None else messages_of(witness, c)
+    if c is None or messages is None:
+        return None
+    part = without_idle_processes(project(c, messages))
+    return None if decide(part, verdict.order, reading).kept else part
+
+
+def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -> None:
+    """How far the deliveries of each process are out of order; of many processes the worst, or all."""
+    most = sorted(summaries, key=lambda one: -max(one.fifo.out_of_order, one.causal.out_of_order))
+    listed = set(most if everything else most[:PROCESSES_UP_TO])
+    of_order = ("max", "mean", "never")
+    headings = ("process", "events", "deliveries", "fifo", *of_order, "causal", *of_order)
+    rows = Rows(*headings, right=headings[1:])
+    for one in summaries:
+        if one in listed:
+            cells = [f"{one.events:,}", f"{one.deliveries:,}"]
+            for of in (one.fifo, one.causal):
+                cells += [f"{of.out_of_order:,}", f"{of.farthest:,}", f"{of.mean:.1f}", f"{of.never_delivered:,}"]
+            rows.add_row(one.process, *cells)
+    rows.print()
+    if len(summaries) > len(listed):
+        print_line(f"and {some(len(summaries) - len(listed), 'process')} more; --by-process has them all")
+    print_line(
+        "fifo, causal: deliveries out of that order, and by how many deliveries they are late; never: messages "
+        "overtaken and not delivered"
+    )
+
+
+def _some_out_of_order(summaries: Sequence[ProcessSummary]) -> bool:
+    """True if a message is overtaken at one of these processes."""
+    return any(of != Disorder() for one in summaries for of in (one.fifo, one.causal))
+
+
+def _print_context(context: Context) -> None:
+    """The events around the first violation, those that show it marked."""
+    print_line(f"{', '.join(context.orders)}: where in the log; {MARK} marks the events that show it")
+    rows = Rows("", context.numbered_by, "process", "index", "event", right=(context.numbered_by, "index"))
+    for event in context.events:
+        if event.skipped:
+            rows.add_row("", "…", "", "", f"{some(event.skipped, 'event')} of these processes")
+        cells = (f"{event.number:,}", event.process, f"{event.index:,}", event.text)
+        style = STYLES["broken"] if event.shows_violation else ""
+        mark = MARK if event.shows_violation else ""
+        rows.add_row(*(Text(cell, style=style) for cell in (mark, *cells)))
+    rows.print()
+
+
+# -- the deliveries of complete logs -----------------------------------------------------------------------------------
+
+
+def _print_delivery(delivery: Delivery) -> None:
+    """Each property with its verdict, and below it what violates it."""
+    for name, found in delivery.json().items():
+        print_line(f"{name}: {found['verdict']}")
+        violations = delivery.of(name)
+        for one in violations[:VIOLATIONS_UP_TO]:
+            print_line(f"  {printable_line(one.text)}")
+        if len(violations) > VIOLATIONS_UP_TO:
+            print_line(f"  and {some(len(violations) - VIOLATIONS_UP_TO, 'violation')} more; --json has them all")
+
+
+def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:
+    """Of each property that is violated the first run that violates it: in which part, and its number there."""
+    found: dict[str, tuple[int, int]] = {}
+    for part, number, delivery in _deliveries(parts):
+        for name in delivery.violated:
+            found.setdefault(name, (part, number))
+    return found
+
+
+def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
+    """How many of many runs have and violate each property, and the first that violates it."""
+    from crownless.model_check.logs.complete import PROPERTIES
+
+    violated, count = Counter[str](), 0
+    for _, _, delivery in _deliveries(parts):
+        violated.update(delivery.violated)
+        count += 1
+    firsts = first_violations(parts)
+    each = (
+        (name, _where(parts, firsts.get(name)), {"holds": count - violated[name], "violated": violated[name]})
+        for name in PROPERTIES
+    )
+    print_counts("property", "first that violates it", ("holds", "violated"), each)
+
+
+def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Delivery]]:
+    for number, part in enumerate(parts):
+        for run in range(len(part)):
+            delivery = part.delivery(run)
+            if delivery is not None:
+                yield number, run, delivery
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+class Rate:
+    """Says how much is done, and how much of it a second."""
+
+    def __init__(self, update: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+        self._update, self._clock = update, clock
+        self.file = ""
+        self._doing: tuple[str, str] | None = None
+        self._began = 0.0
+
+    def __call__(self, doing: str, done: int, of: int | None, unit: str) -> None:
+        """So many lines, bytes or runs are read, or decided, of so many."""
+        now = self._clock()
+        if (self.file, doing + unit) != self._doing:
+            self._doing, self._began = (self.file, doing + unit), now
+        so_far = f"{done:,}" if of is None else f"{done:,} of {of:,}"
+        seconds = now - self._began
+        rate = f", {_short(done / seconds)} a second" if done and seconds >= 0.1 else ""
+        self._update(f"{printable_name(self.file)}: {doing} {so_far} {unit}{rate}")
+
+
+def _short(number: float) -> str:
+    """A number in three digits at most, such as 1.1 M."""
+    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
+        if number >= size:
+            return f"{number / size:.1f}{letter}"
+    return f"{number:.0f}"

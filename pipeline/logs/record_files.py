@@ -1,4 +1,4 @@
-"""`crownless classify --out FOLDER`: every verdict, witness and hole as Parquet, in the columns of `pipeline.logs`."""
+"""The records of classified runs as Parquet files: every verdict, witness and hole, in the columns of `records`."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ import numpy as np
 from crownless.model_check.classified_runs import ClassifiedRuns
 from crownless.model_check.logs.classified import ClassifiedLog
 from crownless.model_check.oracle import Classification
-from crownless.pipeline.logs.records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, verdicts_by_monitor
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import as_json
+
+from .records import HOLE, JUDGED, RECORD_SCHEMA, VERDICT, verdicts_by_monitor
 
 if TYPE_CHECKING:
     import pyarrow as pa
