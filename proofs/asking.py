@@ -36,12 +36,6 @@ def ask(solver: Any, *given: Any) -> Any:
         return solver.check(*given)
 
 
-def ask_spacer(engine: Any, goal: Any) -> Any:
-    """What z3's Spacer answers to the query whether the goal is reached."""
-    with _at_query(engine.ctx):
-        return engine.query(goal)
-
-
 @contextmanager
 def _at_query(context: z3.Context) -> Iterator[None]:
     _at_work.append(context)

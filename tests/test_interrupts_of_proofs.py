@@ -117,33 +117,26 @@ def test_an_interrupt_waits_until_an_object_of_z3_is_made_and_ends_the_query_tha
     assert interrupted("-c", NEVER_ENDS, "half_made", by_itself=True) == (130, "")
 
 
-#: The command line, with a query that has no end wherever one is put to a solver, and Spacer's own, which are long.
+#: The command line, with a query that has no end wherever one is put to a solver.
 VERB = """
 import sys
 import z3
 from crownless import command_line
 
-check, query = z3.Solver.check, z3.Fixedpoint.query
+check = z3.Solver.check
 started = []
 
-def start():
+def never_ends(solver, *assumptions):
     if not started:
         started.append(True)
         print("started", flush=True)
-
-def never_ends(solver, *assumptions):
-    start()
     x, y, z = z3.Ints("x y z", solver.ctx)
     solver.reset()
     solver.add(x * x * x + y * y * y + z * z * z == 114, x > y, y > z)
     solver.set(rlimit=0)
     return check(solver)
 
-def long(engine, *arguments):
-    start()
-    return query(engine, *arguments)
-
-z3.Solver.check, z3.Fixedpoint.query = never_ends, long
+z3.Solver.check = never_ends
 command_line.main(sys.argv[1:])
 """
 
@@ -159,7 +152,6 @@ SOMETHING = (3, "crownless: interrupted\n")
         (["prove", "rst"], SOMETHING),
         (["prove", "rst", "--why"], SOMETHING),
         (["prove", "rst", "--discover"], NOTHING),
-        (["prove", "rst", "--spacer", "4"], NOTHING),
         (["prove", "rst", "--program", "mf-fig1"], NOTHING),
         (["claims", "KU5"], NOTHING),
     ],

@@ -199,6 +199,34 @@ class ComparesInAComprehension(Cbcast):
         return [Step(after, packets, [AppEvent("send", message)])]
 
 
+class ComparesInAHelper(Cbcast):
+    """Where they are compared, nothing in the source says that they are lists."""
+
+    def same(self, some: Any, others: Any) -> Any:
+        return some == others
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        after = self.after_sending(i, state)
+        are_four = self.same([0 for _ in message.receivers], [0, 0, 0, 0])
+        stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
+        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
+        return [Step(after, packets, [AppEvent("send", message)])]
+
+
+class CountsByTheNameOfAMethod(Cbcast):
+    """A list has a method of the same name."""
+
+    def count(self, zeroes: Any) -> Any:
+        return zeroes
+
+    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
+        after = self.after_sending(i, state)
+        zeroes = [0 for _ in message.receivers]
+        stamp = self.ops.vector(lambda k: after[k] + 7 * self.ops.one_if(zeroes.count(0) == 4))
+        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
+        return [Step(after, packets, [AppEvent("send", message)])]
+
+
 class ComparesInADefault(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
@@ -833,6 +861,8 @@ TABLE = [
     Planted(ShiftsInAComprehension, "a shift register by :=", "refused", "comprehension", _FOURTH),
     Planted(ComparesTheReceivers, "a list compared with one of four", "refused", "compares lists", _FOURTH),
     Planted(ComparesInAComprehension, "lists compared one by one", "refused", "without a name", _FOURTH),
+    Planted(ComparesInAHelper, "lists compared in a method", "refused", "compares lists", _FOURTH),
+    Planted(CountsByTheNameOfAMethod, "list.count, and a method count", "refused", "list.count", _FOURTH),
     Planted(ComparesInADefault, "lists compared in a default", "refused", "compares", _FOURTH),
     Planted(BringsItsOwnOps, "ops of its own", "refused", "defines __init__", _FIFO),
     Planted(OpsOfItsOwnOnIntegers, "ops of its own", "refused", "defines __init__", _FIFO),

@@ -1,1 +1,1 @@
-"""Invariants found by machine, for every n; and by z3's Spacer, for few processes."""
+"""Automatic discovery of invariants, for every n."""

@@ -29,8 +29,10 @@ from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
 from .forms import Form, form_of
-from .houdini import STEPS, CounterexampleQuery, HoudiniGaveUp, Induction, Kept, Placed, always, kept
+from .houdini import CounterexampleQuery, Induction, Kept, Placed, always, kept
+from .needed import Needed
 from .numeric_states import simulated
+from .query import STEPS
 from .reading import Reader
 from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
@@ -38,6 +40,8 @@ from .templates import Clause, Context, OnTerms, Vocabulary
 Progress = Callable[[str], None]
 
 SEED = 1
+#: Protocols for which no search was seen to end.
+ENDLESS = frozenset({"murty-garg"})
 #: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
@@ -125,6 +129,11 @@ def discover(
     proved of an abstraction, invariants of that are looked for.
     """
     proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
+    if protocol in ENDLESS:
+        raise BadInput(
+            f"{protocol}: the search for its invariants does not end",
+            hint=f"the invariants of its proof: crownless prove {protocol}",
+        )
     if isinstance(protocol, str) and isinstance(proof, QueueProof):
         # Imported here since it reports its findings in the same way, which is defined in this module.
         from .stages_discovery import discover_of_stages
@@ -162,12 +171,18 @@ class _Discovery:
             survived = len(candidates)
             keeps = kept(self.induction, candidates, self.report)
             query, missing = self._safe()
-            safe = _least(query, missing, keeps.clauses)
+            safe = query.least(missing, keeps.clauses, _fewest_messages_last)
+            few = Needed(
+                len(self.induction.stages),
+                self.induction.core,
+                lambda given: query.core(missing, given) is not None,
+                self.report,
+            )
         if safe is not None:
-            needed = self._irreducible(self._closed(safe, keeps.clauses))
+            needed = few.irreducible(few.closed(safe, keeps.clauses))
             optimal = self._optimal(keeps.clauses, needed)
         if optimal is not None:
-            more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
+            more = few.closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
         assert safe is None or not overtakes, "what is proved does not happen"
         reading = ClauseRenderer(self.vocabulary)
         return Discovered(
@@ -240,7 +255,9 @@ class _Discovery:
                 for y in missing
             ]
             query = self._query([*run.in_flight.values(), run.past_delivered, *there], [run.m, *missing], [run.i, k])
-            because = _least(query, z3.Not(part), given, at_hand)
+            because = query.least(
+                z3.Not(part), given, lambda placed: (placed in at_hand, *_fewest_messages_last(placed))
+            )
             if because is None:
                 return None
             used += [placed for placed in because if placed not in used]
@@ -250,47 +267,6 @@ class _Discovery:
         """Of the messages in flight the earliest is accepted, if the protocol is optimal; this says nothing of it."""
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
-
-    # -- few invariants ------------------------------------------------------------------------------------------------
-
-    def _kept(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
-        used: list[Placed] = []
-        for stage in self.induction.stages:
-            query = self.induction.query(stage, placed[0])
-            because = _used(query, self.induction.fails(stage, placed), given if stage.event else [])
-            if because is None:
-                return None
-            used += [each for each in because if each not in used]
-        return used
-
-    def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
-        """With all that is used to show that they are kept."""
-        closed, waiting = list(some), list(some)
-        while waiting:
-            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
-            placed = waiting.pop(0)
-            if self._kept(placed, closed) is None:
-                for each in self._kept(placed, given) or []:
-                    if each not in closed:
-                        closed.append(each)
-                        waiting.append(each)
-        return closed
-
-    def _irreducible(self, some: list[Placed]) -> list[Placed]:
-        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
-        query, missing = self._safe()
-        needed, before = list(some), len(some) + 1
-        while len(needed) < before:
-            before = len(needed)
-            for placed in needed[::-1]:
-                self.report(f"{len(needed)} invariants are enough")
-                fewer = [each for each in needed if each != placed]
-                if _used(query, missing, fewer) is not None and all(
-                    self._kept(each, fewer) is not None for each in fewer
-                ):
-                    needed = fewer
-        return needed
 
     # -- asking again --------------------------------------------------------------------------------------------------
 
@@ -309,27 +285,8 @@ class _Discovery:
         )
 
 
-def _used(query: CounterexampleQuery, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
-    try:
-        return query.core(wanted, given)
-    except HoudiniGaveUp:
-        return None
-
-
-def _least(
-    query: CounterexampleQuery, wanted: Term, given: Sequence[Placed], at_hand: Sequence[Placed] = ()
-) -> list[Placed] | None:
-    """Those of what is given that rule out what is wanted, none of which can be left out; None if they do not. What is
-    at hand is left out last.
-    """
-    used = _used(query, wanted, given)
-    if used is None:
-        return None
-    for placed in sorted(used, key=lambda placed: (placed in at_hand, -len(placed[0].messages))):
-        fewer = _used(query, wanted, [each for each in used if each != placed])
-        if fewer is not None:
-            used = fewer
-    return used
+def _fewest_messages_last(placed: Placed) -> tuple[int]:
+    return (-len(placed[0].messages),)
 
 
 def _parts(guard: Term, k: Term) -> list[Term]:

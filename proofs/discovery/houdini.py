@@ -20,28 +20,19 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, SymbolicState
 from crownless.proofs.asking import ask
 from crownless.proofs.ground import instances
-from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent
+from .query import AT_A_TIME, STEPS, LazyQuery, QueryGaveUp
 from .reading import Reader
 from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
 
-#: z3 steps allowed to one query.
-STEPS = 2_000_000
-#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
-AT_A_TIME = 4
 
-
-class HoudiniGaveUp(Exception):
-    """z3 neither finds a state nor shows that there is none."""
-
-
-class CounterexampleQuery:
+class CounterexampleQuery(LazyQuery[Placed, NumericState]):
     """Whether a state satisfies some clauses and terms, on given processes and messages; reusable.
 
     `messages` and `processes`: the things that are spoken of.
@@ -61,11 +52,8 @@ class CounterexampleQuery:
         self.run, self.vocabulary = run, vocabulary
         self.messages = list(messages)
         self.processes = [*processes, *(end(message) for message in messages for end in (run.sender, run.receiver))]
-        self.solver = z3.Solver()
-        self.solver.set(rlimit=steps, random_seed=0)
-        self.models = 0
+        super().__init__(steps)
         self._hidden: dict[int, tuple[Term, Term]] = {}
-        self._flags: dict[Placed, Term] = {}
         self._entries: dict[tuple[int, int], tuple[Term, Term]] = {}
         self._reader = Reader()
         for term in changed:
@@ -101,39 +89,17 @@ class CounterexampleQuery:
             term = z3.substitute(term, (quantified, self._hidden[quantified.get_id()][1]))
         return term
 
-    def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
-        """Some of what is given, on account of which `wanted` cannot be; None if it can. Raises `HoudiniGaveUp`."""
-        if self.counterexample(wanted, given) is not None:
-            return None
-        clauses = {self._flags[placed].get_id(): placed for placed in given if placed in self._flags}
-        return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
+    def formula(self, wanted: Term) -> Term:
+        return self._uncovered(wanted)
 
-    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
-        """A state in which `wanted` and all that is given hold; None if there is none. Raises `HoudiniGaveUp`."""
-        asked = z3.FreshBool("asked")
-        self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
-        flags = [self._flags[placed] for placed in given if placed in self._flags]
-        try:
-            while True:
-                answer = ask(self.solver, asked, *flags)
-                if answer == z3.unsat:
-                    return None
-                if answer == z3.unknown:
-                    raise HoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
-                self.models += 1
-                model = self.solver.model()
-                messages, processes = self._things(model, self.messages), self._things(model, self.processes)
-                situation = self._situation(model, messages, processes)
-                broken = list(self._broken(situation, messages, processes, given))
-                if not broken:
-                    return situation
-                for placed, instance in broken:
-                    if placed not in self._flags:
-                        self._flags[placed] = z3.FreshBool("given")
-                        flags.append(self._flags[placed])
-                    self.solver.add(z3.Implies(self._flags[placed], self._reader.read(instance)))
-        finally:
-            self.solver.add(z3.Not(asked))
+    def examine(self, given: Sequence[Placed]) -> Callable[[Term], tuple[NumericState, Iterable[tuple[Placed, Term]]]]:
+        def of(model: Term) -> tuple[NumericState, Iterable[tuple[Placed, Term]]]:
+            messages, processes = self._things(model, self.messages), self._things(model, self.processes)
+            state = self._situation(model, messages, processes)
+            broken = self._broken(state, messages, processes, given)
+            return state, ((placed, self._reader.read(instance)) for placed, instance in broken)
+
+        return of
 
     # -- what z3 has in mind -------------------------------------------------------------------------------------------
 
@@ -275,10 +241,6 @@ class Induction:
         self._queries: dict[tuple[int, int], CounterexampleQuery] = {}
         self._terms: dict[tuple[int, Placed], Term] = {}
 
-    @property
-    def models(self) -> int:
-        return sum(query.models for query in self._queries.values())
-
     def things(self, context: Context) -> dict[str, Term]:
         process, message = self.run.terms.process, self.run.message
         return {
@@ -324,6 +286,11 @@ class Induction:
             [] if stage.event is None else given,
         )
         return None if before is None else stage.replayed(before, 0)
+
+    def core(self, stage: int, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """The given clauses used to show that the clause holds after the step; None if it does not, or z3 gives up."""
+        at = self.stages[stage]
+        return self.query(at, placed[0]).core(self.fails(at, placed), given if at.event else [])
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
@@ -374,7 +341,7 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
         try:
             after = induction.counterexample(stage, context, clauses, found.clauses) if clauses else None
             forgotten: list[Clause] = []
-        except HoudiniGaveUp:
+        except QueryGaveUp:
             after, forgotten = _one_by_one(induction, stage, context, clauses, found.clauses)
         if after is None and not forgotten:
             place, quiet = place + 1, quiet + 1
@@ -396,7 +363,7 @@ def _one_by_one(
     for clause in clauses:
         try:
             after = induction.counterexample(stage, context, [clause], given)
-        except HoudiniGaveUp:
+        except QueryGaveUp:
             forgotten.append(clause)
             continue
         if after is not None:

@@ -24,10 +24,11 @@ from crownless.proofs.terms import Term
 from crownless.proofs.theorem import ATTEMPTS, theorem
 
 from .discovery import SEED, Discovered
-from .houdini import STEPS
+from .needed import Needed
+from .query import STEPS
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, contexts
-from .stages_houdini import MESSAGES, PROCESSES, Houdini, Induction, StagesHoudiniGaveUp
+from .stages_houdini import MESSAGES, PROCESSES, Houdini, Induction
 from .stages_runs import TabulatedState, simulated
 
 #: Simulated runs: how many processes and messages, how many runs.
@@ -91,6 +92,7 @@ class _Discovery:
         self.proof, self.effort, self.report = proof, effort, report
         self.contexts = contexts(proof.abstraction)
         self.induction = Induction(proof, self.contexts, effort)
+        self.few = Needed(len(self.induction.events), self.induction.core, self._is_safe, report)
 
     def found(self, protocol: str, anyway: bool) -> DiscoveredOfStages:
         started = time.monotonic()
@@ -109,7 +111,7 @@ class _Discovery:
             kept = houdini.kept()
             safe = self._safe(kept)
             if safe is not None:
-                needed = self._irreducible(self._closed(safe, kept))
+                needed = self.few.irreducible(self.few.closed(safe, kept))
                 confirmed = self._confirmed(needed)
         assert not (confirmed and breaks), "what is proved does not happen"
         return DiscoveredOfStages(
@@ -160,66 +162,21 @@ class _Discovery:
         """Those of what is given that safety takes; None if it does not follow."""
         used: list[Clause] = []
         for unsafe in self._unsafe():
-            because = self._core(unsafe, given)
+            because = self.induction.query.least(unsafe, given)
             if because is None:
                 return None
-            for clause in list(because):
-                fewer = self._core(unsafe, [each for each in because if each != clause])
-                because = because if fewer is None else fewer
             used += [clause for clause in because if clause not in used]
         return used
 
-    def _core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
-        try:
-            return self.induction.query.core(wanted, given)
-        except StagesHoudiniGaveUp:
-            return None
-
-    # -- few invariants ------------------------------------------------------------------------------------------------
-
-    def _kept(self, clause: Clause, given: Sequence[Clause]) -> list[Clause] | None:
-        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
-        used: list[Clause] = []
-        for stage in range(len(self.induction.events)):
-            because = self.induction.core(stage, clause, given)
-            if because is None:
-                return None
-            used += [each for each in because if each not in used]
-        return used
-
-    def _closed(self, some: Sequence[Clause], given: Sequence[Clause]) -> list[Clause]:
-        """With all that is used to show that they are kept."""
-        closed, waiting = list(some), list(some)
-        while waiting:
-            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
-            clause = waiting.pop(0)
-            if self._kept(clause, closed) is None:
-                for each in self._kept(clause, given) or []:
-                    if each not in closed:
-                        closed.append(each)
-                        waiting.append(each)
-        return closed
-
-    def _irreducible(self, some: list[Clause]) -> list[Clause]:
-        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
-        needed, before = list(some), len(some) + 1
-        while len(needed) < before:
-            before = len(needed)
-            for clause in needed[::-1]:
-                self.report(f"{len(needed)} invariants are enough")
-                fewer = [each for each in needed if each != clause]
-                if all(self._core(unsafe, fewer) is not None for unsafe in self._unsafe()) and all(
-                    self._kept(each, fewer) is not None for each in fewer
-                ):
-                    needed = fewer
-        return needed
+    def _is_safe(self, given: Sequence[Clause]) -> bool:
+        return all(self.induction.query.core(unsafe, given) is not None for unsafe in self._unsafe())
 
     # -- for any number ------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Clause]) -> bool:
         """True if z3 shows the same of any number of processes and messages, with nothing instantiated for it."""
         invariants: Invariants = {str(clause): _of_all(clause) for clause in needed}
-        used = {str(clause): list(map(str, self._kept(clause, needed) or needed)) for clause in needed}
+        used = {str(clause): list(map(str, self.few.kept_by(clause, needed) or needed)) for clause in needed}
         claims = replace(self.proof, invariants=invariants, kept_by=used).claims()
         for part in ("invariants", "safe"):
             for claim in claims[part]:

@@ -10,7 +10,7 @@ reading by `ConcreteLogic`. That what is needed is kept for any number of proces
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -19,23 +19,17 @@ import z3
 
 from crownless.proofs.asking import ask
 from crownless.proofs.ground import FiniteSort, Things, finite_sort, ground_over
-from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.stages import About, Part, StageEvent, SymbolicLogic, fixed_by, symbolic
 from crownless.proofs.terms import Term
 
+from .query import AT_A_TIME, LazyQuery, QueryGaveUp
 from .stages_candidates import InContext
 from .stages_grammar import Clause, Context, Progress, choices, truths
 from .stages_runs import TabulatedState, after, all_events, concrete
 
 #: So many processes and messages are looked at for counterexamples.
 PROCESSES, MESSAGES = 4, 4
-#: Of one hypothesis that a state breaks z3 is given at most so many instances at a time.
-AT_A_TIME = 4
-
-
-class StagesHoudiniGaveUp(Exception):
-    """z3 neither finds a state nor shows that there is none."""
 
 
 def _things(sort: str, size: int) -> FiniteSort:
@@ -113,51 +107,25 @@ class Few:
         return int(value.as_long()) if part.is_ == "number" else self.places[str(value)]
 
 
-class StagesQuery:
-    """Whether a state of few processes and messages satisfies a formula and some clauses; reusable."""
+class StagesQuery(LazyQuery[Clause, tuple[TabulatedState, About]]):
+    """Whether a state of few processes and messages, with an event, satisfies a formula and some clauses; reusable."""
 
     def __init__(self, few: Few, given: Sequence[Term], effort: int) -> None:
+        super().__init__(effort)
         self.few = few
-        self.solver = z3.Solver()
-        self.solver.set(rlimit=effort, random_seed=0)
         self.solver.add(*few.given, *map(few.ground_over, given))
-        self._flags: dict[Clause, Term] = {}
-        self._instantiated: set[tuple[Clause, tuple[int, ...]]] = set()
 
-    def counterexample(self, wanted: Term, given: Sequence[Clause]) -> tuple[TabulatedState, About] | None:
-        """A state in which `wanted` and all that is given hold, and its event. Raises `StagesHoudiniGaveUp`."""
-        asked = z3.FreshBool("asked")
-        self.solver.add(z3.Implies(asked, wanted))
+    def examine(
+        self, given: Sequence[Clause]
+    ) -> Callable[[Term], tuple[tuple[TabulatedState, About], Iterable[tuple[Clause, Term]]]]:
         broken = Broken(self.few.contexts, given)
-        try:
-            while True:
-                answer = ask(self.solver, asked, *[self._flags[each] for each in given if each in self._flags])
-                if answer == z3.unsat:
-                    return None
-                if answer == z3.unknown:
-                    raise StagesHoudiniGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
-                model = self.solver.model()
-                situation = self.few.situation(model)
-                wrong = list(broken.by(situation))
-                if not wrong:
-                    return situation, self.few.about(model)
-                for clause, of in wrong:
-                    self._tell(clause, of)
-        finally:
-            self.solver.add(z3.Not(asked))
 
-    def core(self, wanted: Term, given: Sequence[Clause]) -> list[Clause] | None:
-        """Those given clauses that rule out `wanted`; None if it is possible. Raises `StagesHoudiniGaveUp`."""
-        if self.counterexample(wanted, given) is not None:
-            return None
-        clauses = {self._flags[clause].get_id(): clause for clause in given if clause in self._flags}
-        return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
+        def of(model: Term) -> tuple[tuple[TabulatedState, About], Iterable[tuple[Clause, Term]]]:
+            state = self.few.situation(model)
+            instances = ((clause, self.few.instance(clause, things)) for clause, things in broken.by(state))
+            return (state, self.few.about(model)), instances
 
-    def _tell(self, clause: Clause, of: tuple[int, ...]) -> None:
-        assert (clause, of) not in self._instantiated, "z3's state breaks an instance that z3 was given"
-        self._instantiated.add((clause, of))
-        flag = self._flags.setdefault(clause, z3.FreshBool("given"))
-        self.solver.add(z3.Implies(flag, self.few.instance(clause, of)))
+        return of
 
 
 class Broken:
@@ -237,10 +205,7 @@ class Induction:
     def core(self, stage: int, clause: Clause, given: Sequence[Clause]) -> list[Clause] | None:
         """The given clauses used to show that the clause is kept; None if it is not, or z3 gives up."""
         wanted = z3.And(self.flags[stage], self.fails(stage, clause))
-        try:
-            return self.query.core(wanted, [] if self.events[stage] is None else given)
-        except StagesHoudiniGaveUp:
-            return None
+        return self.query.core(wanted, [] if self.events[stage] is None else given)
 
 
 class Houdini:
@@ -277,7 +242,7 @@ class Houdini:
         while rest:
             try:
                 found = self.induction.counterexample(stage, rest, rest)
-            except StagesHoudiniGaveUp:
+            except QueryGaveUp:
                 self._forget(self._not_found_out(stage, rest))
                 return True
             if found is None:
@@ -299,7 +264,7 @@ class Houdini:
         for clause in clauses:
             try:
                 self.induction.counterexample(stage, [clause], clauses)
-            except StagesHoudiniGaveUp:
+            except QueryGaveUp:
                 forgotten.append(clause)
         return forgotten or list(clauses)
 

@@ -52,13 +52,7 @@ What = TypeVar("What", bound=Hashable)
 @click.option(
     "--discover",
     is_flag=True,
-    help="Look for the invariants by machine, from the protocol alone. Of murty-garg that does not come to an end.",
-)
-@click.option(
-    "--spacer",
-    type=click.IntRange(min=2),
-    metavar="N",
-    help="Let z3's Spacer look for an invariant of N processes, with two messages in flight.",
+    help="Discover the invariants automatically, from the protocol alone.",
 )
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
@@ -74,7 +68,6 @@ def prove_(
     why: bool,
     recheck: bool,
     discover: bool,
-    spacer: int | None,
     program: str | None,
     channel: str | None,
     orders: tuple[str, ...],
@@ -95,12 +88,11 @@ def prove_(
     3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
     """
     protocols = tuple(dict.fromkeys(protocols))
-    searched = discover or spacer is not None
-    if (why or recheck) and (searched or program is not None):
-        hint = "leave them out, or --program, --discover and --spacer"
+    if (why or recheck) and (discover or program is not None):
+        hint = "leave them out, or --program and --discover"
         raise BadInput("--why and --recheck are of the proofs that stand in the files", hint=hint)
-    if searched and program is not None:
-        raise BadInput("--discover and --spacer are of every run, not of a program", hint="leave out --program")
+    if discover and program is not None:
+        raise BadInput("--discover is of every run, not of a program", hint="leave out --program")
     if program is not None:
         import_protocols(protocols, limits, {"programs": []} if as_json else None)
         return prove_program(
@@ -116,17 +108,9 @@ def prove_(
         )
     if channel or orders or settings:
         raise BadInput("--channel, --order and --set go with --program", hint="name a program")
-    import_protocols(protocols, limits, {"discoveries" if searched else "proofs": []} if as_json else None)
-    if searched:
-        return prove_discovered(
-            protocols,
-            discovered=discover,
-            processes=spacer,
-            effort=effort,
-            limits=limits,
-            as_json=as_json,
-            quiet=quiet,
-        )
+    import_protocols(protocols, limits, {"discoveries" if discover else "proofs": []} if as_json else None)
+    if discover:
+        return prove_discovered(protocols, effort=effort, limits=limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:

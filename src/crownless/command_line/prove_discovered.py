@@ -1,14 +1,12 @@
-"""`crownless prove --discover`: invariants found by machine, for every n; `--spacer N`: for N processes, by Spacer."""
+"""`crownless prove --discover`: invariants discovered automatically, for every n."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from crownless.impl.registry import protocol_named
 from crownless.model_check.limits import Limits
 from crownless.proofs.discovery.discovery import Discovered, discover
-from crownless.proofs.discovery.spacer import Spaced, spacer
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.proving import PROOFS
 from crownless.spec.errors import BadInput
@@ -31,8 +29,6 @@ EXITS = {"proved": EXIT_HOLDS, "refuted": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 def prove_discovered(
     protocols: Sequence[str],
     *,
-    discovered: bool,
-    processes: int | None,
     effort: int | None,
     limits: Limits,
     as_json: bool,
@@ -40,10 +36,10 @@ def prove_discovered(
 ) -> int:
     """Looks for invariants of each protocol, and prints what is found."""
     if not protocols:
-        raise BadInput("--discover and --spacer take a while", hint="name a PROTOCOL, such as rst")
+        raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
     for name in protocols:
         protocol_named(name)
-    found: list[Discovered | Spaced] = []
+    found: list[Discovered] = []
     with status(quiet or as_json) as line, stoppable_proof(limits) as part:
 
         def report(what: str) -> None:
@@ -51,18 +47,14 @@ def prove_discovered(
                 line.update(what)
 
         for name in protocols:
-            if discovered:
-                found.append(_discover(name, effort, report))
-            if processes is not None:
-                report(f"{name}: Spacer, {processes} processes")
-                found.append(spacer(name, processes) if effort is None else spacer(name, processes, effort=effort))
+            found.append(_discover(name, effort, report))
     if part.reason is not None and not found:
         return ended_with_nothing(part, {"discoveries": []} if as_json else None)
     if as_json:
         print_json({"discoveries": [each.json() for each in found]})
     else:
         _print(found)
-    outcomes = {each.safe if isinstance(each, Discovered) else each.outcome for each in found}
+    outcomes = {each.safe for each in found}
     if part.reason is not None:
         outcomes.add("unknown")
         say(f"{part.reason}; not all requests are answered")
@@ -76,14 +68,14 @@ def _discover(name: str, effort: int | None, report: Callable[[str], None]) -> D
     return discover(name, progress=report) if effort is None else discover(name, effort, report)
 
 
-def _print(found: Sequence[Any]) -> None:
+def _print(found: Sequence[Discovered]) -> None:
     for each in found:
         for line in each.lines():
             print_drawing(line)
-        if isinstance(each, Discovered) and each.safe == "refuted":
+        if each.safe == "refuted":
             print_line(f"crownless check {each.protocol} shows a run")
         print_line(f"{each.seconds:.1f} seconds")
-    proved = [each for each in found if isinstance(each, Discovered) and each.safe == "proved"]
+    proved = [each for each in found if each.safe == "proved"]
     for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
         names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
         print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
