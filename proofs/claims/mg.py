@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise, permutations
 
 from crownless.impl.murty_garg import MurtyGarg
@@ -506,7 +507,7 @@ GAP = (
     reading=f"AC, as printed, is RC; crowns of two or more distinct messages (MG2). False as printed: {GAP}",
 )
 def mg13(quick: bool) -> Evidence:
-    splits, counterexample = all_splits(quick), counterexample_to_lemma_4(quick)
+    splits, counterexample = all_splits(quick), counterexample_to("mg13", search.against_lemma_4, quick)
     if counterexample is None:
         return Evidence(False, splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
     printed, chains = map(counterexample.crown_sizes, (counterexample.maps_to_as_printed, counterexample.maps_to))
@@ -534,19 +535,9 @@ def mg13(quick: bool) -> Evidence:
     return Evidence(shows, scope, because, figures)
 
 
-def counterexample_to_lemma_4(quick: bool) -> Split | None:
+def counterexample_to(name: str, find: Callable[[], Computation | None], quick: bool) -> Split | None:
     """The smallest, as z3 finds it; if quick, the bundled one."""
-    if quick:
-        return split_by_names(bundled.computation("counterexample-mg13"))
-    smallest = search.against_lemma_4()
-    return None if smallest is None else split_by_names(smallest)
-
-
-def counterexample_to_theorem_6(quick: bool) -> Split | None:
-    """Likewise."""
-    if quick:
-        return split_by_names(bundled.computation("counterexample-mg14"))
-    smallest = search.against_theorem_6()
+    smallest = bundled.computation(f"counterexample-{name}") if quick else find()
     return None if smallest is None else split_by_names(smallest)
 
 
@@ -576,7 +567,7 @@ def none_smaller(quick: bool) -> str:
     reading="AC, as printed, is RC. Control messages as §3 and §4.3 have them are acknowledgements",
 )
 def mg14(quick: bool) -> Evidence:
-    splits, counterexample = all_splits(quick), counterexample_to_theorem_6(quick)
+    splits, counterexample = all_splits(quick), counterexample_to("mg14", search.against_theorem_6, quick)
     if counterexample is None:
         return Evidence(False, splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
     watch = machines.monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
