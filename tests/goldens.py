@@ -25,6 +25,7 @@ from crownless.command_line import main
 from crownless.command_line.listing import parameter_said, protocol_facts
 from crownless.model_check.engines import COMPILES
 from crownless.proofs.claims import bundled
+from crownless.proofs.claims.claim import HOLDS
 from crownless.proofs.claims.ledger import CLAIMS
 
 ROOT = Path(__file__).parent.parent
@@ -105,16 +106,18 @@ def protocol_table() -> str:
 
 
 def errors_table() -> str:
-    """The claims that the ledger has as refuted or repaired, each with the counterexample bundled for it."""
+    """The claims that the ledger has as refuted or repaired: their counterexample, and the readings that hold."""
     shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
     rows = [
-        "| claim | source | it says | | what refutes it as printed | to see it |",
-        "| --- | --- | --- | --- | --- | --- |",
+        "| claim | source | it says | | what refutes it as printed | how it holds | to see it |",
+        "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for entry in CLAIMS.values():
         if entry.recorded in ("refuted", "repaired"):
             name = f"counterexample-{entry.id.lower()}"
-            cells = (entry.id, entry.source, entry.statement, entry.recorded, shown[name], f"`crownless show {name}`")
+            holds = "; ".join(reading.text for reading in entry.judged if reading.said and reading.verdict in HOLDS)
+            judged = (entry.statement, entry.recorded, shown[name], holds)
+            cells = (entry.id, entry.source, *judged, f"`crownless show {name}`")
             rows.append(f"| {' | '.join(cells)} |")
     return "".join(f"{row}\n" for row in rows)
 

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pytest
 import z3
-from faults_in_evidence import Plant, evidence_with, forget, in_place_of
+from faults_in_evidence import Plant, finding_of, finding_with, forget, in_place_of
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
@@ -29,7 +29,6 @@ from crownless.proofs.any_run import Event
 from crownless.proofs.claims import (
     buffer_evidence,
     bundled,
-    ku,
     matrix_evidence,
     mf,
     multicast_pairs,
@@ -38,9 +37,8 @@ from crownless.proofs.claims import (
     synchronous_theorems,
 )
 from crownless.proofs.claims import proof_evidence as put_to_z3
-from crownless.proofs.claims.claim import verdict_of
 from crownless.proofs.claims.ledger import CLAIMS
-from crownless.proofs.claims.matrix_evidence import AttachesOneColumn, ClearsTheWholeColumn, Variant
+from crownless.proofs.claims.matrix_evidence import AttachesOneColumn, Change, ClearsTheWholeColumn
 from crownless.proofs.claims.multicast_pairs import Accompanying
 from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.theorem import EFFORT, Verdict, theorem, without_each
@@ -247,30 +245,23 @@ FAULTS: list[tuple[str, str, Plant]] = [
     ("name", "fault"), [(name, fault) for name, _, fault in FAULTS], ids=[f"{n}: {w}" for n, w, _ in FAULTS]
 )
 def test_a_planted_fault_changes_the_verdict(name: str, fault: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert evidence_with(fault, name, monkeypatch).verdict != CLAIMS[name].recorded
+    assert finding_with(fault, name, monkeypatch).verdict != CLAIMS[name].recorded
 
 
-def test_a_message_that_is_never_got_refutes_mf13(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_is_never_got_is_shown_and_leaves_mf13_open(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Buffer, "may_post", lambda self, state: False)
-    evidence = CLAIMS["MF13"].recompute(True)
-    assert evidence.verdict == "refuted"
-    (shown,) = evidence.shown
+    finding = finding_of("MF13")
+    assert finding.verdict == "open"
+    (shown,) = finding.evidence.shown
     assert isinstance(shown.what, Run)
     assert [action.action for action in shown.what.actions] == ["send"]
 
 
 def test_a_repair_of_mf5_that_breaks_leaves_it_open_by_each_of_its_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(buffer_evidence.KearnsInTurn, "deliverable", Kearns.deliverable)
-    evidence = CLAIMS["MF5"].recompute(True)
-    assert [reading.verdict for reading in evidence.readings] == ["refuted", "checked", "open"]
-    assert evidence.verdict == verdict_of(evidence.readings) == "open"
-
-
-@pytest.mark.parametrize("name", ["MF1", "MF2", "MF5", "SES8", "SES10", "SA9"])
-def test_without_a_fault_the_verdict_is_as_recorded(name: str) -> None:
-    evidence = CLAIMS[name].recompute(True)
-    assert evidence.verdict == CLAIMS[name].recorded
-    assert not evidence.readings or verdict_of(evidence.readings) == evidence.verdict
+    finding = finding_of("MF5")
+    assert [reading.verdict for reading in finding.readings] == ["refuted", "checked", "open"]
+    assert finding.verdict == "open"
 
 
 def test_more_than_n_pairs_need_two_multicasts_of_four_sites_and_nothing_less_is_enough() -> None:
@@ -295,30 +286,19 @@ def test_the_bundled_run_of_ses10_has_a_packet_with_more_pairs_than_sites() -> N
     assert multicast_pairs.pairs_in(state.buffer) == machine.n - 1
 
 
-def test_ses10_says_which_sentence_is_broken_and_which_is_not() -> None:
-    verdicts = {reading.text.split(",")[0]: reading.verdict for reading in CLAIMS["SES10"].recompute(True).readings[:3]}
-    assert verdicts == {"§1 (1)": "refuted", "§4.2.1": "proved", "§4.2.2": "checked"}
-
-
 def test_no_message_is_accompanied_by_two_pairs_for_where_it_goes_which_is_what_the_text_says_of_arrival() -> None:
     assert multicast_pairs.count_pairs(multicast_pairs.PairsBesides, 3, 3).for_receiver == 1
 
 
-class _LosesWhatItSkips(Variant):
+def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the second increment the maximum is left out, too."""
 
-    def after_delivering(self, i: int, state: Any, j: int, stamp: Any) -> Any:
-        after = super().after_delivering(i, state, j, stamp)
-        skips = self.knobs.count_received == "no second increment of SENT"
-        return after._replace(sent=state.sent) if skips else after
+    def loses_what_it_skips(self: Rst, i: int, state: Any, j: int, stamp: Any) -> Any:
+        return state._replace(deliv=self.deliv_after(state, j))
 
-
-def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["checked", "refuted"]
-    forget()
-    for module in (matrix_evidence, ku):
-        monkeypatch.setattr(module, "Variant", _LosesWhatItSkips)
-    assert [reading.verdict for reading in CLAIMS["KU9"].recompute(True).readings] == ["open", "open"]
+    change = Change("after_delivering", "saves", loses_what_it_skips)
+    monkeypatch.setitem(matrix_evidence.CHANGES, "no second increment of SENT", change)
+    assert [reading.verdict for reading in finding_of("KU9").readings] == ["open", "open"]
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:
@@ -392,12 +372,8 @@ def test_a_message_that_carries_one_column_is_seen_by_the_first_half_of_lemma_3(
 def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on_and_rests_on_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    evidence = CLAIMS["MF24"].recompute(True)
-    assert "felt from load 0.04 on, and not up to 0.02" in evidence.because
-    assert [(reading.verdict, reading.said) for reading in evidence.readings] == [
-        ("measured", True),
-        ("refuted", False),
-    ]
-    assert evidence.verdict == "measured"
+    finding = finding_of("MF24")
+    assert "felt from load 0.04 on, and not up to 0.02" in finding.evidence.because
+    assert finding.verdict == "measured"
     monkeypatch.setattr(mf, "CROSSING", 0.1)
-    assert CLAIMS["MF24"].recompute(True).verdict == "open"
+    assert finding_of("MF24").verdict == "open"

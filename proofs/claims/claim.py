@@ -1,12 +1,12 @@
 """Claims and their evidence, registered by one file a text.
 
-Which reading of a claim decides, and which verdict follows, is the policy in docs/errors_in_the_texts.md. It is applied
-in one place, `verdict_of`: no evidence states a verdict beside its readings.
+A claim has, as data, each of its readings with its verdict. Evidence states no verdict: it says which of them it shows.
+Which reading decides, and which verdict follows, is the policy in docs/errors_in_the_texts.md, applied in `verdict_of`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -21,13 +21,6 @@ Verdict = Literal["proved", "checked", "measured", "refuted", "repaired", "open"
 VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
 
 
-def unless(fails: bool, verdict: Verdict) -> Verdict:
-    """The verdict, unless what it rests on fails: a claim that is no longer shown is not refuted by that, but open.
-    What was open before can only be found false.
-    """
-    return verdict if not fails else "refuted" if verdict == "open" else "open"
-
-
 class Reading(NamedTuple):
     """One way to read a claim, or a statement beside it, and the verdict of that."""
 
@@ -35,6 +28,13 @@ class Reading(NamedTuple):
     verdict: Verdict
     #: False of what the text does not say (rule 7 of the policy), which repairs no claim.
     said: bool = True
+
+    def recomputed(self, shown: bool) -> Reading:
+        """The reading, with its verdict if that is shown.
+
+        Else it is not refuted by that, but open. What was open before can only be found false.
+        """
+        return self if shown else self._replace(verdict="refuted" if self.verdict == "open" else "open")
 
 
 #: Of a statement that holds, as far as its scope says.
@@ -74,22 +74,13 @@ def drawn(title: str, what: Run | Computation | None, bundled: str | None = None
 class Evidence(NamedTuple):
     """The recomputed evidence for a claim."""
 
-    #: The verdict of a claim that has one reading; or each of its readings with its verdict, the letter first.
-    judged: Verdict | Sequence[Reading]
+    #: True if it shows the verdict that stands in the ledger; or whether it does of each reading, the letter first.
+    shows: bool | tuple[bool, ...]
     #: How far it reaches: processes, messages, channel, what was assumed.
     scope: str
     #: What was done and found, with figures.
     because: str
     shown: tuple[Shown, ...] = ()
-
-    @property
-    def readings(self) -> tuple[Reading, ...]:
-        """Each reading of a claim that has several; the letter first."""
-        return () if isinstance(self.judged, str) else tuple(self.judged)
-
-    @property
-    def verdict(self) -> Verdict:
-        return self.judged if isinstance(self.judged, str) else verdict_of(self.judged)
 
 
 #: Recomputes the evidence for a claim; if quick, up to a smaller bound.
@@ -105,16 +96,26 @@ class Entry:
     source: str
     #: What it says, in this project's words.
     statement: str
-    #: The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it.
-    recorded: Verdict
+    #: Each reading with the verdict that stands in the ledger, the letter first; of one reading, without its text.
+    judged: tuple[Reading, ...]
     recompute: Recomputation
     #: Which reading was taken, where the text is ambiguous, damaged, or silent.
     reading: str = ""
 
     @property
+    def recorded(self) -> Verdict:
+        """The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it."""
+        return verdict_of(self.judged)
+
+    @property
     def text(self) -> str:
         """The text that makes it, by how its name begins."""
         return self.id.rstrip("0123456789")
+
+    def judge(self, evidence: Evidence) -> tuple[Reading, ...]:
+        """Each reading with the verdict that this evidence gives it."""
+        shows = evidence.shows if isinstance(evidence.shows, tuple) else (evidence.shows,) * len(self.judged)
+        return tuple(reading.recomputed(shown) for reading, shown in zip(self.judged, shows, strict=True))
 
 
 #: Every claim by its name, as the files of the texts state them.
@@ -122,12 +123,24 @@ STATED: dict[str, Entry] = {}
 
 
 def claim(
-    name: str, source: str, statement: str, recorded: Verdict, reading: str = ""
+    name: str,
+    source: str,
+    statement: str,
+    verdicts: Verdict | Mapping[str, Verdict],
+    reading: str = "",
+    not_said: Mapping[str, Verdict] | None = None,
 ) -> Callable[[Recomputation], Recomputation]:
-    """Registers the evidence for a claim."""
+    """Registers the evidence for a claim.
+
+    :param verdicts: its verdict; or that of each reading, the letter first.
+    :param not_said: the verdicts of statements beside it that the text does not make.
+    """
+    judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
+    readings = [Reading(text, verdict) for text, verdict in judged.items()]
+    readings += [Reading(text, verdict, said=False) for text, verdict in (not_said or {}).items()]
 
     def register(recompute: Recomputation) -> Recomputation:
-        STATED[name] = Entry(name, source, statement, recorded, recompute, reading)
+        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading)
         return recompute
 
     return register

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from itertools import chain, combinations, permutations, product
 from typing import NamedTuple
@@ -11,6 +12,7 @@ import z3
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
@@ -22,7 +24,7 @@ from crownless.proofs.terms import Terms
 from crownless.proofs.theorem import Claim, theorem
 from crownless.spec.computation import Message
 
-from .claim import Evidence, Reading, Shown, claim, drawn, unless
+from .claim import Evidence, claim, drawn
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     all_proved,
@@ -41,22 +43,20 @@ from .evidence import (
     within,
 )
 from .matrix_evidence import (
-    AS_PRINTED,
-    CHOICES,
+    CHANGES,
+    ONE_MORE,
     SAME_GUARDS,
     Broadcasting,
     BroadcastingAndCountingAll,
     BroadcastingBefore,
     IncrementsBefore,
-    Knobs,
     Linked,
     TellsWhatMayBeRelayed,
-    Variant,
-    check_variant,
+    changed,
+    check_changes,
     guards,
     program,
     scripted_run,
-    single_changes,
 )
 
 TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"
@@ -119,8 +119,8 @@ def ku1(quick: bool) -> Evidence:
         f"{len(THE_RUN)} actions with the matrices and vectors shown, m3 refused until m1 is delivered; "
         f"every interleaving ends with the same ones ({states(ran('rst', 'kuper-program'))})"
     )
-    shown = (Shown("m3 reaches Carol first, and waits for m1", run),)
-    return Evidence(unless(not all(checks), "checked"), within(ran("rst", "kuper-program")), because, shown)
+    shown = drawn("m3 reaches Carol first, and waits for m1", run)
+    return Evidence(all(checks), within(ran("rst", "kuper-program")), because, shown)
 
 
 # -- safe and live -----------------------------------------------------------------------------------------------------
@@ -143,19 +143,17 @@ def ku2(quick: bool) -> Evidence:
     fails = (
         fails or broken_by(lossy, "delivers-all") is None or not holds(to_oneself, "fifo", "causal") or stuck is None
     )
-    shown = [Shown("a message that arrived waits for ever for one that is lost", waits)] if waits else []
-    if stuck:
-        shown.append(Shown("with messages to oneself: the second waits for ever", stuck))
-    length = len(waits.actions) if waits else 0
+    shown = drawn("a message that arrived waits for ever for one that is lost", waits)
+    shown += drawn("with messages to oneself: the second waits for ever", stuck)
     because = (
         f"z3 shows {len(proof_of('rst').claims)} claims, safety also under loss; lossy channel: no order is broken in "
-        f"{states(lossy)}, and after {length} actions a message waits for ever"
+        f"{states(lossy)}, and after {length(waits)} actions a message waits for ever"
     )
     return Evidence(
-        unless(fails, "proved"),
+        not fails,
         f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}",
         because,
-        tuple(shown),
+        shown,
     )
 
 
@@ -180,10 +178,9 @@ def ku3(quick: bool) -> Evidence:
     shown = drawn("the second message waits for one that is for another process", waits)
     two = "not so with two processes" if holds(smaller) else "so already with two processes"
     because = (
-        f"fifo and causal order kept in {states(result)}; "
-        f"a message waits for ever after {len(waits.actions) if waits else 0} actions, {two}"
+        f"fifo and causal order kept in {states(result)}; a message waits for ever after {length(waits)} actions, {two}"
     )
-    return Evidence(unless(fails, "checked"), within(result), because, shown)
+    return Evidence(not fails, within(result), because, shown)
 
 
 # -- DELIV -------------------------------------------------------------------------------------------------------------
@@ -201,17 +198,10 @@ def ku4(quick: bool) -> Evidence:
     fails = not all_proved(claims) or not is_proved("rst-sent-alone")
     to_oneself = searched("rst", 2, 3, self_sends=True)
     without = searched("rst-sent-alone", 2, 3, self_sends=True)
-    shown = [
-        Shown(title, run)
-        for title, run in (
-            (
-                "with messages to oneself: DELIV and the column differ",
-                broken_by(to_oneself, "deliv-equals-sent-column"),
-            ),
-            ("with messages to oneself, without DELIV: not even FIFO", broken_by(without, "fifo")),
-        )
-        if run is not None
-    ]
+    shown = drawn(
+        "with messages to oneself: DELIV and the column differ", broken_by(to_oneself, "deliv-equals-sent-column")
+    )
+    shown += drawn("with messages to oneself, without DELIV: not even FIFO", broken_by(without, "fifo"))
     because = (
         f"z3 shows {len(claims)} claims, of the protocol's own steps over any channel, and "
         f"{len(proof_of('rst-sent-alone').claims)} "
@@ -219,10 +209,10 @@ def ku4(quick: bool) -> Evidence:
         f"{', '.join(name for name in ('fifo', 'causal') if broken_by(without, name)) or 'nothing'}"
     )
     return Evidence(
-        unless(fails, "proved"),
+        not fails,
         f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}",
         because,
-        tuple(shown),
+        shown,
     )
 
 
@@ -248,9 +238,7 @@ def ku5(quick: bool) -> Evidence:
         f"z3: the guard is the same for any two matrices with the same column; causal order breaks after "
         f"{length(found)} actions, also over FIFO channels; not with two processes or two messages"
     )
-    return Evidence(
-        unless(fails, "checked"), f"the guard: any n; {within(result, over_fifo, *smaller)}", because, shown
-    )
+    return Evidence(not fails, f"the guard: any n; {within(result, over_fifo, *smaller)}", because, shown)
 
 
 def _one_column_is_checked() -> Claim:
@@ -299,7 +287,7 @@ def ku6(quick: bool) -> Evidence:
     run = broken_by(wrong, "causal")
     shown = drawn("P2 was taken to send nothing", run)
     scope = f"{n} processes, up to {m} messages, every interleaving"
-    return Evidence(unless(fails, "checked"), scope, because, shown)
+    return Evidence(not fails, scope, because, shown)
 
 
 def _link_sets_up_to_names(n: int) -> list[frozenset[tuple[int, int]]]:
@@ -334,8 +322,8 @@ def ku7(quick: bool) -> Evidence:
     forms = [prove_with_deliv(), proof_of("rst-before"), proof_of("rst")]
     fails = any(form.outcome(shown) != "proved" for form in forms for shown in SHOWN)
     beside = guards(Rst(3), IncrementsBefore(3), Free(3, 3 if quick else 5))
-    both = check_variant(_variant("attach SENT after the increment"), 3, 3)
-    first_two = check_variant(_variant("attach SENT after the increment", ONE_MORE), 3, 3)
+    both = check_changes(3, 3, "attach SENT after the increment")
+    first_two = check_changes(3, 3, "attach SENT after the increment", ONE_MORE)
     fails = fails or beside.found != SAME_GUARDS or not holds(first_two)
     fails = fails or "delivers-something" in both.exploration.reached
     because = (
@@ -344,7 +332,7 @@ def ku7(quick: bool) -> Evidence:
         "the increment may as well stay, as the maximum then does nothing more"
     )
     scope = f"any number of processes and messages, none to its sender; {BY_FAIRNESS_IN_WORDS}"
-    return Evidence(unless(fails, "proved"), scope, because)
+    return Evidence(not fails, scope, because)
 
 
 @cache
@@ -365,7 +353,11 @@ def prove_with_deliv() -> ProofReport:
     "KU8",
     "[Kup] Bob's fateful message to Carol",
     "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
-    "repaired",
+    {
+        "by the printed updates": "refuted",
+        "if who delivers a broadcast counts it for all of its receivers": "checked",
+        "if the increments come before the sending": "checked",
+    },
     reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "
     "one message or one unicast after another. They agree if who delivers a broadcast counts it for all of its "
     "receivers, or if the increments come before the sending",
@@ -384,8 +376,6 @@ def ku8(quick: bool) -> Evidence:
     kept = [
         explored(kind(3), Free(3, m, sends="broadcast")) for kind in (BroadcastingAndCountingAll, BroadcastingBefore)
     ]
-    if printed is None and unicasts is not None:
-        return Evidence("checked", f"3 processes, up to {m} broadcasts", "the matrices agree as printed")
     fails = unicasts is None or two is not None or any(repaired) or not all(map(holds, kept))
     fails = fails or one_by_one is None
     because = (
@@ -397,12 +387,7 @@ def ku8(quick: bool) -> Evidence:
     shown = drawn(title, printed, "counterexample-ku8")
     shown += drawn("one unicast: P3 knows nothing of it", unicasts, "counterexample-ku8-unicast")
     scope = f"up to 3 processes and {m} broadcasts, 4 processes and {1 if quick else 2}; every interleaving"
-    readings = (
-        Reading("by the printed updates", "refuted" if printed is not None else "open"),
-        Reading("if who delivers a broadcast counts it for all of its receivers", unless(fails, "checked")),
-        Reading("if the increments come before the sending", unless(fails, "checked")),
-    )
-    return Evidence(readings, scope, because, shown)
+    return Evidence((printed is not None, not fails, not fails), scope, because, shown)
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
@@ -412,124 +397,76 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     )
 
 
-# -- the knobs ---------------------------------------------------------------------------------------------------------
-
-ONE_MORE = "ask the sender for exactly one less than SENT_m says"
-
-#: What each change of one piece does, as it stands in the ledger.
-UNSAFE = {
-    "attach column j alone",
-    "attach the own row alone",
-    "attach zeroes",
-    "no increment on sending",
-    "check the sender's entry alone",
-    "check all but the sender's entry",
-    "check nothing",
-    "no maximum",
-    "take SENT_m over",
-    "maximum in the own column alone",
-}
-NOT_LIVE = {
-    "attach SENT after the increment",
-    "check every column",
-    "ask for more than SENT_m says",
-    "ask for exactly what SENT_m says",
-    "DELIV never counts",
-    "add SENT_m",
-}
-NEITHER = {"check row i", ONE_MORE}
-NOTHING = {"ask the sender for exactly what SENT_m says"}
-SAVES = {
-    "attach all but the own column",
-    "read the own column of SENT",
-    "no second increment of SENT",
-    "maximum in all but the own column",
-}
+# -- the pieces --------------------------------------------------------------------------------------------------------
 
 
 @claim(
     "KU9",
     "[Kup] Discussion",
     "The pieces have to match: whether a change of one breaks order, liveness or nothing rests with the others.",
-    "checked",
+    {
+        "the pieces have to match up": "checked",
+        "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending": "refuted",
+    },
     reading="one piece changed at a time, then every two; 'nothing' means safe, live, and the guard of rst in every "
     "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
 )
 def ku9(quick: bool) -> Evidence:
-    found = {name: check_variant(knobs, 3, 3) for name, knobs in single_changes()}
-    fails = (
-        {name for name, each in found.items() if not safe(each) and live(each)} != UNSAFE
-        or {name for name, each in found.items() if safe(each) and not live(each)} != NOT_LIVE
-        or {name for name, each in found.items() if not safe(each) and not live(each)} != NEITHER
-        or {name for name, each in found.items() if safe(each) and live(each)} != NOTHING | SAVES
-    )
+    found = {name: check_changes(3, 3, name) for name in CHANGES}
+    effects = Counter(change.effect for change in CHANGES.values())
+    saves = sorted(name for name, change in CHANGES.items() if change.effect == "saves")
     m = 3 if quick else 5
-    harmless = {
-        name: holds(check_variant(knobs, 3, m))
-        and guards(Variant(3, knobs), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
-        for name, knobs in single_changes()
-        if name in NOTHING | SAVES
+    same = {
+        name: holds(check_changes(3, m, name))
+        and guards(changed(3, name), Rst(3), Free(3, 3 if quick else m - 1)).found == SAME_GUARDS
+        for name in filter(_is_harmless, CHANGES)
     }
-    needless = harmless["no second increment of SENT"]
-    fails = fails or not all(harmless.values())
     mends, break_ = _pairs()
-    fails = fails or not mends or not break_
-    spoilt = check_variant(_variant("read the own column of SENT", "no second increment of SENT"), 3, 3)
-    fails = fails or not spoilt.violations or frozenset({"attach SENT after the increment", ONE_MORE}) not in mends
+    spoilt = check_changes(3, 3, "read the own column of SENT", "no second increment of SENT")
+    shows = all(_effect(each) == CHANGES[name].effect.replace("saves", "harmless") for name, each in found.items())
+    shows = shows and all(same.values()) and bool(break_) and bool(spoilt.violations)
+    shows = shows and frozenset({"attach SENT after the increment", ONE_MORE}) in mends
     because = (
-        f"of {len(found)} changes {len(UNSAFE)} break order, {len(NOT_LIVE)} liveness, {len(NEITHER)} both, "
-        f"{len(NOTHING | SAVES)} nothing, {len(SAVES)} of which save work ({'; '.join(sorted(SAVES))}); "
+        f"of {len(found)} changes {effects['unsafe']} break order, {effects['not live']} liveness, "
+        f"{effects['neither']} both, {effects['harmless'] + len(saves)} nothing, {len(saves)} of which save work "
+        f"({'; '.join(saves)}); "
         f"two changes together: right though each is wrong: {_describe(mends)}; wrong though each is right: "
         f"{_describe(break_)}. Without the second increment of SENT nothing breaks, and the guard is the same"
     )
-    shown = [
-        Shown(f"{name}: breaks {prop}", run)
-        for name, prop in (
-            ("no maximum", "causal"),
-            ("attach SENT after the increment", "delivers-all"),
-            ("check every column", "delivers-all"),
-        )
-        if (run := broken_by(found[name], prop)) is not None
-    ]
-    if spoilt.violations:
-        worst, run = min(
-            ((name, each.run) for name, each in spoilt.violations.items() if each.run is not None),
-            key=lambda shown: len(shown[1]),
-        )
-        shown.append(Shown(f"neither DELIV nor the second increment: breaks {worst}", run))
+    shown = drawn("no maximum: breaks causal", broken_by(found["no maximum"], "causal"))
+    for name in ("attach SENT after the increment", "check every column"):
+        shown += drawn(f"{name}: breaks delivers-all", broken_by(found[name], "delivers-all"))
+    broken = {name: each.run for name, each in spoilt.violations.items() if each.run is not None}
+    worst = min(broken, key=lambda name: len(broken[name].actions), default="")
+    shown += drawn(f"neither DELIV nor the second increment: breaks {worst}", broken.get(worst))
     scope = f"3 processes, up to 3 messages, what is harmless up to {m}; every interleaving, unordered channel"
-    readings = (
-        Reading("the pieces have to match up", unless(fails, "checked")),
-        Reading(
-            "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending",
-            unless(not needless or not spoilt.violations, "refuted"),
-        ),
-    )
-    return Evidence(readings, scope, because, tuple(shown))
+    needless = same["no second increment of SENT"] and bool(spoilt.violations)
+    return Evidence((shows, needless), scope, because, shown)
+
+
+def _effect(result: CheckResult) -> str:
+    if safe(result):
+        return "harmless" if live(result) else "not live"
+    return "unsafe" if live(result) else "neither"
+
+
+def _is_harmless(name: str) -> bool:
+    return CHANGES[name].effect in ("harmless", "saves")
 
 
 @cache
 def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
     """Two changes that are right together and wrong alone, each of them; and those the other way round."""
-    right = NOTHING | SAVES
     mends, break_ = set[frozenset[str]](), set[frozenset[str]]()
-    for one, other in combinations((name for name, _ in single_changes()), 2):
-        knobs = _variant(one, other)
-        if _knob(one) == _knob(other) or (one in right) != (other in right):
+    for pair in combinations(CHANGES, 2):
+        one_piece = len({CHANGES[name].piece for name in pair}) == 1
+        right = {_is_harmless(name) for name in pair}
+        if one_piece or len(right) == 2:
             continue
-        broken = bool(check_variant(knobs, 2, 2).violations or check_variant(knobs, 3, 3).violations)
-        if broken == (one in right):
-            (break_ if broken else mends).add(frozenset({one, other}))
+        broken = any(check_changes(n, m, *pair).violations for n, m in ((2, 2), (3, 3)))
+        if {broken} == right:
+            (break_ if broken else mends).add(frozenset(pair))
     return mends, break_
-
-
-def _variant(*names: str) -> Knobs:
-    return AS_PRINTED._replace(**{_knob(name): name for name in names})
-
-
-def _knob(name: str) -> str:
-    (knob,) = [knob for knob, values in CHOICES.items() if name in values]
-    return knob
 
 
 def _describe(pairs: set[frozenset[str]]) -> str:

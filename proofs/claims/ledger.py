@@ -14,7 +14,7 @@ from crownless.spec.printable import some
 
 from . import bundled, ku, mf, mg, sa, ses  # noqa: F401  (each states the claims of its text)
 from .bounded import BoundedSearchGaveUp
-from .claim import STATED, VERDICTS, Entry, Evidence
+from .claim import STATED, VERDICTS, Entry, Evidence, Reading, Verdict, verdict_of
 
 #: The five texts, by how the names of their claims begin.
 TEXTS = ("MF", "SES", "MG", "KU", "SA")
@@ -32,8 +32,18 @@ class Finding:
     seconds: float
 
     @property
+    def readings(self) -> tuple[Reading, ...]:
+        """Each reading of a claim that has several; the letter first."""
+        readings = self.entry.judge(self.evidence)
+        return readings if len(readings) > 1 else ()
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.entry.judge(self.evidence))
+
+    @property
     def as_recorded(self) -> bool:
-        return self.evidence.verdict == self.entry.recorded and not self.unlike_bundled
+        return self.verdict == self.entry.recorded and not self.unlike_bundled
 
     @property
     def unlike_bundled(self) -> list[str]:
@@ -47,11 +57,9 @@ class Finding:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """What is printed of it, each fact with its name."""
-        readings = [
-            ("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.evidence.readings
-        ]
+        readings = [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
         reading = [("reading", self.entry.reading)] if self.entry.reading else []
-        return [*reading, (self.evidence.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
+        return [*reading, (self.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
 
     def json(self) -> dict[str, Any]:
         return {
@@ -59,10 +67,8 @@ class Finding:
             "source": self.entry.source,
             "statement": self.entry.statement,
             "reading": self.entry.reading,
-            "readings": [
-                {"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.evidence.readings
-            ],
-            "verdict": self.evidence.verdict,
+            "readings": [{"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.readings],
+            "verdict": self.verdict,
             "recorded": self.entry.recorded,
             "scope": self.evidence.scope,
             "evidence": self.evidence.because,
@@ -73,7 +79,7 @@ class Finding:
 
 def summary(findings: Sequence[Finding]) -> str:
     """How many claims have which verdict."""
-    counts = Counter(finding.evidence.verdict for finding in findings)
+    counts = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{some(len(findings), 'claim')}: {verdicts}"
 
@@ -100,7 +106,7 @@ def recompute(
         try:
             evidence = entry.recompute(quick)
         except BoundedSearchGaveUp as reason:
-            evidence = Evidence("open", "nothing", f"z3 came to no answer: {reason}")
+            evidence = Evidence(False, "nothing", f"z3 came to no answer: {reason}")
         stopped = stop_reason()
         if stopped is not None:
             raise Stopped(stopped)  # what was found since then is not to be relied on

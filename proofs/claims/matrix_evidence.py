@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst, State
+from crownless.impl.variants import variant
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import Reached, reachable
@@ -138,128 +139,137 @@ def guards_in(now: Reached) -> set[tuple[bool, bool]]:
     }
 
 
-# -- the matrix protocol, each piece a knob ----------------------------------------------------------------------------
+# -- the matrix protocol in pieces -------------------------------------------------------------------------------------
 
 
-class Knobs(NamedTuple):
-    """The pieces of the matrix protocol; the first value of each in `CHOICES` is as printed."""
+class Pieces(Rst):
+    """The matrix protocol, of methods each of which a change of `CHANGES` overrides."""
 
-    attach: str = "SENT as it was before the increment"
-    count_sent: str = "increment SENT_i[i, j] on sending"
-    check: str = "DELIV_i[k] ≥ SENT_m[k, i] for all k"
-    read: str = "read DELIV"
-    count_delivered: str = "increment DELIV_i[j] on delivering"
-    count_received: str = "increment SENT_i[j, i] on delivering"
-    merge: str = "take the maximum"
+    invariants = {}
+
+    def attach(self, i: int, j: int, before: Value, after: Value) -> Value:
+        """What a message to j carries, of SENT before and after the increment."""
+        return before
+
+    def count_sent(self, i: int, state: State, j: int) -> State:
+        return self.after_sending(i, state, j)
+
+    def check(self, i: int, j: int, counts: Value, stamp: Value) -> bool:
+        return all(counts[k] >= stamp[k][i] for k in range(self.n))
+
+    def read(self, i: int, state: State) -> Value:
+        return state.deliv
+
+    def count_delivered(self, state: State, j: Value) -> Value:
+        return self.deliv_after(state, j)
+
+    def count_received(self, i: Value, sent: Value, j: Value) -> Value:
+        return self.ops.incremented(sent, j, i)
+
+    def merge(self, i: Value, column: int, sent: int, carried: int) -> int:
+        return max(sent, carried)
+
+    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        after = self.count_sent(i, state, j)
+        packet = Packet(i, j, "message", message, self.attach(i, j, state.sent, after.sent))
+        return [Step(after, [packet], [AppEvent("send", message)])]
+
+    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
+        return self.check(i, packet.source, self.read(i, state), packet.stamp)
+
+    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
+        sent = self.count_received(i, state.sent, j)
+        merged = self.ops.matrix(lambda k, l: self.merge(i, l, sent[k][l], stamp[k][l]))
+        return State(merged, self.count_delivered(state, j))
 
 
-AS_PRINTED = Knobs()
-CHOICES: Mapping[str, tuple[str, ...]] = {
-    "attach": (
-        AS_PRINTED.attach,
-        "attach SENT after the increment",
-        "attach column j alone",
-        "attach all but the own column",
-        "attach the own row alone",
-        "attach zeroes",
+class Change(NamedTuple):
+    """A piece of the matrix protocol that is changed, and what that does, as it stands in the ledger."""
+
+    piece: str
+    #: `saves`: harmless, and less work.
+    effect: Literal["unsafe", "not live", "neither", "harmless", "saves"]
+    override: Callable[..., Any]
+
+
+def _masked(matrix: Value, kept: Callable[[int, int], bool]) -> Value:
+    return tuple(tuple(value if kept(k, l) else 0 for l, value in enumerate(row)) for k, row in enumerate(matrix))
+
+
+#: Asked of the form that increments before it sends.
+ONE_MORE = "ask the sender for exactly one less than SENT_m says"
+
+CHANGES: dict[str, Change] = {
+    "attach SENT after the increment": Change("attach", "not live", lambda self, i, j, before, after: after),
+    "attach column j alone": Change(
+        "attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: l == j)
     ),
-    "count_sent": (AS_PRINTED.count_sent, "no increment on sending"),
-    "check": (
-        AS_PRINTED.check,
-        "check the sender's entry alone",
-        "check all but the sender's entry",
-        "check every column",
-        "check row i",
-        "ask for more than SENT_m says",
-        "ask for exactly what SENT_m says",
-        "ask the sender for exactly what SENT_m says",
-        "ask the sender for exactly one less than SENT_m says",
-        "check nothing",
+    "attach all but the own column": Change(
+        "attach", "saves", lambda self, i, j, before, after: _masked(before, lambda k, l: l != i)
     ),
-    "read": (AS_PRINTED.read, "read the own column of SENT"),
-    "count_delivered": (AS_PRINTED.count_delivered, "DELIV never counts"),
-    "count_received": (AS_PRINTED.count_received, "no second increment of SENT"),
-    "merge": (
-        AS_PRINTED.merge,
-        "no maximum",
-        "take SENT_m over",
-        "add SENT_m",
-        "maximum in the own column alone",
-        "maximum in all but the own column",
+    "attach the own row alone": Change(
+        "attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: k == i)
+    ),
+    "attach zeroes": Change("attach", "unsafe", lambda self, i, j, before, after: _masked(before, lambda k, l: False)),
+    "no increment on sending": Change("count_sent", "unsafe", lambda self, i, state, j: state),
+    "check the sender's entry alone": Change(
+        "check", "unsafe", lambda self, i, j, counts, stamp: counts[j] >= stamp[j][i]
+    ),
+    "check all but the sender's entry": Change(
+        "check",
+        "unsafe",
+        lambda self, i, j, counts, stamp: all(counts[k] >= stamp[k][i] for k in range(self.n) if k != j),
+    ),
+    "check every column": Change(
+        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] >= sum(stamp[k]) for k in range(self.n))
+    ),
+    "check row i": Change(
+        "check", "neither", lambda self, i, j, counts, stamp: all(counts[k] >= stamp[i][k] for k in range(self.n))
+    ),
+    "ask for more than SENT_m says": Change(
+        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] > stamp[k][i] for k in range(self.n))
+    ),
+    "ask for exactly what SENT_m says": Change(
+        "check", "not live", lambda self, i, j, counts, stamp: all(counts[k] == stamp[k][i] for k in range(self.n))
+    ),
+    "ask the sender for exactly what SENT_m says": Change(
+        "check",
+        "harmless",
+        lambda self, i, j, counts, stamp: Pieces.check(self, i, j, counts, stamp) and counts[j] == stamp[j][i],
+    ),
+    ONE_MORE: Change(
+        "check",
+        "neither",
+        lambda self, i, j, counts, stamp: all(
+            counts[k] >= stamp[k][i] if k != j else counts[k] == stamp[k][i] - 1 for k in range(self.n)
+        ),
+    ),
+    "check nothing": Change("check", "unsafe", lambda self, i, j, counts, stamp: True),
+    "read the own column of SENT": Change("read", "saves", lambda self, i, state: [row[i] for row in state.sent]),
+    "DELIV never counts": Change("count_delivered", "not live", lambda self, state, j: state.deliv),
+    "no second increment of SENT": Change("count_received", "saves", lambda self, i, sent, j: sent),
+    "no maximum": Change("merge", "unsafe", lambda self, i, column, sent, carried: sent),
+    "take SENT_m over": Change("merge", "unsafe", lambda self, i, column, sent, carried: carried),
+    "add SENT_m": Change("merge", "not live", lambda self, i, column, sent, carried: sent + carried),
+    "maximum in the own column alone": Change(
+        "merge", "unsafe", lambda self, i, column, sent, carried: max(sent, carried) if column == i else sent
+    ),
+    "maximum in all but the own column": Change(
+        "merge", "saves", lambda self, i, column, sent, carried: max(sent, carried) if column != i else sent
     ),
 }
 
 
-class Variant(Rst):
-    """A variant of the matrix protocol, by its knobs."""
-
-    invariants = {}
-
-    def __init__(self, n: int, knobs: Knobs) -> None:
-        super().__init__(n)
-        self.knobs = knobs
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        j = message.receiver
-        after = state if self.knobs.count_sent == "no increment on sending" else self.after_sending(i, state, j)
-        source = after if self.knobs.attach == "attach SENT after the increment" else state
-        kept: Callable[[int, int], bool] = {
-            "attach column j alone": lambda k, l: l == j,
-            "attach all but the own column": lambda k, l: l != i,
-            "attach the own row alone": lambda k, l: k == i,
-            "attach zeroes": lambda k, l: False,
-        }.get(self.knobs.attach, lambda k, l: True)
-        packet = Packet(i, j, "message", message, self.masked(source.sent, kept))
-        return [Step(after, [packet], [AppEvent("send", message)])]
-
-    def masked(self, matrix: Value, kept: Callable[[int, int], bool]) -> Value:
-        return self.ops.matrix(lambda k, l: matrix[k][l] if kept(k, l) else 0)
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> bool:
-        j, stamp, check = packet.source, packet.stamp, self.knobs.check
-        column = [row[i] for row in state.sent]
-        counts = state.deliv if self.knobs.read == AS_PRINTED.read else column
-        asked = {
-            "check every column": [sum(row) for row in stamp],
-            "check row i": stamp[i],
-            "ask for more than SENT_m says": [row[i] + 1 for row in stamp],
-            "ask the sender for exactly one less than SENT_m says": [row[i] - (k == j) for k, row in enumerate(stamp)],
-        }.get(check, [row[i] for row in stamp])
-        exactly = {
-            "ask for exactly what SENT_m says": range(self.n),
-            "ask the sender for exactly what SENT_m says": [j],
-            "ask the sender for exactly one less than SENT_m says": [j],
-        }.get(check, [])
-        unchecked = {
-            "check the sender's entry alone": [k for k in range(self.n) if k != j],
-            "check all but the sender's entry": [j],
-            "check nothing": range(self.n),
-        }.get(check, [])
-        enough = all(counts[k] >= asked[k] for k in range(self.n) if k not in unchecked)
-        return enough and all(counts[k] == asked[k] for k in exactly)
-
-    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
-        twice = self.knobs.count_received == AS_PRINTED.count_received
-        sent = self.ops.incremented(state.sent, j, i) if twice else state.sent
-        merged: Callable[[int, int], int] = {
-            "no maximum": lambda k, l: sent[k][l],
-            "take SENT_m over": lambda k, l: stamp[k][l],
-            "add SENT_m": lambda k, l: sent[k][l] + stamp[k][l],
-            "maximum in the own column alone": lambda k, l: max(sent[k][l], stamp[k][l]) if l == i else sent[k][l],
-            "maximum in all but the own column": lambda k, l: max(sent[k][l], stamp[k][l]) if l != i else sent[k][l],
-        }.get(self.knobs.merge, lambda k, l: max(sent[k][l], stamp[k][l]))
-        counts = self.knobs.count_delivered == AS_PRINTED.count_delivered
-        return State(self.ops.matrix(merged), self.deliv_after(state, j) if counts else state.deliv)
+def changed(n: int, *names: str) -> Pieces:
+    """The matrix protocol with these changes, each of another piece."""
+    overrides: dict[str, Any] = {CHANGES[name].piece: CHANGES[name].override for name in names}
+    return variant(Pieces, **overrides)(n)
 
 
 @cache
-def check_variant(knobs: Knobs, n: int, m: int) -> CheckResult:
-    return explored(Variant(n, knobs), Free(n, m))
-
-
-def single_changes() -> list[tuple[str, Knobs]]:
-    """Every variant that differs in one knob, by the value of that knob."""
-    return [(value, AS_PRINTED._replace(**{knob: value})) for knob, values in CHOICES.items() for value in values[1:]]
+def check_changes(n: int, m: int, *names: str) -> CheckResult:
+    return explored(changed(n, *names), Free(n, m))
 
 
 # -- variations of the matrix protocol, for any n ----------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise, permutations
 
 from crownless.impl.murty_garg import MurtyGarg
@@ -22,7 +23,7 @@ from . import monitored_machines as machines
 from . import proof_evidence as put_to_z3
 from . import smallest_delay as delays
 from . import smallest_synchronous as search
-from .claim import Evidence, Reading, claim, drawn, unless
+from .claim import Evidence, claim, drawn
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     broken_by,
@@ -92,7 +93,7 @@ LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is sma
 def mg1(quick: bool) -> Evidence:
     n, m = bound_of(quick)
     kept = dict.fromkeys(("synchronous", "causal", "fifo"), 0)
-    looked_at = differ = 0
+    looked_at, differ, outside = 0, 0, None
     for c in up_to(n, m):
         holds_of_it = {
             "synchronous": has_timestamps(c),
@@ -101,8 +102,7 @@ def mg1(quick: bool) -> Evidence:
         }
         looked_at += 1
         differ += any(holds_of_it[order] != decide(c, order).kept for order in kept)
-        if list(holds_of_it.values()) != sorted(holds_of_it.values()):
-            return Evidence("refuted", computations_up_to(n, m), "one is outside", drawn("outside the chain", c))
+        outside = c if list(holds_of_it.values()) != sorted(holds_of_it.values()) else outside
         kept = {order: kept[order] + holds_of_it[order] for order in kept}
     counts = [*kept.values(), looked_at]
     strict = counts == sorted(set(counts))
@@ -113,8 +113,8 @@ def mg1(quick: bool) -> Evidence:
         + f" ⊂ {looked_at:,}, each by its definition here and by graph"
     )
     scope = f"{ANY_NUMBER}, none to oneself (z3); that → is the least such relation is its definition"
-    fails = not theorem_1_is_proved() or differ > 0 or not strict
-    return Evidence(unless(fails, "proved"), f"{scope}; {computations_up_to(n, m)}", because)
+    shows = theorem_1_is_proved() and not differ and strict and outside is None
+    return Evidence(shows, f"{scope}; {computations_up_to(n, m)}", because, drawn("outside the chain", outside))
 
 
 def overtakes(c: Computation, first: int, second: int, *, causally: bool) -> bool:
@@ -158,22 +158,21 @@ def mg2(quick: bool) -> Evidence:
         f"{ANY_NUMBER}, none to oneself (z3); that finitely many messages without a cycle can be sorted is argued; "
         f"{computations_up_to(n, m)}"
     )
-    return Evidence(unless(not holds, "proved"), scope, because)
+    return Evidence(holds, scope, because)
 
 
 @claim("MG3", "[MG] §2.3", "Every strong crown is a crown; some crowns are not strong.", "proved")
 def mg3(quick: bool) -> Evidence:
     n, m = bound_of(quick)
     weak_ones: list[Computation] = []
-    strong_ones = 0
+    strong_ones, no_crown = 0, None
     for c in up_to(n, m):
         weak = {crown.messages for crown in crowns(c)}
         strong = {crown.messages for crown in crowns(c, strong=True)}
         strong_ones += len(strong)
-        if not strong <= weak:
-            return Evidence("refuted", computations_up_to(n, m), "found one", drawn("strong, and no crown", c))
+        no_crown = c if not strong <= weak else no_crown
         weak_ones += [c] * bool(weak - strong)
-    fails = not weak_ones or not strong_ones
+    fails = not weak_ones or not strong_ones or no_crown is not None
     least = min(weak_ones, key=lambda c: (len(c.messages), len(c.processes)), default=None)
     fig3a = figure("mg-fig3a")
     weak_only = smallest_crown(fig3a) is not None and smallest_crown(fig3a, strong=True) is None
@@ -181,10 +180,11 @@ def mg3(quick: bool) -> Evidence:
         "z3 shows it of crowns of any size, since ≺ lies within →, and refutes the converse, which Fig. 3(a) does too; "
         f"all {strong_ones:,} strong crowns are crowns; {len(weak_ones):,} computations have one that is not strong"
     )
-    witnesses = drawn("smallest computation with a crown that is not strong", least) + drawn(
+    witnesses = drawn("strong, and no crown", no_crown)
+    witnesses += drawn("smallest computation with a crown that is not strong", least) + drawn(
         "one that is causally ordered", fig3a
     )
-    verdict = unless(fails or not weak_only or not strong_crown_is_proved(), "proved")
+    verdict = not fails and weak_only and strong_crown_is_proved()
     return Evidence(verdict, f"{ANY_NUMBER} (z3); {computations_up_to(n, m)}", because, witnesses)
 
 
@@ -230,7 +230,7 @@ def mg4(quick: bool) -> Evidence:
         "Fig. 8 does not stay alike"
     )
     return Evidence(
-        unless(fails, "proved"),
+        not fails,
         f"{ANY_PROTOCOL}, of two processes; of more, where nothing comes from those that want nothing (assumption 1 of "
         f"§3); in the run two send; {ARGUED}",
         because,
@@ -242,7 +242,17 @@ def mg4(quick: bool) -> Evidence:
     "MG5",
     "[MG] §3, Theorem 3",
     "No protocol that is done with each receive in bounded time realises synchronous order.",
-    "proved",
+    {
+        "by the letter": "proved",
+        (
+            "if receivers may ask unprompted, also those that have nothing for them, as assumption 1 may be read: "
+            "polls would do, where a process commits nothing while it waits for the answer"
+        ): "refuted",
+        (
+            "if the place of a send among what came meanwhile could be chosen afterwards, as §4.1 may be read: the "
+            "receiver's clock would do"
+        ): "refuted",
+    },
     reading="printed as part 3 of the theorem, proved as part 2; realises, as for MG4: everything wanted is sent and "
     "delivered; there are three processes or more; only the two ends "
     f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
@@ -255,19 +265,7 @@ def mg5(quick: bool) -> Evidence:
     placed, in_time = placed_afterwards(n, m)
     afterwards = in_time and all(decide(c, "synchronous").kept for c in placed) and len(placed) > 200
     asking = [polled(workload) for workload in workloads(quick)]
-    readings = [
-        Reading("by the letter", unless(run is None or not no_bounded_receives_is_proved(), "proved")),
-        Reading(
-            "if receivers may ask unprompted, also those that have nothing for them, as assumption 1 may be read: "
-            "polls would do, where a process commits nothing while it waits for the answer",
-            unless(not all(each.refutes for each in asking), "refuted"),
-        ),
-        Reading(
-            "if the place of a send among what came meanwhile could be chosen afterwards, as §4.1 may be read: the "
-            f"receiver's clock would do ({len(placed):,} computations of {n} processes and {m} messages)",
-            unless(not afterwards, "refuted"),
-        ),
-    ]
+    shows = (run is not None and no_bounded_receives_is_proved(), all(each.refutes for each in asking), afterwards)
     because = (
         "each of three processes in a ring sends to the next one and takes in what comes first; it puts its own "
         "message before that or after. Not all can put it after. One that puts it before cannot distinguish this "
@@ -276,11 +274,12 @@ def mg5(quick: bool) -> Evidence:
         f"Fig. 8, if it acknowledged at once, breaks the order after {length(run)} actions. "
         "Where receivers ask unprompted, "
         "each message is committed on arrival, synchronous order is kept, and everything is delivered in every fair "
-        f"run, in {sum(each.states for each in asking):,} states ({POLLED[quick]})"
+        f"run, in {sum(each.states for each in asking):,} states ({POLLED[quick]}). Where sends are placed afterwards, "
+        f"all {len(placed):,} computations of {n} processes and {m} messages are synchronous"
     )
     figures = drawn("a process that sends first, and its message late: not synchronous", ring_cut_short(0))
     return Evidence(
-        readings,
+        shows,
         f"{ANY_PROTOCOL}, of three processes or more, where {NOT_ASKED}; in the runs three send; {ARGUED}; {BEGINS}",
         because,
         figures + drawn("Fig. 8 with acknowledgements at once", run),
@@ -291,23 +290,20 @@ def mg5(quick: bool) -> Evidence:
     "MG6",
     "[MG] §3, Theorem 3",
     "No protocol that is done with each send in bounded time realises synchronous order.",
-    "proved",
+    {
+        "a send begins when the process wants it": "proved",
+        (
+            "the protocol chooses when a send begins, of which the definition of bounded sends says nothing: Fig. 8 "
+            "commits each send in one step, with which it may begin"
+        ): "refuted",
+    },
     reading="printed as part 2 of the theorem, proved as part 3; realises, as for MG4: everything wanted is sent and "
     "delivered; the time of a send is bounded from when the process wants it, as in the printed proof; "
     f"{DECIDES_ONLINE}",
 )
 def mg6(quick: bool) -> Evidence:
     run = first_run_that_breaks("synchronous", SendsAtOnce, 2, 2)
-    readings = [
-        Reading(
-            "a send begins when the process wants it", unless(run is None or not no_bounded_sends_is_proved(), "proved")
-        ),
-        Reading(
-            "the protocol chooses when a send begins, of which the definition of bounded sends says nothing: Fig. 8 "
-            "commits each send in one step, with which it may begin",
-            unless(not is_proved("murty-garg", "safe", "live"), "refuted"),
-        ),
-    ]
+    shows = (run is not None and no_bounded_sends_is_proved(), is_proved("murty-garg", "safe", "live"))
     because = (
         "two processes want to send to each other, and packets take longer than a send may: both have committed their "
         "sends before anything arrives, so both receives come after, a crown, however they are delayed (z3, with a "
@@ -319,7 +315,7 @@ def mg6(quick: bool) -> Evidence:
         "it (z3, of the times of commits and arrivals alone); in the run two send; that every such protocol has this "
         f"run is argued; of Fig. 8: {BY_FAIRNESS_IN_WORDS}"
     )
-    return Evidence(readings, scope, because, drawn("Fig. 8 with sends at once", run))
+    return Evidence(shows, scope, because, drawn("Fig. 8 with sends at once", run))
 
 
 # -- the conditions, and what implements them --------------------------------------------------------------------------
@@ -346,7 +342,7 @@ def mg7(quick: bool) -> Evidence:
         f"priorities. In every step of every state, up to {summary}, all {asked + sent:,} commits, {asked:,} of them "
         "of messages that the application sends to a bigger process, are made so; and no such packet goes without"
     )
-    return Evidence(unless(fails, "proved"), FOR_EVERY_N, because)
+    return Evidence(not fails, FOR_EVERY_N, because)
 
 
 @claim("MG8", "[MG] §4.3.1, Theorem 4", "The send protocol implies the send condition.", "proved")
@@ -354,14 +350,18 @@ def mg8(quick: bool) -> Evidence:
     watch = machines.monitored(machines.MonitoredMurtyGarg, 3, 3)
     fails = not any_split.theorem_4_is_proved() or not holds(watch, "SC")
     because = f"z3 shows it of the formulas; the condition holds at every receive of Fig. 8, in {states(watch)}"
-    return Evidence(unless(fails, "proved"), f"{ANY_NUMBER}, each message acknowledged; Fig. 8: (3, 3)", because)
+    return Evidence(not fails, f"{ANY_NUMBER}, each message acknowledged; Fig. 8: (3, 3)", because)
 
 
 @claim(
     "MG9",
     "[MG] §4.3.2, Theorem 5",
     "Given the send protocol, the receive protocol implies the receive condition.",
-    "repaired",
+    {
+        "RP by its words and its formula, as Fig. 8 has it, where → goes through requests too": "refuted",
+        "by the formula of RP alone, s1 ≺ r2 ⇒ s1.ack ≺ r2.ack, and not by its words": "refuted",
+        f"RP by its words, as the printed proof needs it: {SILENCE}": "proved",
+    },
     reading="RP is its words and its formula together. By its words a process acknowledges only while it is active, "
     "by the formula alone the claim is false too. → goes through control messages (§4.2.3), and §6 counts requests "
     f"among them. True if {SILENCE}",
@@ -375,17 +375,7 @@ def mg9(quick: bool) -> Evidence:
     smaller = [machines.monitored(machines.MonitoredByTheLetter, n, m) for n, m in sizes]
     as_small = formula is not None and all(holds(each, "RC") for each in smaller)
     repaired = any_split.theorem_5_is_proved() and holds(without, "SC", "RC", "RC+")
-    readings = [
-        Reading(
-            "RP by its words and its formula, as Fig. 8 has it, where → goes through requests too",
-            unless(request is None, "refuted"),
-        ),
-        Reading(
-            "by the formula of RP alone, s1 ≺ r2 ⇒ s1.ack ≺ r2.ack, and not by its words",
-            unless(not as_small, "refuted"),
-        ),
-        Reading(f"RP by its words, as the printed proof needs it: {SILENCE}", unless(not repaired, "proved")),
-    ]
+    shows = (request is not None, as_small, repaired)
     because = (
         f"Fig. 8 sends requests while passive ({length(request)} actions). The formula of RP alone also lets a passive "
         "process acknowledge what it received before its send, which its words exclude "
@@ -403,7 +393,7 @@ def mg9(quick: bool) -> Evidence:
             "among fewer processes; by the formula none has fewer messages, or as many among fewer processes"
         )
     )
-    return Evidence(readings, f"{ANY_NUMBER}; {smallest}", because, figures)
+    return Evidence(shows, f"{ANY_NUMBER}; {smallest}", because, figures)
 
 
 #: Processes and messages of every smaller system: with fewer messages than four, or not among four processes.
@@ -426,7 +416,17 @@ def breaks_rc_by_asking(quick: bool) -> Run | None:
     "MG10",
     "[MG] §4.2 and §5.1, Lemma 1",
     "If e ↦ f, and not by one message, then e ≺ f, or e ≺ s1 and r1 → f for some message, or e ⇝ g → f.",
-    "proved",
+    {
+        "Lemma 1 by the letter, of ↦ as printed": "proved",
+        "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ": "refuted",
+        "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →": "checked",
+        "§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed": "refuted",
+        "§4.2, 'easy to see': who has a crown restricted to ℰ, by →_ℰ as printed, has one by ↦ as printed": "proved",
+        (
+            "§4.2, 'easy to see', where a crown restricted to ℰ is one of the computation of ℰ alone, as the words "
+            "beside →_ℰ have it ('the causality chain is formed by the events in ℰ')"
+        ): "refuted",
+    },
     reading="by the letter it only repeats the definition of ↦ in §4.2. What is false is there: → leaves out the event "
     "itself, so that neither →_ℰ nor ↦ as printed has the chain s1 ≺ s2 ⇝ r2, and two messages that overtake each "
     "other have no crown by either",
@@ -437,28 +437,8 @@ def mg10(quick: bool) -> Evidence:
     of_chains = any_split.lemma_1(as_printed=False) == "refuted" and splits.lemma_1_of_chains > 0
     inclusion = any_split.maps_to_holds_what_is_printed() and not splits.outside
     smallest = "none" if splits.crownless is None else f"{len(splits.crownless.messages)} messages"
-    no_crown = unless(splits.crownless is None, "refuted")
-    readings = [
-        Reading("Lemma 1 by the letter, of ↦ as printed", unless(not by_letter, "proved")),
-        Reading(
-            "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ",
-            unless(not of_chains, "refuted"),
-        ),
-        Reading(
-            "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →",
-            unless(splits.chains_differ > 0, "checked"),
-        ),
-        Reading("§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed", no_crown),
-        Reading(
-            "§4.2, 'easy to see': who has a crown restricted to ℰ, by →_ℰ as printed, has one by ↦ as printed",
-            unless(not inclusion, "proved"),
-        ),
-        Reading(
-            "§4.2, 'easy to see', where a crown restricted to ℰ is one of the computation of ℰ alone, as the words "
-            "beside →_ℰ have it ('the causality chain is formed by the events in ℰ')",
-            no_crown,
-        ),
-    ]
+    no_crown = splits.crownless is not None
+    shows = (by_letter, of_chains, splits.chains_differ == 0, no_crown, inclusion, no_crown)
     because = (
         "z3 shows the lemma by the letter without any knowledge of → and ≺: the definition of ↦ has the same cases. "
         f"The application's part of a computation of {smallest} is not synchronous, though it has no crown by →_ℰ or ↦ "
@@ -470,53 +450,43 @@ def mg10(quick: bool) -> Evidence:
         "not synchronous, and without a crown by →_ℰ or ↦ as §4.2 prints them", splits.crownless, "counterexample-mg10"
     )
     scope = f"the lemma: {ANY_NUMBER}; the other readings: {splits_told(quick)}"
-    return Evidence(readings, scope, because, figures)
+    return Evidence(shows, scope, because, figures)
 
 
 @claim(
     "MG11",
     "[MG] §5.1, Lemma 2",
     "Under the send condition, s1 ↦ r2 implies r1 → r2 or s1 ≺ r2.",
-    "proved",
+    {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
+    not_said={"of one message, as s1 ↦ r1": "refuted"},
     reading="↦ as printed, or as §5 needs it (MG10), which is wider",
 )
 def mg11(quick: bool) -> Evidence:
     splits = all_splits(quick)
     proved = any_split.lemma_2() == "proved" and splits.lemma_2 == 0 and splits.pairs > 0
     inclusion = any_split.maps_to_holds_what_is_printed()
-    readings = [
-        Reading("↦ as printed", unless(not proved or not inclusion, "proved")),
-        Reading("↦ as §5 needs it", unless(not proved, "proved")),
-        Reading(
-            "of one message, as s1 ↦ r1",
-            unless(any_split.lemma_2(distinct=False) != "refuted", "refuted"),
-            said=False,
-        ),
-    ]
+    shows = (proved and inclusion, proved, any_split.lemma_2(distinct=False) == "refuted")
     because = f"z3 shows it, and has a model where the messages are one; no counterexample in {splits.pairs:,} pairs"
-    return Evidence(readings, f"{ANY_NUMBER}; {splits_told(quick)}", because)
+    return Evidence(shows, f"{ANY_NUMBER}; {splits_told(quick)}", because)
 
 
 @claim(
     "MG12",
     "[MG] §5.1, Lemma 3",
     "Under the send and receive conditions, who has no strong crown of size 2 has no crown of size 2.",
-    "proved",
+    {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
     reading="crowns by ↦ as printed, or as §5 needs it (MG10), which is wider; of two distinct messages (MG2)",
 )
 def mg12(quick: bool) -> Evidence:
     splits = all_splits(quick)
     proved = any_split.lemma_3_is_proved() and splits.lemma_3 == 0 and splits.with_conditions > 0
     inclusion = any_split.maps_to_holds_what_is_printed()
-    readings = [
-        Reading("↦ as printed", unless(not proved or not inclusion, "proved")),
-        Reading("↦ as §5 needs it", unless(not proved, "proved")),
-    ]
+    shows = (proved and inclusion, proved)
     because = (
         "z3 shows that every such crown is strong itself; no counterexample in "
         f"{splits.with_conditions:,} computations with both conditions and a crown"
     )
-    return Evidence(readings, f"{ANY_NUMBER}; {splits_told(quick)}", because)
+    return Evidence(shows, f"{ANY_NUMBER}; {splits_told(quick)}", because)
 
 
 STRONG_RC = "what follows from r2 at another process follows from r1 too, wherever s1 ≺ r2"
@@ -529,23 +499,23 @@ GAP = (
     "MG13",
     "[MG] §5.1, Lemma 4",
     "Under the send and receive conditions, a crown of size k implies a strong one of size k or less.",
-    "repaired",
+    {
+        "crowns by ↦ as printed": "refuted",
+        "crowns by ↦ as §5 needs it (MG10)": "refuted",
+        f"either, with more than RC: {STRONG_RC}": "proved",
+    },
     reading=f"AC, as printed, is RC; crowns of two or more distinct messages (MG2). False as printed: {GAP}",
 )
 def mg13(quick: bool) -> Evidence:
-    splits, counterexample = all_splits(quick), counterexample_to_lemma_4(quick)
+    splits, counterexample = all_splits(quick), counterexample_to("mg13", search.against_lemma_4, quick)
     if counterexample is None:
-        return Evidence("open", splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
+        return Evidence(False, splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
     printed, chains = map(counterexample.crown_sizes, (counterexample.maps_to_as_printed, counterexample.maps_to))
     conditions = counterexample.send_condition() and counterexample.receive_condition() and counterexample.ranked()
     refuted = conditions and not counterexample.crown_sizes(counterexample.precedes) and not splits.lemma_4
     holds = crowns_of_any_size.lemma_4_is_proved() and any_split.maps_to_holds_what_is_printed()
     holds &= not counterexample.strong_receive_condition()
-    readings = [
-        Reading("crowns by ↦ as printed", unless(not refuted or not printed, "refuted")),
-        Reading("crowns by ↦ as §5 needs it (MG10)", unless(not refuted or not chains, "refuted")),
-        Reading(f"either, with more than RC: {STRONG_RC}", unless(not holds, "proved")),
-    ]
+    shows = (refuted and bool(printed), refuted and bool(chains), holds)
     because = (
         f"a computation of {size_of(counterexample)} has SC, RC and PR, which the lemma does not even ask for, crowns "
         f"of sizes {printed} by ↦ as printed, and no strong one; by enumeration {splits.lemma_4 or 'none'} among "
@@ -562,22 +532,12 @@ def mg13(quick: bool) -> Evidence:
         counterexample.whole,
         "counterexample-mg13",
     )
-    return Evidence(readings, scope, because, figures)
+    return Evidence(shows, scope, because, figures)
 
 
-def counterexample_to_lemma_4(quick: bool) -> Split | None:
+def counterexample_to(name: str, find: Callable[[], Computation | None], quick: bool) -> Split | None:
     """The smallest, as z3 finds it; if quick, the bundled one."""
-    if quick:
-        return split_by_names(bundled.computation("counterexample-mg13"))
-    smallest = search.against_lemma_4()
-    return None if smallest is None else split_by_names(smallest)
-
-
-def counterexample_to_theorem_6(quick: bool) -> Split | None:
-    """Likewise."""
-    if quick:
-        return split_by_names(bundled.computation("counterexample-mg14"))
-    smallest = search.against_theorem_6()
+    smallest = bundled.computation(f"counterexample-{name}") if quick else find()
     return None if smallest is None else split_by_names(smallest)
 
 
@@ -600,13 +560,16 @@ def none_smaller(quick: bool) -> str:
     "MG14",
     "[MG] §5.1, Theorem 6",
     "Whatever satisfies the send condition, the receive condition and the priority rule is synchronous.",
-    "repaired",
+    {
+        "as printed, also where all control messages are acknowledgements": "refuted",
+        f"with more than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}": "proved",
+    },
     reading="AC, as printed, is RC. Control messages as §3 and §4.3 have them are acknowledgements",
 )
 def mg14(quick: bool) -> Evidence:
-    splits, counterexample = all_splits(quick), counterexample_to_theorem_6(quick)
+    splits, counterexample = all_splits(quick), counterexample_to("mg14", search.against_theorem_6, quick)
     if counterexample is None:
-        return Evidence("open", splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
+        return Evidence(False, splits_told(quick), "there is none of the size that is recorded, or there is a smaller")
     watch = machines.monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
     refuted = (
         counterexample.send_condition()
@@ -616,14 +579,10 @@ def mg14(quick: bool) -> Evidence:
         and not decide(counterexample.application, "synchronous").kept
         and not splits.theorem_6
     )
-    shows = crowns_of_any_size.theorem_6_is_proved()
     of_fig_8 = any_split.theorem_5_is_proved() and holds(watch, "SC", "RC+", "PR")
-    repaired = shows and of_fig_8 and not splits.repaired and splits.ranked > 0
+    repaired = crowns_of_any_size.theorem_6_is_proved() and of_fig_8 and not splits.repaired and splits.ranked > 0
     repaired &= not counterexample.strong_receive_condition()
-    readings = [
-        Reading("as printed, also where all control messages are acknowledgements", unless(not refuted, "refuted")),
-        Reading(f"with more than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}", unless(not repaired, "proved")),
-    ]
+    shows = (refuted, repaired)
     because = (
         f"a computation of {size_of(counterexample)}, an acknowledgement, has all three and is not synchronous; it has "
         f"no strong crown. By enumeration {splits.theorem_6 or 'none'} smaller. With "
@@ -639,7 +598,7 @@ def mg14(quick: bool) -> Evidence:
     figures += drawn(
         "what the application sees of it: a crown", counterexample.application, "counterexample-mg14-application"
     )
-    return Evidence(readings, scope, because, figures)
+    return Evidence(shows, scope, because, figures)
 
 
 @claim(
@@ -671,7 +630,7 @@ def mg15(quick: bool) -> Evidence:
         "along it); that finitely many messages without a cycle can be sorted is argued; every run of such systems, "
         f"(processes, messages) up to {summary}, the last with priorities"
     )
-    return Evidence(unless(fails, "proved"), scope, because, drawn("a crown", crown))
+    return Evidence(not fails, scope, because, drawn("a crown", crown))
 
 
 NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that there is then no crown is in words"
@@ -684,7 +643,10 @@ NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that
     "MG16",
     "[MG] §5.2, Theorem 8",
     "Every process that wants to send a message is able to in the end.",
-    "proved",
+    {
+        "by the words of RP, as Fig. 8 has them": "proved",
+        "by the formulas of SP, RP and PR alone: nothing need ever be acknowledged": "refuted",
+    },
     reading="of Fig. 8, which implements SP, RP and PR: by RP's words a process acknowledges what it received when it "
     "is active, which their formulas alone do not ask for. Applications take what comes",
 )
@@ -699,15 +661,9 @@ def mg16(quick: bool) -> Evidence:
         "induction rests, is active in all"
     )
     silent = broken_by(explored(NeverAcknowledges(2), Free(2, 2), orders=("asynchronous",)), "never-blocks")
-    readings = [
-        Reading("by the words of RP, as Fig. 8 has them", unless(fails, "proved")),
-        Reading(
-            "by the formulas of SP, RP and PR alone: nothing need ever be acknowledged",
-            unless(silent is None, "refuted"),
-        ),
-    ]
+    shows = (not fails, silent is not None)
     figures = drawn("SP, RP and PR hold by their formulas, nothing is acknowledged, and P2 may not send again", silent)
-    return Evidence(readings, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, figures)
+    return Evidence(shows, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because, figures)
 
 
 def all_states_have_the_smallest_active(n: int, m: int) -> bool:
@@ -718,7 +674,15 @@ def all_states_have_the_smallest_active(n: int, m: int) -> bool:
     "MG17",
     "[MG] §4.3, Fig. 8",
     "The algorithm of Fig. 8 is safe and live.",
-    "proved",
+    {"Fig. 8 as drawn": "proved", "§4.1: likewise if a send is committed at its acknowledgement": "refuted"},
+    not_said={
+        (
+            "likewise if a send is where the application wants it: not even FIFO, and over FIFO channels not even "
+            "causal"
+        ): "refuted",
+        "a process's sends keep the order in which it wanted them": "refuted",
+        "its sends to one receiver do, over FIFO channels": "checked",
+    },
     reading="the third box, printed for an acknowledgement <ack, i, j> at i, is for one from j. A message is sent and "
     "received where Fig. 8 commits it; the text is silent on the order in which a process wanted its sends",
 )
@@ -734,33 +698,15 @@ def mg17(quick: bool) -> Evidence:
     to_one = first_run_that_breaks("in-order-to-one", MurtyGarg, 2, 2)
     bound = (3, 3 if quick else 4)
     fifo = first_run_that_breaks("in-order-to-one", MurtyGarg, *bound, "fifo")
-    readings = [
-        Reading("Fig. 8 as drawn", unless(not good, "proved")),
-        Reading("§4.1: likewise if a send is committed at its acknowledgement", unless(at_ack is None, "refuted")),
-        Reading(
-            "likewise if a send is where the application wants it: not even FIFO, and over FIFO channels not even "
-            "causal",
-            unless(None in wanted, "refuted"),
-            said=False,
-        ),
-        Reading(
-            "a process's sends keep the order in which it wanted them",
-            unless(None in any_order or to_one is None, "refuted"),
-            said=False,
-        ),
-        Reading(
-            f"its sends to one receiver do, over FIFO channels ({bound[0]} processes, {bound[1]} messages)",
-            unless(fifo is not None, "checked"),
-            said=False,
-        ),
-    ]
+    shows = (good, at_ack is not None, None not in wanted, None not in any_order and to_one is not None, fifo is None)
     because = (
         "z3 shows it safe and live for every n, of the stages of a message; it keeps synchronous order and delivers "
         f"everything in {states(*results)}. Commits at acknowledgements break the order after {length(at_ack)} actions "
         f"of 3 messages. With sends where they are wanted FIFO order is broken after {length(wanted[0])} actions of 2 "
         f"processes and 2 messages, and over FIFO channels causal order after {length(wanted[1])} of 3 and 3. Intents "
         f"are overtaken after {length(any_order[0])} actions, over FIFO channels after {length(any_order[1])}, to one "
-        f"receiver after {length(to_one)}, to one receiver over FIFO channels never"
+        f"receiver after {length(to_one)}, to one receiver over FIFO channels never ({bound[0]} processes, "
+        f"{bound[1]} messages)"
     )
     figures = drawn("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
     figures += drawn(
@@ -777,7 +723,7 @@ def mg17(quick: bool) -> Evidence:
         "counterexample-mg17-wanted",
     )
     scope = f"{FOR_EVERY_N}; {NO_CROWN_IN_WORDS}; {BY_FAIRNESS_IN_WORDS}; {within(*results)}"
-    return Evidence(readings, scope, because, figures)
+    return Evidence(shows, scope, because, figures)
 
 
 @claim(
@@ -808,7 +754,7 @@ def mg18(quick: bool) -> Evidence:
     )
     of_ours = f"{BY_FAIRNESS_IN_WORDS}; besides, {within(*ours, ours_programmed)}"
     scope = f"Fig. 8: {FOR_EVERY_N}; {of_ours}; blocking: {within(blocking)}"
-    return Evidence(unless(fails, "proved"), scope, because, drawn("the deadlock of the blocking algorithm", deadlock))
+    return Evidence(not fails, scope, because, drawn("the deadlock of the blocking algorithm", deadlock))
 
 
 # -- costs -------------------------------------------------------------------------------------------------------------
@@ -849,7 +795,7 @@ def mg19(quick: bool) -> Evidence:
         f"every run to its end, {n} processes, {m} messages, unordered channel; 4 processes: "
         f"{simulations.describe(list(traffic.values()))}"
     )
-    return Evidence(unless(fails, "measured"), scope, because)
+    return Evidence(not fails, scope, because)
 
 
 @claim(
@@ -857,7 +803,10 @@ def mg19(quick: bool) -> Evidence:
     "[MG] §6",
     "Packets that take at most t, the priority rule delays a message by less than 2t, the receive condition an "
     "acknowledgement by at most nt.",
-    "repaired",
+    {
+        "the receive condition withholds an acknowledgement for at most nt": "refuted",
+        "for at most 2(n − 2) t, and the priority rule delays by at most 2t": "proved",
+    },
     reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
     "condition from the receive to its acknowledgement, while other messages are in flight. What is true: at most 2t, "
     "and at most 2(n − 2) t, which is more than nt from five processes on",
@@ -871,15 +820,12 @@ def mg20(quick: bool) -> Evidence:
     asked = fig_8_variants.timed("P1: send m to P2\nP2: receive", {"m": 0}, {}, t)
     priority = asked.when("P1", "receive message", "m") - asked.when("P1", "send", "m")
     if slowest is None:
-        return Evidence("open", ANY_NUMBER, "none of five processes and four messages is withheld for more than nt")
+        return Evidence(False, ANY_NUMBER, "none of five processes and four messages is withheld for more than nt")
     exceeds = slowest.withheld == slowest.by_z3 > 5 * t and less == [None] * len(less)
     repaired = delays.bound_is_proved() and tight and priority == 2 * t
     random = simulations.simulated("murty-garg", 5, 0.1, 6 if quick else 20, latency="constant")
     repaired &= random.most("withheld_most") <= 2 * (5 - 2)
-    readings = [
-        Reading("the receive condition withholds an acknowledgement for at most nt", unless(not exceeds, "refuted")),
-        Reading("for at most 2(n − 2) t, and the priority rule delays by at most 2t", unless(not repaired, "proved")),
-    ]
+    shows = (exceeds, repaired)
     because = (
         f"with n = 5 an acknowledgement is withheld for {slowest.withheld / t:g} t, more than 5 t: each process of the "
         "chain may have sent just before the next message came, so that each adds a message and an acknowledgement; z3 "
@@ -896,7 +842,7 @@ def mg20(quick: bool) -> Evidence:
         f"(processes, messages) {summary}"
     )
     title = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged"
-    return Evidence(readings, scope, because, drawn(title, slowest.run.run, "counterexample-mg20"))
+    return Evidence(shows, scope, because, drawn(title, slowest.run.run, "counterexample-mg20"))
 
 
 @claim(
@@ -947,4 +893,4 @@ def mg21(quick: bool) -> Evidence:
     )
     times = simulations.describe([*served, *up])
     scope = f"{within(ours)}; computations: 3 processes, 3 messages; times: {times}, load 0.2"
-    return Evidence(unless(fails, "measured"), scope, because)
+    return Evidence(not fails, scope, because)

@@ -27,7 +27,7 @@ from crownless.spec.computation import Message
 from . import bundled
 from . import cost_evidence as simulations
 from . import proof_evidence as put_to_z3
-from .claim import Evidence, Reading, Shown, claim, drawn, unless
+from .claim import Evidence, claim, drawn
 from .evidence import (
     BY_FAIRNESS_IN_WORDS,
     all_proved,
@@ -150,7 +150,7 @@ def sa1(quick: bool) -> Evidence:
                 differ += machine.deliverable(i, ExtraState(matrix, deliv), packet) != every
     fails = not shown or not neither_always_nor_never or bool(differ)
     because = f"z3, of the guard's own code; the guard that reads tuples is the same in {cases:,} cases"
-    return Evidence(unless(fails, "proved"), "any number of processes, any matrix and any DELIV", because)
+    return Evidence(not fails, "any number of processes, any matrix and any DELIV", because)
 
 
 @claim(
@@ -179,7 +179,7 @@ def sa2(quick: bool) -> Evidence:
         "z3: without the zeroes the guard is the same, given DELIV ≥ 0, which every step keeps; "
         f"{cases:,} matrices come back from their tuples"
     )
-    return Evidence(unless(fails, "proved"), "any number of processes; the tuples: up to 3", because)
+    return Evidence(not fails, "any number of processes; the tuples: up to 3", because)
 
 
 def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -228,7 +228,11 @@ def _deliv_is_not_negative() -> list[Claim]:
     "SA3",
     "[SA] §3",
     "A process's own column is its DELIV in the matrix protocol, and zeroes may stand in its place.",
-    "repaired",
+    {
+        "it is DELIV by the updates as §3 prints them": "refuted",
+        "it is never more than DELIV, so that zeroes may stand there": "proved",
+        "it is DELIV if the receiver increments SENT, as in [RST91]": "checked",
+    },
     reading="§3 has the receiver take the maximum and increment DELIV alone: then the own column is less; it equals "
     "DELIV if the receiver increments SENT as well. What is needed, and holds in both, is that it is never more",
 )
@@ -245,23 +249,16 @@ def sa3(quick: bool) -> Evidence:
     )
     beside = guards(ForgetsItsOwnColumn(n), Rst(n), Free(n, m))
     zeroed = explored(ForgetsItsOwnColumn(n), Free(n, m))
-    if differing is None:
-        return Evidence("checked", f"{n} processes, up to {m} messages", "the own column is DELIV as printed")
     fails = bool(more) or not all_proved(_own_column_asks_for_nothing()) or beside.found != SAME_GUARDS
     fails = fails or not holds(zeroed) or not holds(searched("rst", n, m), "deliv-equals-sent-column")
     because = (
-        f"as printed they differ after {len(differing.actions)} actions; z3: the own column never exceeds DELIV, any n "
+        f"as printed they differ after {length(differing)} actions; z3: the own column never exceeds DELIV, any n "
         f"(nor in {count:,} states); kept at zero, the same guard as rst in {beside.states:,} states, safe and live"
     )
     title = "by the printed rules: P2's DELIV counts m1, and its own column does not"
-    shown = (Shown(title, differing, "counterexample-sa3"),)
+    shown = drawn(title, differing, "counterexample-sa3")
     scope = f"≤: any n; at zero: {n} processes, up to {m} messages, every interleaving; nobody sends to himself"
-    readings = (
-        Reading("it is DELIV by the updates as §3 prints them", "refuted"),
-        Reading("it is never more than DELIV, so that zeroes may stand there", unless(fails, "proved")),
-        Reading("it is DELIV if the receiver increments SENT, as in [RST91]", unless(fails, "checked")),
-    )
-    return Evidence(readings, scope, because, shown)
+    return Evidence((differing is not None, not fails, not fails), scope, because, shown)
 
 
 def _own_column_asks_for_nothing() -> list[Claim]:
@@ -305,7 +302,7 @@ def sa4(quick: bool) -> Evidence:
     )
     fails = fails or not put_to_z3.clearing_is_safe() or not is_proved("extra-messages")
     scope = f"{ANY_THRESHOLD}; likewise without extra messages; {OF_UPDATES}; {BY_FAIRNESS_IN_WORDS}"
-    return Evidence(unless(fails, "proved"), scope, because, shown)
+    return Evidence(not fails, scope, because, shown)
 
 
 # -- §3: extra messages ------------------------------------------------------------------------------------------------
@@ -315,7 +312,8 @@ def sa4(quick: bool) -> Evidence:
     "SA5",
     "[SA] §3",
     "An extra message only strengthens the constraints: those after it imply those before it, in the causal future.",
-    "proved",
+    {"the constraints after an extra message imply those before it": "proved"},
+    not_said={"what is delivered may be delivered by the matrix protocol": "proved"},
     reading="stronger, or the same. That so nothing is delivered sooner than without extra messages is shown beside "
     "it, of the matrix protocol, which sees the same messages",
 )
@@ -329,7 +327,7 @@ def sa5(quick: bool) -> Evidence:
     fails = any((True, False) in each.found for each in besides) or delayed is None
     fails = fails or not all((False, True) in each.found for each in besides[:2]) or (True, False) not in heedless.found
     excluded = frozenset() if quick else _forms(Rst(3)) ^ _forms(extra(3, 2))
-    stronger = unless(not put_to_z3.clearing_is_safe(), "proved")
+    stronger = put_to_z3.clearing_is_safe()
     fails = fails or bool(excluded) or not (is_proved("extra-messages", "safe") and is_proved("rst", "optimal"))
     because = (
         "z3: the constraints that an extra message leaves imply those before it, at any moment of the run; and what "
@@ -339,12 +337,9 @@ def sa5(quick: bool) -> Evidence:
     )
     shown = drawn("a message waits for an extra message, and not for causal order", delayed)
     summary = "; ".join(f"{n} processes, k={k}, {_describe(workload)}" for n, k, workload in cases)
-    readings = (
-        Reading("the constraints after an extra message imply those before it", stronger),
-        Reading("what is delivered may be delivered by the matrix protocol", unless(fails, "proved"), said=False),
-    )
+    shows = (stronger, not fails)
     scope = f"{ANY_THRESHOLD}; {OF_UPDATES}: every interleaving: {summary}"
-    return Evidence(readings, scope, because, shown)
+    return Evidence(shows, scope, because, shown)
 
 
 @cache
@@ -401,7 +396,11 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     "SA6",
     "[SA] §3",
     "A threshold k from n+1 to n² bounds the entries that a process keeps and that a message carries.",
-    "checked",
+    {
+        "whenever there are k entries, it goes on until there are fewer": "checked",
+        "k entries are allowed, and it acts above k": "checked",
+        "one extra message is all that one event gives rise to": "refuted",
+    },
     reading="a process goes on until it has fewer than k: it sends an extra message whenever it has too many, and "
     "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
     "one event gives rise to, it is false at four processes. Counted after each event, extra messages included: before "
@@ -410,7 +409,7 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
 def sa6(quick: bool) -> Evidence:
     left = left_by_one()
     if left is None:
-        return Evidence("open", "as below", "one extra message at a time keeps it in the bundled program")
+        return Evidence(False, "as below", "one extra message at a time keeps it in the bundled program")
     fullest = bundled.program_of(left)
     cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, fullest)]
     cases += [] if quick else [(4, 3), (4, SEVEN_ENTRIES)]
@@ -452,13 +451,8 @@ def sa6(quick: bool) -> Evidence:
         f"{free}; {programs} programs; every interleaving; that clearing can go on until fewer than n entries are "
         f"left: any number of processes (z3, of the update); {smallest}"
     )
-    verdict = unless(fails, "checked")
-    readings = (
-        Reading("whenever there are k entries, it goes on until there are fewer", verdict),
-        Reading("k entries are allowed, and it acts above k", verdict),
-        Reading("one extra message is all that one event gives rise to", "refuted" if once.kept > 5 else "open"),
-    )
-    return Evidence(readings, scope, because, shown)
+    verdict = not fails
+    return Evidence((verdict, verdict, once.kept > 5), scope, because, shown)
 
 
 def _full_patterns(n: int) -> Iterator[tuple[tuple[int, ...], ...]]:
@@ -535,7 +529,7 @@ def sa7(quick: bool) -> Evidence:
     because = (
         "z3, of the guard's own code; each hypothesis is needed, and the converse is " + theorem(*converse).outcome
     )
-    return Evidence(unless(fails, "proved"), "any number of processes, any matrices and any DELIV", because)
+    return Evidence(not fails, "any number of processes, any matrices and any DELIV", because)
 
 
 class Implied(NamedTuple):
@@ -602,7 +596,7 @@ def sa8(quick: bool) -> Evidence:
         f"{sum(each.cases for each in found):,} events in {sum(each.states for each in found):,} states; "
         f"if extra messages did not wait it would fail for {broken.fail} of {broken.cases:,}"
     )
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
+    return Evidence(not fails, f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
 
 
 class Lemma3(NamedTuple):
@@ -661,7 +655,7 @@ def sa9(quick: bool) -> Evidence:
         f"at moments before the delivery the first implication fails for {earlier:,}; were one column alone attached, "
         f"the second would fail for {column_alone:,} sends"
     )
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
+    return Evidence(not fails, f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
 
 
 @claim(
@@ -684,7 +678,7 @@ def sa10(quick: bool) -> Evidence:
         f"{sum(each.exploration.states for each in programs):,} of two programs, where k=n+1 acts; messages to oneself "
         f"break {', '.join(sorted(to_oneself.violations.keys() & {'fifo', 'causal'})) or 'nothing'}"
     )
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; besides, {_thresholds(results)}", because, shown)
+    return Evidence(not fails, f"{ANY_THRESHOLD}; besides, {_thresholds(results)}", because, shown)
 
 
 def _free_checks(quick: bool) -> list[CheckResult]:
@@ -744,7 +738,7 @@ def sa11(quick: bool) -> Evidence:
     )
     fails = bool(wrong) or not delivered or not put_to_z3.number_tells_delivery()
     fails = fails or not is_proved("extra-messages", "safe")
-    return Evidence(unless(fails, "proved"), f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
+    return Evidence(not fails, f"{ANY_THRESHOLD}; {OF_UPDATES}: {_scope(cases)}", because)
 
 
 @claim("SA12", "[SA] Theorem 6", "Every message is delivered in the end, extra ones too.", "proved")
@@ -767,7 +761,7 @@ def sa12(quick: bool) -> Evidence:
         f"end with all delivered {left or 'no'} extra message is in flight"
     )
     scope = f"{ANY_THRESHOLD}; {BY_FAIRNESS_IN_WORDS}; besides, {_thresholds(results)}"
-    return Evidence(unless(fails or bool(left) or not ends, "proved"), scope, because)
+    return Evidence(not fails and not left and ends > 0, scope, because)
 
 
 # -- §5: what it costs -------------------------------------------------------------------------------------------------
@@ -825,4 +819,4 @@ def sa13(quick: bool) -> Evidence:
         f"there are more extra messages: {larger[4]} with 4, {larger[8]} with 8 (k=n+1)"
     )
     scope = f"uniform traffic, load 0.3, exponential latencies: {simulations.describe(every)}; crownless cost has more"
-    return Evidence(unless(fails, "measured"), scope, because)
+    return Evidence(not fails, scope, because)

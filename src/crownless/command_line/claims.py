@@ -70,7 +70,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
     else:
         rows = Rows("claim", "source", "verdict", "scope", right=("seconds",))
         for finding in findings:
-            verdict = finding.evidence.verdict
+            verdict = finding.verdict
             recorded = finding.entry.recorded
             shown = verdict if verdict == recorded else f"{verdict}, recorded: {recorded}"
             rows.add_row(
@@ -79,7 +79,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
         rows.print()
     print_line(summary(findings))
     for finding in findings:
-        recorded, found = finding.entry.recorded, finding.evidence.verdict
+        recorded, found = finding.entry.recorded, finding.verdict
         if recorded != found:
             print_line(f"{finding.entry.id}: the ledger has {recorded}, the evidence says {found}")
         for name in finding.unlike_bundled:

@@ -31,7 +31,7 @@ def claims_in_html(findings: Sequence[Finding]) -> str:
     """The page: a table of all that was recomputed, then each of them."""
     rows = [
         f'<tr><td><a href="#{_text(finding.entry.id)}">{_text(finding.entry.id)}</a></td>'
-        f"<td>{_text(finding.entry.source)}</td><td>{_text(finding.evidence.verdict)}</td>"
+        f"<td>{_text(finding.entry.source)}</td><td>{_text(finding.verdict)}</td>"
         f"<td>{_text(finding.entry.statement)}</td></tr>"
         for finding in findings
     ]
@@ -51,7 +51,7 @@ def _section(finding: Finding) -> Iterator[str]:
     heading = f"{entry.id} {entry.source}: {entry.statement}"
     yield f'<section id="{_text(entry.id)}"><h2>{_text(heading)}</h2><dl>'
     facts = finding.facts
-    if evidence.verdict != entry.recorded:
+    if finding.verdict != entry.recorded:
         facts.append(("recorded", entry.recorded))
     yield from (f"<dt>{_text(name)}</dt><dd>{_text(said)}</dd>" for name, said in facts)
     yield "</dl>"
