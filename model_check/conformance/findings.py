@@ -1,4 +1,4 @@
-"""What the answers of all checks of conformance have in common: findings, and how certain they are."""
+"""Findings, how certain they are, and all else that every answer of a check of conformance has."""
 
 from __future__ import annotations
 
