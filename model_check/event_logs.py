@@ -30,7 +30,6 @@ import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Any
 
 from crownless.spec.computation import Computation, Cyclic, Event, Message
@@ -38,7 +37,7 @@ from crownless.spec.errors import BadInput
 
 from .logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
 from .logs.reasons import ONE_A_LINE
-from .logs.rows import Conflict, Row, conflicts, read_row
+from .logs.rows import Conflict, Row, conflicts, read_row, row_of
 
 #: What is said of a file that holds its events in one JSON value, such as a list that was printed over many lines.
 ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
@@ -60,20 +59,14 @@ class LoggedRun:
     from_one: bool = False
 
 
-def read_log(
-    lines: Iterable[str],
-    file: str | None = None,
-    places: Iterable[int] | None = None,
-    processes: Sequence[str] = (),
-) -> Iterator[LoggedRun]:
+def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:
     """The runs of a log in order of first appearance; raises `BadInput` with the file and the line.
 
     All lines are read before the first run is given, since runs may be interleaved. The processes of a run are those it
     names and `processes`, in natural order (P2 before P10); its messages are numbered in order of sending, as the
-    linearization has it. `places`: of each line the number that it has in the file, if it is not the first, the second,
-    and so on; 0 is none.
+    linearization has it.
     """
-    yield from logged_runs(rows_by_run(lines, file, places=places), file, processes)
+    yield from logged_runs(rows_by_run(lines, file), file, processes)
 
 
 def logged_runs(
@@ -89,16 +82,16 @@ def logged_runs(
 
 
 def rows_by_run(
-    lines: Iterable[str], file: str | None = None, *, named: bool = True, places: Iterable[int] | None = None
+    lines: Iterable[str], file: str | None = None, *, named: bool = True, first: int = 1
 ) -> dict[str, list[Row]]:
     """The usable rows of each run of a log; raises `BadInput` with the file and the line.
 
     `named`: `message` is the name of the message, unique within the run. Otherwise it is a payload, which may be left
-    out, and a deliver must name its sender. `places`: as of `read_log`.
+    out, and a deliver must name its sender. `first`: the number of the first line.
     """
     runs: dict[str, list[Row]] = {}
     rest = iter(lines)
-    for number, text in zip(count(1) if places is None else places, rest, strict=False):
+    for number, text in enumerate(rest, first):
         if not text.strip():
             continue
         try:
@@ -113,13 +106,28 @@ def rows_by_run(
     return runs
 
 
-def lines_of(events: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """A log of these events, by process, kind, message and receivers, those of each process in order."""
+def checked_rows(rows: Iterable[Row], file: str) -> dict[str, list[Row]]:
+    """The rows of each run; raises `BadInput` with the file and the line for a row that is no event."""
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        try:
+            runs.setdefault(row.run, []).append(row_of(row.line, row.json()))
+        except BadInput as problem:
+            raise problem.at(file=file, line=row.line) from None
+    if not runs:
+        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
+    return runs
+
+
+def rows_of(events: Iterable[Sequence[Any]]) -> list[Row]:
+    """The rows of these events, by process, kind, message and receivers, those of each process in order."""
     index: Counter[str] = Counter()
-    for process, kind, message, receivers in events:
-        peer = list(receivers) if kind == "send" else None
-        yield json.dumps({"process": process, "index": index[process], "kind": kind, "message": message, "peer": peer})
+    rows = []
+    for line, (process, kind, message, receivers) in enumerate(events, 1):
+        fields = {"process": process, "index": index[process], "kind": kind, "message": message}
+        rows.append(row_of(line, {**fields, "peer": list(receivers) if kind == "send" else None}))
         index[process] += 1
+    return rows
 
 
 def _is_one_document(lines: list[str]) -> bool:

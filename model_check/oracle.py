@@ -26,7 +26,7 @@ from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, de
 from crownless.spec.printable import in_brackets, printable, printable_name, some
 from crownless.spec.reading import as_text, read_bytes
 
-from .event_logs import LoggedRun, read_log
+from .event_logs import LoggedRun, checked_rows, logged_runs, read_log
 from .logs.columns import OPTIONAL
 from .logs.converted import ConvertedLog, convert
 from .logs.files import (
@@ -404,7 +404,7 @@ def named_run(name: str, logged: LoggedRun) -> NamedComputation:
 
 def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
     """The runs of a log of another format, with its notes and what is uncertain of each."""
-    for logged in read_log(log.lines, name, log.places, processes):
+    for logged in logged_runs(checked_rows(log.events, name), name, processes):
         found, delivery = named_run(name, logged), log.deliveries.get(logged.run)
         notes = (*found.notes, *log.notes.get(logged.run, ()), *(() if delivery is None else delivery.notes))
         yield replace(found, notes=notes, uncertain=log.uncertain.get(logged.run, CERTAIN), delivery=delivery)

@@ -21,10 +21,20 @@ from functools import cache
 from pathlib import Path
 
 from fuzz_cost_tables import CostTables
-from fuzz_log_formats import ClockedLogs, ItfTraces, OneRunLogs, OtlpLogs, ShivizLogs
-from fuzz_logs import CompressedFiles, LogFiles, TableFiles
+from fuzz_logs import (
+    ClockedLogs,
+    CompressedFiles,
+    ItfTraces,
+    LogFiles,
+    Logs,
+    LogsWithoutNames,
+    OneRunLogs,
+    OtlpLogs,
+    ShivizLogs,
+    TableFiles,
+)
 from fuzz_mutations import Mutator
-from fuzz_readers import Arguments, Computations, Logs, LogsWithoutNames, Programs, Reader, Settings, Shown
+from fuzz_readers import Arguments, Computations, Programs, Reader, Settings, Shown
 from fuzz_verdicts import run, wrong_with
 
 from crownless.model_check.logs import classify_file

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -101,6 +101,37 @@ class Mutator(random.Random):
                 holder[key] = json.loads(json.dumps(other.get(at) if isinstance(other, dict) else holder[key]))
             else:
                 holder[key] = self.value()
+        return changed
+
+    def records(self, records: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Records, some dropped, repeated or in another order, and with fields exchanged, dropped or replaced."""
+        changed = deepcopy([*records])
+        for _ in range(self.choice((1, 1, 2, 4)) if changed else 0):
+            at, what = self.randrange(len(changed)), self.randrange(13)
+            one, other = changed[at], self.choice(changed)
+            key, value = self.choice([*one, *other, ""]), self.value()
+            if what == 0 and len(changed) > 2:
+                del changed[at : at + self.choice((1, 1, 2))]
+            elif what == 1:
+                changed.insert(at, deepcopy(other))
+            elif what == 2:
+                self.shuffle(changed)
+            elif what == 3:
+                changed[at:] = reversed(changed[at:])
+            elif what == 4:
+                for record in changed:
+                    record.pop(key, None)
+            elif what == 5:
+                for record in changed:
+                    record[key] = deepcopy(value)
+            elif what == 6:
+                one.pop(key, None)
+            elif what == 7:
+                one[key], other[key] = other.get(key), one.get(key)
+            elif what == 8:
+                one[key] = value
+            else:  # as often as half of the others
+                one[key] = deepcopy(other.get(key))
         return changed
 
     def renamed(self, value: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Hostile text: programs, computations, runs, event logs, settings and arguments."""
+"""Hostile text: programs, computations, runs, settings and arguments."""
 
 from __future__ import annotations
 
@@ -104,62 +104,6 @@ class Shown(Reader):
     def show(self, content: bytes, directory: Path, options: list[str]) -> Input:
         (directory / "run.json").write_bytes(content)
         return Input(["show", str(directory / "run.json"), *options])
-
-
-class Logs(Reader):
-    name = "logs"
-
-    def prepare(self, directory: Path) -> None:
-        self.logs = [[json.loads(line) for line in text.splitlines()] for text in figures(".jsonl")]
-
-    def sound(self, directory: Path) -> Iterator[Input]:
-        for rows in self.logs:
-            yield self.classify(b"\n".join(json.dumps(row).encode() for row in rows), directory, [])
-
-    def make(self, random: Mutator, directory: Path) -> Input:
-        rows = random.choice(self.logs)
-        lines = [json.dumps(row).encode() for row in rows]
-        for _ in range(random.choice((1, 1, 2, 4))):
-            at = random.randrange(len(lines)) if lines else 0
-            what = random.randrange(6)
-            if not lines or what == 0:
-                lines.append(random.json(random.choice(rows)))
-            elif what == 1:
-                del lines[at]
-            elif what == 2:
-                lines.insert(at, random.choice(lines))
-            elif what == 3:
-                random.shuffle(lines)
-            else:
-                lines[at] = random.json(rows[at % len(rows)])
-        content = b"\n".join(lines)
-        content = random.mangled(content) if random.random() < 0.1 else content
-        return self.classify(content, directory, ["--json"] * random.randrange(2))
-
-    def classify(self, content: bytes, directory: Path, options: list[str]) -> Input:
-        (directory / "log.jsonl").write_bytes(content)
-        return Input(["classify", str(directory / "log.jsonl"), *MEMORY, *options], violated=("broken",))
-
-
-class LogsWithoutNames(Logs):
-    """Logs for `--match`: half of them name payloads, which many messages have in common."""
-
-    name = "logs without names"
-
-    def prepare(self, directory: Path) -> None:
-        super().prepare(directory)
-        senders = [{row["message"]: row["process"] for row in rows if row["kind"] == "send"} for rows in self.logs]
-        named = [
-            [row if row["kind"] == "send" else {**row, "peer": of[row["message"]]} for row in rows]
-            for rows, of in zip(self.logs, senders, strict=True)
-        ]
-        self.logs = [[{key: row[key] for key in row if key != "message"} for row in rows] for rows in named]
-        self.logs += [[{**row, "message": "again"} for row in rows] for rows in named]
-
-    def classify(self, content: bytes, directory: Path, options: list[str]) -> Input:
-        (directory / "log.jsonl").write_bytes(content)
-        arguments = ["classify", "--match", str(directory / "log.jsonl"), *MEMORY, *options]
-        return Input(arguments, violated=("impossible",))
 
 
 class Settings(Reader):

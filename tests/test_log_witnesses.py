@@ -13,7 +13,7 @@ import pytest
 from log_rows import random_computation
 from witness_checks import check_witness, from_json
 
-from crownless.model_check.event_logs import lines_of, read_log
+from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.model_check.logs import monitor as log_monitor
 from crownless.model_check.logs import shapes
 from crownless.model_check.logs.classified import by_run
@@ -105,7 +105,7 @@ def of_messages(
     """What the spec says of these messages of a run, which are given by the rows of their sends."""
     names = {by_shape.rows.named["message"].name(row) for row in sends}
     mine = sorted((e for e in events if e["message"] in names), key=lambda e: int(e["index"]))
-    (logged,) = read_log(lines_of((e["process"], e["kind"], e["message"], e["peer"] or ()) for e in mine))
+    logged = logged_run("", rows_of((e["process"], e["kind"], e["message"], e["peer"] or ()) for e in mine))
     verdict = decide(logged.computation, order, reading)
     assert verdict.witness is not None
     return as_json(verdict.witness.json(logged.computation))

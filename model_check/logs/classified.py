@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import LoggedRun, in_natural_order, lines_of, natural, read_log
+from crownless.model_check.event_logs import LoggedRun, in_natural_order, logged_run, natural, read_log, rows_of
 from crownless.model_check.oracle import (
     FROM_ONE,
     Classification,
@@ -248,8 +248,7 @@ class ClassifiedLog:
                 events.append((process, "send", message, [names[q] for q in receivers]))
             else:
                 events.append((process, "deliver", message, []))
-        (logged,) = read_log(lines_of(events), self.file)
-        return logged.computation
+        return logged_run("", rows_of(events)).computation
 
 
 def classified(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 from crownless.model_check.classified_runs import Classifications
-from crownless.model_check.event_logs import rows_by_run
+from crownless.model_check.event_logs import checked_rows, rows_by_run
 from crownless.model_check.oracle import (
     Classification,
     NamedComputation,
@@ -90,7 +90,7 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
     if form in CONVERTED:
         log = convert(content, form, name, columns, request.patterns, kinds, complete=declared.complete)
         if declared.complete:
-            _complete(log, rows_by_run(log.lines, name, places=log.places), name)
+            _complete(log, checked_rows(log.events, name), name)
         return _classify_events(log, request)
     refuse_patterns(name, request.patterns)
     if declared.complete:

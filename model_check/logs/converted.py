@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -38,14 +37,6 @@ class ConvertedLog:
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     #: The line of the first event, where each following line is the next event.
     first_line: int | None = None
-
-    @property
-    def lines(self) -> list[str]:
-        return [json.dumps(event.json()) for event in self.events]
-
-    @property
-    def places(self) -> list[int]:
-        return [event.line for event in self.events]
 
     @property
     def without_unordered(self) -> list[Row]:

@@ -176,7 +176,7 @@ def _rows(
     import pyarrow as pa
 
     events = lines_with_kinds(as_text(lines, name).split("\n"), kinds)
-    by_run = rows_by_run(events, name, places=iter(range(line, 1 << 62)))
+    by_run = rows_by_run(events, name, first=line)
     rows: list[dict[str, Any]] = [
         {**row.json(), "run": run, "index": row.index} for run, of_run in by_run.items() for row in of_run
     ]

@@ -10,7 +10,6 @@ logs of other tools, without these columns (`converted`); so is JSON that begins
 from __future__ import annotations
 
 import io
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from crownless.spec.errors import BadInput
 from .columns import COLUMNS, OPTIONAL, TYPES, check_columns, json_line, plain_table, shortened
 from .kinds import DELIVERS, table_with_kinds
 from .patterns import is_parser
+from .rows import object_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -264,7 +264,8 @@ def _read_json(
         plain = read_plain_lines(content, named, progress)
         if plain is not None:
             return plain
-    fields = _first_event(content)
+    end = content.find(b"\n", len(content) - len(content.lstrip()))
+    fields = object_in(content[: end if end >= 0 else len(content)])
     lines = _lines_with_objects(content)
     if fields is None or lines is None:
         return None
@@ -299,15 +300,6 @@ def _lines_with_objects(content: bytes) -> int | None:
         return lines
     parts = [part for line in content.split(b"\n") if (part := line.strip())]
     return len(parts) if all(part.startswith(b"{") and part.endswith(b"}") for part in parts) else None
-
-
-def _first_event(content: bytes) -> dict[str, Any] | None:
-    end = content.find(b"\n", len(content) - len(content.lstrip()))
-    try:
-        fields = json.loads(content[: end if end >= 0 else len(content)])
-    except (ValueError, RecursionError):
-        return None
-    return fields if isinstance(fields, dict) else None
 
 
 def _read_json_of_several_types(content: bytes, named: Mapping[str, str], kinds: Mapping[str, str]) -> pa.Table | None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from crownless.spec.errors import BadInput, unknown_name
 
 from .reasons import KINDS
+from .rows import object_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,11 +38,8 @@ def lines_with_kinds(lines: Iterable[str], kinds: Mapping[str, str] | None) -> I
 
 
 def _with_kind(line: str, kinds: Mapping[str, str]) -> str:
-    try:
-        fields = json.loads(line)
-    except (ValueError, RecursionError):
-        return line
-    kind = fields.get("kind") if isinstance(fields, dict) else None
+    fields = object_in(line) or {}
+    kind = fields.get("kind")
     return json.dumps({**fields, "kind": kinds[kind]}) if isinstance(kind, str) and kind in kinds else line
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.model_check.event_logs import lines_of, read_log, rows_by_run
+from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.model_check.oracle import FROM_ONE, Classification, LargeRun, not_decided
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
@@ -214,8 +214,7 @@ class _LargeRun:
 
     def _refuse(self, events: Events) -> None:
         """Raises `BadInput` with what these events contradict each other in."""
-        (rows,) = rows_by_run(lines_of(self._by_name(events))).values()
-        first = next(conflicts(rows), None)
+        first = next(conflicts(rows_of(self._by_name(events))), None)
         assert first is not None, "these events go together"
         raise BadInput(first.reason.text, hint=first.reason.hint, file=self.file)
 
@@ -272,11 +271,10 @@ class _LargeRun:
             held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
             return not_decided(order, "other orders do not settle it" if order == "n-n" else held)
         violation = self.monitor.violations[COLUMN[order]]
-        (logged,) = read_log(lines_of(self.shown[COLUMN[order]]))
+        c = logged_run("", rows_of(self.shown[COLUMN[order]])).computation
         early = COLUMN[order] in self.early_shown
-        verdict = decide(logged.computation, order, "pending" if early else self.reading)
+        verdict = decide(c, order, "pending" if early else self.reading)
         if verdict.kept and violation.receiver is not None:  # what comes between the two sends was forgotten
-            c = logged.computation
             number = {message.name: m for m, message in enumerate(c.messages)}
             first, second = (number[name] for name in self.pairs[COLUMN[order]])
             receiver = c.processes.index(list(self.number)[violation.receiver])

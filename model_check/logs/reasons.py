@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import printable_name
@@ -21,15 +21,21 @@ OWN_NAME = "give each message of a run a name of its own"
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a row is unusable: `text` says it, `hint` how to fix it."""
+    """Why a row is unusable: `text` says it, `hint` how to fix it.
+
+    Most reasons say both in a pattern, in which their facts stand by name.
+    """
+
+    TEXT: ClassVar[str]
+    HINT: ClassVar[str] = ""
 
     @property
     def text(self) -> str:
-        raise NotImplementedError
+        return self.TEXT.format_map(asdict(self))
 
     @property
     def hint(self) -> str:
-        return ""
+        return self.HINT.format_map(asdict(self))
 
     def json(self) -> str:
         """The reason with its facts; `reason_in` reads it."""
@@ -65,91 +71,64 @@ class UnusableRow(BadInput):
 class NotJson(Reason):
     """The line is not JSON."""
 
+    TEXT = "not JSON: {problem}"
+    HINT = ONE_A_LINE
+
     problem: str
-
-    @property
-    def text(self) -> str:
-        return f"not JSON: {self.problem}"
-
-    @property
-    def hint(self) -> str:
-        return ONE_A_LINE
 
 
 @dataclass(frozen=True)
 class UnreadableJson(Reason):
     """The line is JSON that Python does not read."""
 
-    @property
-    def text(self) -> str:
-        return "not JSON that can be read: a number too long or a nesting too deep"
-
-    @property
-    def hint(self) -> str:
-        return ONE_A_LINE
+    TEXT = "not JSON that can be read: a number too long or a nesting too deep"
+    HINT = ONE_A_LINE
 
 
 @dataclass(frozen=True)
 class NotAnObject(Reason):
     """The line is JSON and no object; `value` in words."""
 
+    TEXT = "{value} is not an event"
+    HINT = ONE_A_LINE
+
     value: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.value} is not an event"
-
-    @property
-    def hint(self) -> str:
-        return ONE_A_LINE
 
 
 @dataclass(frozen=True)
 class MissingField(Reason):
     """A field that an event has is missing; `meaning` says what it holds."""
 
+    TEXT = "'{key}' is missing"
+    HINT = "give {meaning}"
+
     key: str
     meaning: str
-
-    @property
-    def text(self) -> str:
-        return f"'{self.key}' is missing"
-
-    @property
-    def hint(self) -> str:
-        return f"give {self.meaning}"
 
 
 @dataclass(frozen=True)
 class BadField(Reason):
     """A field has a value that it cannot have, in words; `meaning` says what it holds."""
 
+    TEXT = "'{key}' cannot be {value}"
+    HINT = "give {meaning}"
+
     key: str
     value: str
     meaning: str
-
-    @property
-    def text(self) -> str:
-        return f"'{self.key}' cannot be {self.value}"
-
-    @property
-    def hint(self) -> str:
-        return f"give {self.meaning}"
 
 
 @dataclass(frozen=True)
 class BadIndex(Reason):
     """An index is negative or too large."""
 
+    HINT = "count the events of a process from 0"
+
     index: int
 
     @property
     def text(self) -> str:
         return f"'index' is {self.index if self.index < 0 else f'more than {MOST_INDEX:,}'}"
-
-    @property
-    def hint(self) -> str:
-        return "count the events of a process from 0"
 
 
 @dataclass(frozen=True)
@@ -171,6 +150,8 @@ class UnknownKind(Reason):
 class NoReceiver(Reason):
     """A send names no receiver."""
 
+    HINT = "name a receiver in 'peer'"
+
     process: str
     message: str
 
@@ -178,14 +159,12 @@ class NoReceiver(Reason):
     def text(self) -> str:
         return f"{self.process} sends {self.message or 'a message'} to nobody"
 
-    @property
-    def hint(self) -> str:
-        return "name a receiver in 'peer'"
-
 
 @dataclass(frozen=True)
 class ReceiverTwice(Reason):
     """A send names a receiver twice."""
+
+    HINT = "name each receiver once in 'peer'"
 
     process: str
     message: str
@@ -195,20 +174,14 @@ class ReceiverTwice(Reason):
     def text(self) -> str:
         return f"{self.process} sends {self.message or 'a message'} to {self.receiver} twice"
 
-    @property
-    def hint(self) -> str:
-        return "name each receiver once in 'peer'"
-
 
 @dataclass(frozen=True)
 class ByClock(Reason):
     """The vector clock of an event cannot be used."""
 
-    problem: str
+    TEXT = "{problem}"
 
-    @property
-    def text(self) -> str:
-        return self.problem
+    problem: str
 
 
 # -- of rows of one run ------------------------------------------------------------------------------------------------
@@ -218,68 +191,50 @@ class ByClock(Reason):
 class Copy(Reason):
     """The row repeats another one."""
 
+    TEXT = "{process} has two events {index}, one a copy of the other"
+    HINT = "give each event once, and distinguish runs by 'run'"
+
     process: str
     index: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} has two events {self.index}, one a copy of the other"
-
-    @property
-    def hint(self) -> str:
-        return "give each event once, and distinguish runs by 'run'"
 
 
 @dataclass(frozen=True)
 class TwoEvents(Reason):
     """Two different events have the same place."""
 
+    TEXT = "{process} has two events {index}"
+    HINT = OWN_INDEX
+
     process: str
     index: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} has two events {self.index}"
-
-    @property
-    def hint(self) -> str:
-        return OWN_INDEX
 
 
 @dataclass(frozen=True)
 class SentTwice(Reason):
     """Two events send the message."""
 
+    TEXT = "{message} is sent twice"
+    HINT = OWN_NAME
+
     message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.message} is sent twice"
-
-    @property
-    def hint(self) -> str:
-        return OWN_NAME
 
 
 @dataclass(frozen=True)
 class DeliveredTwice(Reason):
     """Two events of one process deliver the message."""
 
+    TEXT = "{process} delivers {message} twice"
+    HINT = OWN_NAME
+
     process: str
     message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} delivers {self.message} twice"
-
-    @property
-    def hint(self) -> str:
-        return OWN_NAME
 
 
 @dataclass(frozen=True)
 class SendersDiffer(Reason):
     """The rows about the message name these senders."""
+
+    HINT = "correct the 'peer' of the deliver, or leave it out"
 
     message: str
     senders: tuple[str, ...]
@@ -288,14 +243,12 @@ class SendersDiffer(Reason):
     def text(self) -> str:
         return f"{self.message} is said to be sent by {' and by '.join(self.senders)}"
 
-    @property
-    def hint(self) -> str:
-        return "correct the 'peer' of the deliver, or leave it out"
-
 
 @dataclass(frozen=True)
 class NotAReceiver(Reason):
     """A process delivers the message, which is sent to others."""
+
+    HINT = "name {process} in the 'peer' of the send"
 
     process: str
     message: str
@@ -305,20 +258,14 @@ class NotAReceiver(Reason):
     def text(self) -> str:
         return f"{self.process} delivers {self.message}, which is sent to {', '.join(self.receivers)}"
 
-    @property
-    def hint(self) -> str:
-        return f"name {self.process} in the 'peer' of the send"
-
 
 @dataclass(frozen=True)
 class Cyclic(Reason):
     """The rows of a run form a cycle, in words; they are on no single line."""
 
-    problem: str
+    TEXT = "{problem}"
 
-    @property
-    def text(self) -> str:
-        return self.problem
+    problem: str
 
 
 # -- of a run of a complete log, in which they are the system's doing --------------------------------------------------
@@ -328,12 +275,10 @@ class Cyclic(Reason):
 class NeverSent(Reason):
     """A process delivers a message that nobody has sent."""
 
+    TEXT = "{process} delivers {message}, which nobody has sent"
+
     process: str
     message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} delivers {self.message}, which nobody has sent"
 
 
 @dataclass(frozen=True)
@@ -358,22 +303,18 @@ class NeverDelivered(Reason):
 class BeforeFirst(Reason):
     """The event is before the first one of its process, which has the index `first`."""
 
+    TEXT = "{process} has an event {index}, but events count from {first}"
+
     process: str
     index: int
     first: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} has an event {self.index}, but events count from {self.first}"
 
 
 @dataclass(frozen=True)
 class AfterEnd(Reason):
     """The event came after its run had been judged."""
 
-    @property
-    def text(self) -> str:
-        return "it came after the run had ended"
+    TEXT = "it came after the run had ended"
 
 
 _KINDS_OF_REASONS = {kind.__name__: kind for kind in Reason.__subclasses__()}

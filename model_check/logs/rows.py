@@ -76,11 +76,7 @@ class Row:
 
 
 def read_row(line: int, text: str, *, named: bool = True) -> Row:
-    """The event in a line of JSON, which has this number; raises `UnusableRow`.
-
-    `named`: `message` is the name of the message. Otherwise it is a payload, which may be left out, and a deliver must
-    name its sender.
-    """
+    """The event in a line of JSON, which has this number; raises `UnusableRow`. `named`: as of `row_of`."""
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as problem:
@@ -89,6 +85,15 @@ def read_row(line: int, text: str, *, named: bool = True) -> Row:
         raise UnusableRow(UnreadableJson()) from None
     if not isinstance(fields, dict):
         raise UnusableRow(NotAnObject(_in_words(fields)))
+    return row_of(line, fields, named=named)
+
+
+def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Row:
+    """The event with these fields, on the line of this number; raises `UnusableRow`.
+
+    `named`: `message` is the name of the message. Otherwise it is a payload, which may be left out, and a deliver must
+    name its sender.
+    """
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
@@ -117,12 +122,17 @@ def read_row(line: int, text: str, *, named: bool = True) -> Row:
 
 def process_of(text: str) -> str | None:
     """The process named in a line that is otherwise unusable; None if there is no name."""
+    process = (object_in(text) or {}).get("process")
+    return process if is_name(process) else None
+
+
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in a line; None if there is anything else."""
     try:
         fields = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    process = fields.get("process") if isinstance(fields, dict) else None
-    return process if is_name(process) else None
+    return fields if isinstance(fields, dict) else None
 
 
 def is_name(value: object) -> TypeGuard[str]:

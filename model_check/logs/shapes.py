@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crownless.model_check.event_logs import lines_of, natural, read_log
+from crownless.model_check.event_logs import logged_run, natural, rows_of
 from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.printable import as_json
 
@@ -101,10 +101,10 @@ def _witness_of(shape: bytes, order: int, pending: bool) -> tuple[list[str], lis
     reading: UnreceivedPolicy = "pending" if pending else "lost"
     assert shape, f"no message shows {_ORDER[order]} broken"
     events = _events(np.frombuffer(shape, np.int32).tolist())
-    (logged,) = read_log(lines_of(events))
-    verdict = decide(logged.computation, _ORDER[order], reading)
+    c = logged_run("", rows_of(events)).computation
+    verdict = decide(c, _ORDER[order], reading)
     assert verdict.witness is not None, f"the messages that show {_ORDER[order]} broken keep it: {events}"
-    pieces = _PLACE.split(as_json(verdict.witness.json(logged.computation)))
+    pieces = _PLACE.split(as_json(verdict.witness.json(c)))
     return pieces[::3], [(kind == "P", int(k)) for kind, k in zip(pieces[1::3], pieces[2::3], strict=True)]
 
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crownless.model_check.event_logs import lines_of, logged_run, rows_by_run
+from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.model_check.logs.columns import PEER_SEPARATOR
 from crownless.model_check.logs.lost_events import Hole, not_broken
 from crownless.model_check.logs.reasons import Cyclic
@@ -425,7 +425,7 @@ class _Verdicts:
 
     def describe_cycle(self) -> str:
         """The cycle as `crownless classify` says it of the messages on it alone."""
-        (rows,) = rows_by_run(lines_of(self._events_of({message for _, message in self.found.cycle}))).values()
+        rows = rows_of(self._events_of({message for _, message in self.found.cycle}))
         try:
             logged_run("", [replace(row, line=0) for row in rows])  # which have no lines
         except BadInput as problem:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from crownless.model_check.event_logs import lines_of, read_log
+from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.printable import as_json
 
@@ -25,10 +25,10 @@ def witness(
     longer known.
     """
     if receiver is None:
-        (logged,) = read_log(lines_of(events))
-        verdict = decide(logged.computation, order, reading)
+        c = logged_run("", rows_of(events)).computation
+        verdict = decide(c, order, reading)
         assert verdict.witness is not None, f"the messages that show {order} broken keep it"
-        return as_json(verdict.witness.json(logged.computation))
+        return as_json(verdict.witness.json(c))
     first, second = messages
     received = any(event[:3] == (receiver, "deliver", first) for event in events)
     overtaking = {"first": first, "second": second, "receiver": receiver, "first_received": received}
