@@ -48,7 +48,7 @@ class Picture(NamedTuple):
 
 def opening() -> str:
     """The picture at the top of the README."""
-    (subject,) = oracle.subjects("ku-alice-bob-carol")
+    (subject,) = oracle.subjects("kuper-alice-bob-carol")
     return in_svg(diagram_of(subject.computation))
 
 

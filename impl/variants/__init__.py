@@ -22,9 +22,8 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, NamedTuple, TypeVar, cast
 
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.spec.enumeration import Sends
-
-from ..protocol import Packet, ProtocolMachine, Setting, Step
 
 Machine = type[ProtocolMachine]
 M = TypeVar("M", bound=Machine)
