@@ -59,8 +59,8 @@ def _by_file(names: dict[int, str]) -> dict[str, int]:
 NOT_IN_THE_SAMPLE = _by_file(
     {
         0: """
-            check_on_spark cost_on_spark pipeline_by_clocks pipeline_exploration pipeline_live pipeline_logs
-            pipeline_one_run pipeline_one_run_parts spark_session
+            check_on_spark classify_on_spark cost_on_spark pipeline_by_clocks pipeline_exploration pipeline_live
+            pipeline_logs pipeline_one_run pipeline_one_run_parts spark_session
         """
     }
 )
@@ -69,7 +69,8 @@ NOT_IN_THE_SAMPLE = _by_file(
 ONE_IN = _by_file(
     {
         3: """
-            classified_logs classify_details classify_files classify_on_spark code_base conform contributing crowns
+            classified_logs classify_details classify_files code_base conform conform_adapters conform_reports
+            contributing crowns
             diagram_page discovery_of_stages explore large_runs log_monitor plain_lines
             printable proofs proofs_read_crownless_names run_explorer run_explorer_files run_explorer_pictures
             run_explorer_states shortest story_earlier_realizations unsound_proof_machines
@@ -106,6 +107,10 @@ LONG = {
     "test_a_planted_fault_changes_the_verdict[SA5: waits for nothing]",
     "test_an_encoding_that_caps_what_it_counts_is_not_proved_of_the_machine",
     "test_a_killed_search_goes_on",
+    "test_heartbeats_that_are_named_are_set_aside",
+    "test_a_long_run_is_no_endless_one",
+    "test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine",
+    "test_an_answer_is_not_taken_to_have_ended_before_it_has[a queue that is looked at every so often]",
     "test_a_fault_within_the_bound_leaves_it_unknown_of_the_machine",
     "test_a_planted_fault_changes_the_verdict[MG7: z3 checks CommitsWhenItAsks]",
     "test_it_is_proved_for_every_n[buffer]",
@@ -123,8 +128,10 @@ IN_CI_ONE_IN = _by_file(
             verdicts_on_orders witnesses
         """,
         3: """
-            any_protocol broken_protocols native_engine pipeline_by_clocks pipeline_logs pipeline_one_run
-            pipeline_one_run_parts proofs_of_causal_order symbolic_runs
+            pipeline_by_clocks pipeline_logs pipeline_one_run pipeline_one_run_parts
+        """,
+        6: """
+            any_protocol broken_protocols native_engine proofs_of_causal_order symbolic_runs
         """,
     }
 )
