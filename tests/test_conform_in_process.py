@@ -247,9 +247,32 @@ def test_an_argument_of_another_name_is_refused() -> None:
     def takes(self: Relay, process: int, others: int, transmit: Any, deliver: Any) -> None:
         Relay.__init__(self, process, others, transmit, deliver)
 
-    with pytest.raises(BadInput, match=r"Node\.__init__ takes 'others', which is no argument of a node") as refused:
-        InProcess(node("__init__", takes), 2)
-    assert "process, processes, transmit, deliver" in str(refused.value.hint)
+    def takes_more(self: Relay, pid: int, **given: Any) -> None:
+        Relay.__init__(self, pid, **given)
+
+    def takes_by_place(self: Relay, process: int, /, processes: int, transmit: Any, deliver: Any) -> None:
+        Relay.__init__(self, process, processes, transmit, deliver)
+
+    for constructor, said in (
+        (takes, "missing a required argument: 'others'"),
+        (takes_more, "missing a required argument: 'pid'"),
+        (takes_by_place, "'process' parameter is positional only"),
+    ):
+        with pytest.raises(BadInput, match=said) as refused:
+            InProcess(node("__init__", constructor), 2)
+        assert str(refused.value).startswith("Node.__init__: ")
+        assert "process, processes, transmit, deliver" in str(refused.value.hint)
+
+
+def test_a_constructor_that_python_cannot_describe_takes_no_arguments() -> None:
+    class Bag(dict[str, Any]):
+        def on_send(self, to: int, message: str) -> list[Any]:
+            return [(to, message)]
+
+        def on_packet(self, source: int, packet: str) -> str:
+            return packet
+
+    assert conformance(Bag)["delivers-all"].verdict == "holds"
 
 
 class OnTimer(OfCoroutines):

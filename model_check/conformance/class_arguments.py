@@ -12,7 +12,7 @@ ARGUMENTS = ("process", "processes", "transmit", "deliver")
 
 
 class Arguments(NamedTuple):
-    """The arguments that are given by position, and those that are given by name."""
+    """The arguments given by position, and those given by name."""
 
     positional: tuple[str, ...] = ()
     named: tuple[str, ...] = ()
@@ -23,20 +23,26 @@ class Arguments(NamedTuple):
 
 
 def arguments_of(kind: type) -> Arguments:
-    """The arguments for the constructor of this class: all four for `*args`, otherwise those that it names.
+    """The arguments for the constructor: those of the four that it names, or all for `*args` or `**kwargs`.
 
-    Raises `BadInput` if it needs another one.
+    Raises `BadInput` if it cannot be called with them.
     """
     if not any("__init__" in vars(base) or "__new__" in vars(base) for base in kind.__mro__[:-1]):
         return Arguments()
-    parameters = list(inspect.signature(kind).parameters.values())
-    kinds = {one.kind for one in parameters}
+    try:
+        signature = inspect.signature(kind)
+    except ValueError:  # of a class that Python inherits from C, such as `dict`
+        return Arguments()
+    kinds = {one.kind for one in signature.parameters.values()}
     if inspect.Parameter.VAR_POSITIONAL in kinds:
-        return Arguments(positional=ARGUMENTS)
-    if inspect.Parameter.VAR_KEYWORD in kinds:
-        return Arguments(named=ARGUMENTS)
-    for one in parameters:
-        if one.name not in ARGUMENTS and one.default is one.empty:
-            hint = f"a node takes {', '.join(ARGUMENTS)}, by these names, or some of them; others need a default"
-            raise BadInput(f"{kind.__name__}.__init__ takes '{one.name}', which is no argument of a node", hint=hint)
-    return Arguments(named=tuple(one.name for one in parameters if one.name in ARGUMENTS))
+        arguments = Arguments(positional=ARGUMENTS)
+    elif inspect.Parameter.VAR_KEYWORD in kinds:
+        arguments = Arguments(named=ARGUMENTS)
+    else:
+        arguments = Arguments(named=tuple(name for name in ARGUMENTS if name in signature.parameters))
+    try:
+        signature.bind(*arguments.positional, **dict.fromkeys(arguments.named))
+    except TypeError as error:
+        hint = f"a node takes {', '.join(ARGUMENTS)}, by these names, or some of them; others need a default"
+        raise BadInput(f"{kind.__name__}.__init__: {error}", hint=hint) from None
+    return arguments

@@ -1,4 +1,4 @@
-"""Findings, how certain they are, and all else that every answer of a check of conformance has."""
+"""Answers of a check of conformance: findings, how certain they are, and how far they reach."""
 
 from __future__ import annotations
 

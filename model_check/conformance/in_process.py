@@ -150,7 +150,7 @@ class InProcess(Implementation):
         return answer._replace(state=state)
 
     def _after(self, process: int, history: History) -> _Live:
-        """A node that has had these inputs: the one that runs, given those that it lacks, or a new one."""
+        """A node after these inputs: the running one if they continue its own, otherwise a new one."""
         had, live = self._running.pop(process, ((), None))
         if history[: len(had)] != had:
             had, live = (), None

@@ -59,7 +59,7 @@ class OutOfProcess(Programs[NodeProcess]):
         self._environment = environment
         #: The optional parts of the protocol that the program announces; None: it was not started yet.
         self._takes: frozenset[str] | None = None
-        #: What it said after its answer to the first `init`, of which no later input tells where it belongs.
+        #: Set if the program printed more than its answer to the first `init`; later inputs cannot show that.
         self._unasked_at_init: NodeFailure | None = None
         #: False once it went on after the end of its input.
         self._ends_with_input = True

@@ -71,7 +71,7 @@ class LogRequest:
 
 
 def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
-    """The runs of a file, classified; those that are small enough for the spec, to be classified.
+    """Classifies the runs of a file. Of a small log it returns the computations, for the spec to classify.
 
     Raises `BadInput` for a file that cannot be read.
     """

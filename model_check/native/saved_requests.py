@@ -72,7 +72,7 @@ class SavedRequest(msgspec.Struct):
 
 
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
-    """The check of a question (`question_of`), and its reductions; raises `BadInput`, beginning with `where`."""
+    """The check of a saved request (`request_of`), and its reductions; raises `BadInput`, beginning with `where`."""
     saved = msgspec.convert(request, SavedRequest)
     if saved.protocol not in PROTOCOLS:  # a file is no place to name code to be run
         if is_own(saved.protocol) or saved.protocol in registered():
@@ -149,7 +149,7 @@ def _saved_program(script: Script) -> dict[str, Any]:
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
-    """In what two questions differ, in words. Two programs are the same if they say the same, wherever they are."""
+    """The differences between two requests, in words. Programs with the same statements are the same, in any file."""
     for key in dict.fromkeys([*now, *then]):
         before, after = then.get(key), now.get(key)
         if key == "program" and isinstance(before, dict) and isinstance(after, dict):

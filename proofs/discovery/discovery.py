@@ -131,7 +131,7 @@ def discover(
     proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
     if protocol in ENDLESS:
         raise BadInput(
-            f"{protocol}: the search for its invariants does not end",
+            f"{protocol}: no search for its invariants has ended",
             hint=f"the invariants of its proof: crownless prove {protocol}",
         )
     if isinstance(protocol, str) and isinstance(proof, QueueProof):

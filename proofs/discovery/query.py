@@ -1,4 +1,4 @@
-"""Queries for a state that satisfies some clauses, of which z3 is given only the instances that matter.
+"""Lazy queries: z3 is given only those instances of the hypotheses that matter.
 
 A hypothesis is of use only in what it says of the few things that a query speaks of. z3 is given that as soon as a
 state that it finds breaks it. A state that breaks none of them is a counterexample as it stands.
