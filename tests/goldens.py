@@ -4,19 +4,18 @@
 
 writes into the documents, and into the pages of `docs/`, what the commands print now; into
 `docs/protocols.md` its table from the registry, into `docs/errors_in_the_texts.md` its table from the ledger,
-into `docs/files.md` the docstring of every file, into `docs/gallery.md` its pictures,
+into `docs/gallery.md` its pictures,
 and into the notebooks of `examples/` what their cells give.
 Read the difference before you commit it.
 """
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import io
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
@@ -73,10 +72,6 @@ def timeless(text: str) -> str:
 ERRORS = ("errors", "docs/errors_in_the_texts.md")
 #: The table of protocols: its name, and the document.
 PROTOCOLS = ("protocols", "docs/protocols.md")
-#: The table of files as printed: its name, and the document.
-FILES = ("files", "docs/files.md")
-#: The folders whose files are listed there, in the direction of imports.
-LISTED = ("spec", "impl", "model_check", "proofs", "pipeline", "src/crownless", "benchmarks")
 #: A table between marks: its name, and the table.
 _TABLE = r"^<!-- {name}: .*? -->\n(?P<table>.*?)^<!-- end -->$"
 #: Heading of the column, and the fact in it.
@@ -122,36 +117,6 @@ def errors_table() -> str:
     return "".join(f"{row}\n" for row in rows)
 
 
-def purpose(file: Path) -> str:
-    """What a file is for: the first paragraph of its docstring; nothing if it has none."""
-    docstring = ast.get_docstring(ast.parse(file.read_text("utf-8"))) or ""
-    return docstring.split("\n\n")[0]
-
-
-def listed_files() -> list[Path]:
-    """The Python files of the packages and of the benchmarks, folder by folder, as the page of files lists them."""
-    found: list[Path] = []
-    for folder in LISTED:
-        found += sorted((ROOT / folder).glob("**/*.py"), key=lambda file: (file.parent, file.stem != "__init__", file))
-    return found
-
-
-def files_table(files: Iterable[Path] | None = None) -> str:
-    """A table for each folder: its files, each with its purpose. The purpose of a package is a sentence above it."""
-    rows: list[str] = []
-    last = None
-    for file in listed_files() if files is None else files:
-        if file.parent != last:
-            last = file.parent
-            rows.append(f"\n## {last.relative_to(ROOT)}\n")
-            if file.name == "__init__.py":
-                rows.append(f"\n{purpose(file)}\n")
-            rows.append("\n| file | purpose |\n| --- | --- |\n")
-        if file.name != "__init__.py" or str(last.relative_to(ROOT)) == "src/crownless":
-            rows.append(f"| `{file.name}` | {purpose(file).replace('|', chr(92) + '|')} |\n")
-    return "".join(rows) + "\n"
-
-
 def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
     text = (ROOT / document).read_text("utf-8")
     (found,) = re.finditer(_TABLE.format(name=name), text, re.MULTILINE | re.DOTALL)
@@ -190,7 +155,6 @@ if __name__ == "__main__":
     rewrite("README.md", printed)
     rewrite_table(protocol_table(), *PROTOCOLS)
     rewrite_table(errors_table(), *ERRORS)
-    rewrite_table(files_table(), *FILES)
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()
