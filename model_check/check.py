@@ -14,8 +14,9 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from crownless.model_check.machine_calls import CallsOf
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
+from crownless.spec.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, FirstTryLimits
@@ -31,7 +32,6 @@ from .runs import Run, run_of, wrong_event
 from .shortest import shortest_run
 from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import CallsOf, machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -145,7 +145,7 @@ def _calls_of(
     reported, and ended by the limits, by this clock, which is yielded.
     """
     kind, began = type(check.machine), clock()
-    with machine_errors(kind), ending_calls(CallsOf(kind), lambda: limits.reached(clock() - began), report):
+    with ending_calls(CallsOf(kind), lambda: limits.reached(clock() - began), report):
         yield clock
 
 

@@ -59,15 +59,13 @@ class SymmetryCheck(NamedTuple):
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
     asymmetry: str | None = None
-    #: True if they are alike by construction, so that what they do needs no comparison.
-    parametric: bool = False
     #: Entries of the tables that they share, and how many of those were compared at every process.
     entries: int = 0
     compared: int = 0
 
     @property
     def is_a_sample(self) -> bool:
-        return self.asymmetry is None and not self.parametric and self.compared < self.entries
+        return self.asymmetry is None and self.compared < self.entries
 
 
 #: Of a search that takes no process for another.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free
+from crownless.model_check.machine_calls import CallsOf
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
@@ -23,7 +24,6 @@ from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
 from .request import Check, ResolvedCheck
 from .stopping import ending_calls, reason_of
-from .wrong_machine import CallsOf, machine_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -250,7 +250,7 @@ def realize(
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
     kind = type(resolved.machine)
-    with machine_errors(kind), ending_calls(CallsOf(kind), clock.over, report):
+    with ending_calls(CallsOf(kind), clock.over, report):
         found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:

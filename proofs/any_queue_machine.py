@@ -23,9 +23,9 @@ from typing import Any
 
 import z3
 
-from crownless.impl.code_of_machines import OF_CLASSES, holds_name
 from crownless.impl.protocol import ProtocolMachine
 
+from .code_of_machines import OF_CLASSES, holds_name
 from .reachable import UNREAD, why_not_constant
 from .symbolic_queues import (
     MessageSymbol,

@@ -10,7 +10,7 @@ Three comparisons, of which none looks at what is counted:
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
 
-Before that the code is read (`impl.code_of_machines`): what could distinguish a token from a number is refused. That
+Before that the code is read (`code_of_machines`): what could distinguish a token from a number is refused. That
 encoding and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
 compared, and code is refused that reads the number of processes other than to go through them.
 """
@@ -27,12 +27,11 @@ from random import Random
 from types import FunctionType
 from typing import Any
 
-from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.impl.opaque import NotParametric
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, WrongAnswer
 from crownless.spec.printable import error_line
 
+from .code_of_machines import NotParametric, read_machine
 from .reachable import why_not_fixed_machine
 from .refinement import Refinement
 from .symbolic_queues import Opaque, Path, UnsupportedStep, every_path

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.model_check.wrong_machine import Call
+from crownless.model_check.machine_calls import Call
 from crownless.spec.computation import Message
 
 from .refusals import Refusals, Refused, refuse

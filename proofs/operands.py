@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.model_check.wrong_machine import place
+from crownless.impl.user_frames import place
 
 from .refusals import Refusals, refuse
 from .symbols import AnyMessage, AnyReceivers, Symbol, SymbolicOps

@@ -20,9 +20,10 @@ from functools import cache
 from types import FunctionType
 from typing import Any
 
-from crownless.impl.code_of_machines import OF_CLASSES, OF_TUPLES
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
 from crownless.spec.computation import Message
+
+from .code_of_machines import OF_CLASSES, OF_TUPLES
 
 #: Facts of a machine that hold code which is not read, or differ between runs: no transition that is proved reads them.
 UNREAD = frozenset({"invariants", "rules", "witnesses", "parameters", "settings", "setting"})

@@ -31,11 +31,11 @@ from functools import cache
 from types import CodeType, FrameType, ModuleType
 from typing import Any, TypeGuard
 
-from crownless.impl.code_of_machines import holds_name
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.user_frames import place
 from crownless.model_check.collector import collector_off
-from crownless.model_check.wrong_machine import place
 
+from .code_of_machines import holds_name
 from .operands import check_operands
 from .reachable import UNREAD, why_not_fixed, why_not_fixed_machine
 from .refusals import refuse

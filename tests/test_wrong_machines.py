@@ -16,11 +16,11 @@ import wrong_machines
 from wrong_machines import MACHINES, Beats, LimitsWhereItLoops, NeverAnswers, Right, Ticks
 
 from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check import lasting_calls
 from crownless.model_check.check import run_check
-from crownless.model_check.class_facts import check_class
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.own_steps import what_grows
 from crownless.model_check.reachable import reachable
@@ -28,11 +28,11 @@ from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 from crownless.model_check.simulation.simulation import Experiment, simulate_machine
 from crownless.model_check.stopping import StoppedInCall, is_interrupt, stoppable
-from crownless.model_check.wrong_machine import WrongMachine, shortened
 from crownless.proofs.programs.every_interleaving import judge
 from crownless.proofs.proving import proof_of, prove
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse
+from crownless.spec.printable import shortened
 
 #: Seconds after which a process hangs.
 LONG = 300

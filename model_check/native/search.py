@@ -14,9 +14,8 @@ from typing import Any
 import numpy as np
 from msgspec import structs
 
-from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Free, Workload
+from crownless.impl.workloads import Workload
 from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
@@ -58,10 +57,6 @@ LIVE_BITS = {
 def searching_time() -> float:
     """Seconds, of which those do not count in which Numba compiles."""
     return time.monotonic() - seconds_compiling()
-
-
-def _unicast(workload: Workload) -> bool:
-    return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
 class NativeSearch:
@@ -128,7 +123,7 @@ class NativeSearch:
         alike = self.tables.alike
         if alike is None:
             return SymmetryCheck(self.asymmetry)
-        return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
+        return SymmetryCheck(None, alike.entries, alike.compared)
 
     def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
         monitors, channel, shared, reductions = self._given
@@ -141,9 +136,6 @@ class NativeSearch:
         )
         if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
             self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
-        # Tables say what becomes of one message more than is sent.
-        longest = max(self.n, workload.messages + 1)
-        alike = parametric(self.machine, longest) if shared and _unicast(workload) else None
         self.tables = Tables(
             self.machine,
             workload,
@@ -153,7 +145,6 @@ class NativeSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
-            parametric=alike,
         )
         self.system = kernels.SearchConstants(
             self.n,

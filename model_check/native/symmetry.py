@@ -8,9 +8,7 @@ Processes that share tables are held as process 0 would see them. What a table n
 - of every entry that is used, process p does with the images what process 0 does, and gets the images of the outcomes.
 
 For the last, each input of an entry is given to all processes. Symmetry reduction relies on all renamings in place of
-the shifts alone, so each orbit of entries is compared under all of them. A protocol that is parametric in the names of
-its processes (`crownless.impl.parametric`) treats them alike by construction: only those of its predicates on local
-states that are not parametric are compared, and what becomes of values that are longer than was seen.
+the shifts alone, so each orbit of entries is compared under all of them.
 
 Of very large tables a sample is compared: the first entries, and then one in so many, by their number. What is compared
 thus follows from the order in which the entries were filled in, which a checkpoint keeps. Images are made where they
@@ -21,29 +19,24 @@ Where something differs, `NotSymmetric` says what, and the search starts again w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
+from crownless.impl.protocol_validation import WrongMachine
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position
-from crownless.model_check.purity import Inputs, Purity
-from crownless.model_check.values import distinguishable_parts
+from crownless.model_check.machine_calls import MachineCalls
+from crownless.model_check.values import same_values
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import error_line
 
 from .frames import Comparison
 
-#: So many entries are all compared, and of those that follow one in so many.
-FIRST_ENTRIES = 10_000
+#: The first entries are all compared, up to this many comparisons; of those that follow one in EVERY is.
+FIRST_COMPARISONS = 10_000
 EVERY = 16
 #: So many renamed values of each kind are remembered, for each renaming.
 REMEMBERED = 10_000
-
-#: What no local state is.
-NOWHERE: Any = object()
 
 T = TypeVar("T")
 
@@ -67,27 +60,22 @@ class Alike:
 
     def __init__(
         self,
-        canary: Purity,
+        calls: MachineCalls,
         evaluate: Callable[[int, Any], int] | None,
         workload: Free,
         cells: Sequence[tuple[int, Any, Position]],
         packets: Sequence[Packet],
         shifts: Sequence[Renaming],
         comparisons: Sequence[Comparison],
-        *,
-        parametric: Parametric | None,
     ) -> None:
-        self._canary = canary
+        self._calls = calls
         #: What a process breaks and meets in a local state, as bits; None if there is nothing of the kind.
         self._evaluate = evaluate
-        #: By what the entry is filled in that is filled in now.
-        self.inputs: Inputs = canary
         self._workload = workload
         self._cells, self._tabulated = cells, packets
         self._shifts = shifts
         self._comparisons = comparisons
-        #: Of which values it is known that what the processes do need not be compared; None: of none any more.
-        self._alike_by_construction = parametric
+        self._first_entries = FIRST_COMPARISONS // max(1, len(comparisons))
         #: True while an entry is filled in that is compared.
         self._compares = True
         #: Entries so far, and those of them that were compared.
@@ -95,32 +83,24 @@ class Alike:
         #: [number][process]: the local state there, the packet to there; None: not made yet.
         self._locals: list[list[Any] | None] = []
         self._packets: list[list[Packet] | None] = []
-        #: The images of each local state at process 0.
-        self._of_local: dict[Any, list[Any]] = {}
+        #: The images of each local state at process 0, by its key.
+        self._of_local: dict[Hashable, list[Any]] = {}
         #: [number][renaming that fixes process 0]: what they become.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
-        #: [process]: its local state → that at process 0.
-        self._known_locals: list[dict[Any, Any]] = [{} for _ in shifts]
-        #: The number of each packet, as it really is, and the packet as it was first met.
-        self.real_packets: dict[Packet, tuple[int, Packet]] = {}
+        #: [process]: the key of its local state → the key of that at process 0.
+        self._known_locals: list[dict[Hashable, Hashable]] = [{} for _ in shifts]
+        #: The number of each packet, by the key of the packet as it really is.
+        self._real_packets: dict[Hashable, int] = {}
         self._compared: set[tuple[int, int]] = set()
         #: [place among the comparisons]: what was renamed lately whose rules are examined.
         self._renamed_locals: list[dict[Any, Any]] = [{} for _ in comparisons]
         self._renamed_packets: list[dict[Packet, Packet]] = [{} for _ in comparisons]
 
-    @property
-    def parametric(self) -> bool:
-        """True if what the processes do need not be compared."""
-        return self._alike_by_construction is not None
-
-    def begins(self, entry: int, inputs: Inputs) -> bool:
-        """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
-        self.inputs = inputs
+    def begins(self, entry: int) -> bool:
+        """The entry of that number, from 1 on, is filled in now; returns whether it is compared."""
         self.entries = entry
-        if self._alike_by_construction is not None:
-            return False
-        self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
+        self._compares = entry <= self._first_entries or not entry % EVERY
         self.compared += self._compares
         return self._compares
 
@@ -128,21 +108,7 @@ class Alike:
 
     def new_cell(self, number: int, local: Any, seen: int) -> None:
         """A cell that got the next number; `seen` is what process 0 breaks and meets there."""
-        known = self._known_of(local, number, len(self._tabulated))
-        if known is None:
-            self._locals.append(self._images_of_local(local, seen) if self._compares else None)
-        elif known.unlike:
-            self._evaluate_all([local, *(self.renamed(local, shift) for shift in self._shifts[1:])], seen)
-
-    def _known_of(self, value: Any, cells: int, packets: int) -> Parametric | None:
-        """The facts known of the machine, while they are known of every value that is met; so many were met before."""
-        known = self._alike_by_construction
-        if known is not None and not known.covers(value):
-            # From here on entries are compared; images of what there is are made where they are needed.
-            known = self._alike_by_construction = None
-            self._locals += [None] * cells
-            self._packets += [None] * packets
-        return known
+        self._locals.append(self._images_of_local(local, seen) if self._compares else None)
 
     def _local(self, cell: int, process: int) -> Any:
         """The local state of which the cell is the one at process 0."""
@@ -154,12 +120,13 @@ class Alike:
         return images[process]
 
     def _images_of_local(self, local: Any, seen: int) -> list[Any]:
-        images = self._of_local.get(local)
+        key = self._calls.key(0, local)
+        images = self._of_local.get(key)
         if images is None:
-            images = self._of_local[local] = [local]
+            images = self._of_local[key] = [local]
             for process, shift in enumerate(self._shifts[1:], 1):
                 image = self.renamed(local, shift)
-                if self._known_as(self._known_locals[process], image, local) is not local:
+                if self._known_locals[process].setdefault(self._calls.key(process, image), key) != key:
                     raise NotSymmetric("its `renamed` makes one local state of two")
                 images.append(image)
             if self._evaluate is not None:
@@ -171,22 +138,18 @@ class Alike:
         for process, image in enumerate(images[1:], 1):
             try:
                 same = self._evaluate(process, image) == seen
-            except BadInput:
-                raise
-            except Exception as error:
-                failure = f"what it says of local states fails at process {process + 1}: {error_line(error)}"
-                raise NotSymmetric(failure) from error
+            except WrongMachine as error:
+                raise self._fails(process, error) from error
             if not same:
                 (name, *_) = sorted(self._said_of(0, images[0]) ^ self._said_of(process, image))
                 raise NotSymmetric(f"`{name}` says of process {process + 1} what it does not say of process 1")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
-        return {*self._canary.invariants_broken(process, local), *self._canary.witnesses_met(process, local)}
+        return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
 
     def new_packet(self, number: int, packet: Packet) -> None:
         """A packet, to process 0, that got the next number."""
-        if self._known_of(packet.stamp, len(self._cells), number) is None:
-            self._packets.append(self._images_of_packet(number, packet) if self._compares else None)
+        self._packets.append(self._images_of_packet(number, packet) if self._compares else None)
 
     def _packet(self, number: int, process: int) -> Packet:
         """The packet to that process of which this is the one to process 0."""
@@ -198,62 +161,31 @@ class Alike:
     def _images_of_packet(self, number: int, packet: Packet) -> list[Packet]:
         images = [packet, *(self.renamed_packet(packet, shift) for shift in self._shifts[1:])]
         for image in images:
-            if self._known_as(self.real_packets, image, (number, image))[0] != number:
+            if self._real_packets.setdefault(self._calls.key_of_packet(image), number) != number:
                 raise NotSymmetric("its `renamed_stamp` makes one packet of two")
         return images
 
-    @staticmethod
-    def _known_as(known: dict[Any, T], image: Any, now: T) -> T:
-        """The value under which an image is known, or else `now`."""
-        try:
-            return known.setdefault(image, now)
-        except TypeError as error:
-            raise NotSymmetric(f"what is renamed cannot be looked up: {error}") from error
-
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""
-        destination = packet.destination
-        if self._alike_by_construction is not None:
-            if destination:
-                packet = self.inputs.renamed_packet(packet, self._shifts[-destination])
-            return number(packet)
-        known = self.real_packets.get(packet)
-        if known is not None:
-            number_of, first = known
-            if distinguishable_parts(first.stamp, packet.stamp) is not None or (
-                self._compares and not self._are_alike(self._packet(number_of, destination), packet)
-            ):
-                raise NotSymmetric("a packet equals another, for which it would be taken, and can be distinguished")
-            return number_of
-        now = number(self.renamed_packet(packet, self._shifts[-destination]) if destination else packet)
-        if self.real_packets.setdefault(packet, (now, packet))[0] != now or (
-            self._compares and not self._are_alike(self._packet(now, destination), packet)
-        ):
+        key = self._calls.key_of_packet(packet)
+        known = self._real_packets.get(key)
+        if known is None:
+            known = number(self.seen_by_process_0(packet))
+            if self._real_packets.setdefault(key, known) != known:
+                raise NotSymmetric("its `renamed_stamp`, there and back, gives another packet")
+        if self._compares and not same_values(self._packet(known, packet.destination), packet):
             raise NotSymmetric("its `renamed_stamp`, there and back, gives another packet")
-        return now
+        return known
 
-    def seen_by_process_0(self, process: int, local: Any) -> Any:
-        """The local state at process 0 of which this is the image at a process; one that does not occur if none is."""
-        if self.parametric:
-            return self.inputs.renamed(local, self._shifts[-process])
-        found = self._known_locals[process].get(local, NOWHERE)
-        if found is NOWHERE and self.compared < self.entries:
-            return self.renamed(local, self._shifts[-process])
-        return found
-
-    def known_packet(self, packet: Packet, number: Callable[[Packet], int]) -> int:
-        """The number of a packet that occurs; `number` gives that of one to process 0."""
-        if not self.parametric:
-            known, _ = self.real_packets.get(packet, (-1, None))
-            if known >= 0 or self.compared == self.entries:
-                return known
-        return number(self.renamed_packet(packet, self._shifts[-packet.destination]))
+    def seen_by_process_0(self, packet: Packet) -> Packet:
+        """The packet to process 0 of which this is the image."""
+        return self.renamed_packet(packet, self._shifts[-packet.destination]) if packet.destination else packet
 
     def renamed(self, local: Any, renaming: Renaming) -> Any:
-        return self.inputs.renamed(local, renaming)
+        return self._calls.renamed(local, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        return self.inputs.renamed_packet(packet, renaming)
+        return self._calls.renamed_packet(packet, renaming)
 
     def images_of(self, transition: Transition) -> Iterator[Transition]:
         """The transitions at the other processes, or after a renaming, for which one at process 0 stands."""
@@ -296,7 +228,7 @@ class Alike:
     def initial(self, locals_: Sequence[Any]) -> None:
         """Compares the local states in which the processes start."""
         for process, renaming, _ in self._comparisons:
-            if not self._are_alike(self.renamed(locals_[0], renaming), locals_[process]):
+            if not same_values(self.renamed(locals_[0], renaming), locals_[process]):
                 raise NotSymmetric(self._differs(process, "starts otherwise"))
 
     def own(self, cell: int, sends: Sequence[tuple[Message, Sequence[Outcome]]], *own: Sequence[Outcome]) -> None:
@@ -305,17 +237,15 @@ class Alike:
         """
         if self._known(cell, -1):
             return
-        inputs = self.inputs
+        calls = self._calls
         for comparison in self._comparisons:
             process, renaming, frames = comparison
             local = self._local(self.cell_frames[cell][frames[0]] if frames[0] else cell, process)
             try:
-                sent = [list(inputs.send(process, local, renaming.message(message))) for message, _ in sends]
-                named = list(inputs.internal(process, local)) if own else []
-                given = list(inputs.receive(process, local, None)) if own else []
-            except BadInput:
-                raise
-            except Exception as error:
+                sent = [list(calls.send(process, local, renaming.message(message))) for message, _ in sends]
+                named = list(calls.internal(process, local)) if own else []
+                given = list(calls.receive(process, local, None)) if own else []
+            except WrongMachine as error:
                 raise self._fails(process, error) from error
             for steps, (_, outcomes) in zip(sent, sends, strict=True):
                 if not self._same(comparison, outcomes, steps):
@@ -330,18 +260,16 @@ class Alike:
         """Compares what becomes of a packet that reaches a process; None: it is refused."""
         if self._known(cell, packet):
             return
-        inputs = self.inputs
+        calls = self._calls
         for comparison in self._comparisons:
             process, _, frames = comparison
             frame = frames[0]
             local = self._local(self.cell_frames[cell][frame] if frame else cell, process)
             value = self._packet(self.packet_frames[packet][frame] if frame else packet, process)
             try:
-                accepted = bool(inputs.deliverable(process, local, value))
-                steps = list(inputs.on_packet(process, local, value)) if accepted and outcomes is not None else []
-            except BadInput:
-                raise
-            except Exception as error:
+                accepted = calls.deliverable(process, local, value)
+                steps = list(calls.on_packet(process, local, value)) if accepted and outcomes is not None else []
+            except WrongMachine as error:
                 raise self._fails(process, error) from error
             if accepted != (outcomes is not None):
                 does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
@@ -389,7 +317,7 @@ class Alike:
         process, renaming, frames = comparison
         _, after, packets, events = outcome
         frame = frames[0]
-        if not self._are_alike(self._local(self.cell_frames[after][frame] if frame else after, process), step.state):
+        if not same_values(self._local(self.cell_frames[after][frame] if frame else after, process), step.state):
             return False
         if len(step.packets) != len(packets) or len(step.events) != len(events):
             return False
@@ -402,7 +330,7 @@ class Alike:
             found = tuple(step.packets)
             # The order of packets on different links has no effect.
             in_one_order = (tuple(sorted(packets, key=_link)) for packets in (expected, found))
-            if not self._are_alike(expected, found) and not self._are_alike(*in_one_order):
+            if not same_values(expected, found) and not same_values(*in_one_order):
                 return False
         for event, known in zip(step.events, events, strict=True):
             if event.kind != known.kind or event.message != renaming.message(known.message):
@@ -410,13 +338,8 @@ class Alike:
         return True
 
     @staticmethod
-    def _are_alike(one: Any, other: Any) -> bool:
-        """True if they are equal, and no process can distinguish them."""
-        return bool(one == other) and distinguishable_parts(one, other) is None
-
-    @staticmethod
-    def _fails(process: int, error: Exception) -> NotSymmetric:
-        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {error_line(error)}")
+    def _fails(process: int, error: WrongMachine) -> NotSymmetric:
+        return NotSymmetric(f"process {process + 1} fails where process 1 does not: {error.message}")
 
     @staticmethod
     def _differs(process: int, what: str) -> str:

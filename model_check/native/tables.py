@@ -11,16 +11,14 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
-from crownless.model_check.own_steps import OwnSteps
-from crownless.model_check.purity import Inputs, PurityByEntry
+from crownless.model_check.machine_calls import MachineCalls
 from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
 
@@ -33,6 +31,9 @@ from .symmetry import Alike, NotSymmetric, Outcome
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
+
+#: A process of the tables, the key of its local state, and its application's position.
+CellKey = tuple[int, Hashable, Position]
 
 
 class Tables:
@@ -51,11 +52,9 @@ class Tables:
         shared: bool,
         symmetric: bool,
         in_order: bool,
-        parametric: Parametric | None = None,
     ) -> None:
-        self._canary = PurityByEntry(machine, workload.has)
-        #: By what the entry is filled in that is filled in now, and its number.
-        self.inputs: Inputs = self._canary
+        self.calls = MachineCalls(machine, workload.has)
+        #: The number of the entry that is filled in now.
         self._entry = 0
         self.workload = workload
         self.monitor_states = monitor_states
@@ -70,10 +69,9 @@ class Tables:
         #: May a packet go to the hold-back queue?
         self._waits = False
         #: The rules exercised so far.
-        self.exercised = Exercised(machine, self._images if shared else None)
+        self.exercised = Exercised(self.calls, self._images if shared else None)
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
-        self._by_itself = OwnSteps(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
         frames = Frames(n, symmetric=symmetric)
@@ -88,9 +86,9 @@ class Tables:
             assert isinstance(workload, Free)
             evaluate = self._evaluate if machine.invariants or machine.witnesses else None
             known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
-            self.alike = Alike(self._canary, evaluate, *known, parametric=parametric)
-        self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
-        self._packet_numbers: dict[Packet, int] = {}
+            self.alike = Alike(self.calls, evaluate, *known)
+        self._cell_numbers: dict[CellKey, int] = {}
+        self._packet_numbers: dict[Hashable, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
         self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
         self._codes: dict[tuple[Any, ...], int] = {}
@@ -110,7 +108,7 @@ class Tables:
         #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
-        locals_ = [self._canary.initial(i) for i in range(n)]
+        locals_ = [self.calls.initial(i) for i in range(n)]
         if self.alike is not None:
             self.alike.initial(locals_)
             self.initial = [self.cell(0, locals_[0], start)] * n
@@ -128,25 +126,18 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = (process, local, position)
-        try:
-            number = self._cell_numbers.get(key)
-        except TypeError:  # it cannot be hashed
-            self._canary.new(process, local)
-            raise
+        key = (process, self.calls.key(process, local), position)
+        number = self._cell_numbers.get(key)
         if number is None:
-            number = self._new_cell(key)
+            number = self._new_cell(key, local)
             if len(self.frames) > 1:
                 self._close_cells(number)
-        elif (known := self.cells[number][1]) is not local:
-            self._canary.same(process, known, local)
         return number
 
-    def _new_cell(self, key: tuple[int, Any, Position]) -> int:
-        process, local, position = key
+    def _new_cell(self, key: CellKey, local: Any) -> int:
+        process, _, position = key
         number = self._cell_numbers[key] = len(self.cells)
-        self.cells.append(key)
-        self._canary.new(process, local)
+        self.cells.append((process, local, position))
         seen = self._evaluate(process, local)
         ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
@@ -161,19 +152,10 @@ class Tables:
     def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state breaks, and the witnesses that it is, as bits."""
         seen = 0
-        if self._canary.doubles:
-            for name in self._canary.invariants_broken(process, local):
-                seen |= self._invariants[name]
-            for name in self._canary.witnesses_met(process, local):
-                seen |= self._witnesses[name]
-            return seen
-        machine = self._canary.machine
-        for name, holds in machine.invariants.items():
-            if not holds(machine, process, local):
-                seen |= self._invariants[name]
-        for name, holds in machine.witnesses.items():
-            if holds(machine, process, local):
-                seen |= self._witnesses[name]
+        for name in self.calls.invariants_broken(process, local):
+            seen |= self._invariants[name]
+        for name in self.calls.witnesses_met(process, local):
+            seen |= self._witnesses[name]
         return seen
 
     def _close_cells(self, number: int) -> None:
@@ -183,9 +165,10 @@ class Tables:
         assert self.alike is not None
         images = [number]
         for renaming in self.frames[1:]:
-            key = (0, self.alike.renamed(local, renaming), self.workload.renamed(position, renaming))
+            of_image = self.alike.renamed(local, renaming)
+            key = (0, self.calls.key(0, of_image), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
-            images.append(self._new_cell(key) if image is None else image)
+            images.append(self._new_cell(key, of_image) if image is None else image)
         self._close(number, images, self.cell_renamed, self.alike.cell_frames)
         for image in images:
             if self._seen[image] != self._seen[number]:
@@ -210,41 +193,36 @@ class Tables:
         position = self.workload.alone(position, process)
         if self.alike is not None and process:
             assert isinstance(self.workload, Free)
-            local = self.alike.seen_by_process_0(process, local)
+            local = self.alike.renamed(local, self._shifts[-process])
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get((self.frame_of(process), local, position), -1)
+        return self._cell_numbers.get((self.frame_of(process), self.calls.key(process, local), position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
         if self.alike is not None and packet.destination:
-            return self.alike.known_packet(packet, lambda seen: self._packet_numbers.get(seen, -1))
-        return self._packet_numbers.get(packet, -1)
+            packet = self.alike.seen_by_process_0(packet)
+        return self._packet_numbers.get(self.calls.key_of_packet(packet), -1)
 
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as it is seen in the tables."""
-        try:
-            number = self._packet_numbers.get(packet)
-        except TypeError:
-            self._canary.new(packet.source, packet)
-            raise
+        key = self.calls.key_of_packet(packet)
+        number = self._packet_numbers.get(key)
         if number is None:
-            number = self._new_packet(packet)
+            number = self._new_packet(packet, key)
             if len(self.frames) > 1:
                 assert self.alike is not None
                 images = [number]
                 for renaming in self.frames[1:]:
                     other = self.alike.renamed_packet(packet, renaming)
-                    image = self._packet_numbers.get(other)
-                    images.append(self._new_packet(other) if image is None else image)
+                    key = self.calls.key_of_packet(other)
+                    image = self._packet_numbers.get(key)
+                    images.append(self._new_packet(other, key) if image is None else image)
                 self._close(number, images, self.packet_renamed, self.alike.packet_frames)
-        elif (known := self.packets[number]).stamp is not packet.stamp:
-            self._canary.same(packet.source, known, packet)
         return number
 
-    def _new_packet(self, packet: Packet) -> int:
-        number = self._packet_numbers[packet] = len(self.packets)
+    def _new_packet(self, packet: Packet, key: Hashable) -> int:
+        number = self._packet_numbers[key] = len(self.packets)
         self.packets.append(packet)
-        self._canary.new(packet.source, packet)
         for ranks in {self.ranks, self._all_ranks}:
             if self._channel == kernels.LOSSY:
                 ranks.by_channel((packet.kind,), ())
@@ -319,9 +297,8 @@ class Tables:
     def _begin_entry(self) -> Alike | None:
         """The comparison of the next entry, if there is one."""
         self._entry += 1
-        self.inputs = self._canary.inputs_of(self._entry)
         alike = self.alike
-        return alike if alike is not None and alike.begins(self._entry, self.inputs) else None
+        return alike if alike is not None and alike.begins(self._entry) else None
 
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
@@ -332,7 +309,7 @@ class Tables:
         refused = 0
         for pending in self.workload.pending_sends(position, process):
             message = pending.message
-            steps = self.inputs.send(process, local, message)
+            steps = self.calls.send(process, local, message)
             if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
             sends.append((message, []))
@@ -342,12 +319,10 @@ class Tables:
         if self._takes_own_steps:
             own.append([])
             made = None if alike is None else own[-1]
-            internal = self.inputs.internal(process, local)
-            self._by_itself.look_at(process, local, internal)
-            for name, step in internal:
+            for name, step in self.calls.internal_that_ends(process, local):
                 self._outcome(cell, process, local, name, step, position, made, named=name)
             if self.workload.ready_to_receive(position, process):
-                given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
+                given = self.calls.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
                 own.append([])
@@ -364,7 +339,7 @@ class Tables:
         packet = self.packets[number]
         start = len(self._outcomes)
         alike = self._begin_entry()
-        accepted = bool(self.inputs.deliverable(process, local, packet))
+        accepted = self.calls.deliverable(process, local, packet)
         if not accepted or self.exercised.awaits_release:
             frames = self.alike.packet_frames[number] if self.alike and len(self.frames) > 1 else (number,)
             self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
@@ -372,7 +347,7 @@ class Tables:
         if accepted:
             made = None if alike is None else []
             of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
-            for step in self.inputs.on_packet(process, local, packet):
+            for step in self.calls.on_packet(process, local, packet):
                 name = "deliver" if delivery in step.events else of_kind
                 self._outcome(cell, process, local, name, step, position, made, packet=packet)
         else:

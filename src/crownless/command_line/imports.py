@@ -11,9 +11,9 @@ import click
 
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS, protocol_named
+from crownless.impl.user_frames import Line, frames_around, innermost_place, lines_of
 from crownless.model_check.limits import Limits
 from crownless.model_check.stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of
-from crownless.model_check.users_code import Line, frames_around, innermost_place, lines_of
 from crownless.spec.printable import printable_name
 
 from .endings import EXIT_INTERRUPTED, EXIT_UNKNOWN, say

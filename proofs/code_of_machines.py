@@ -14,11 +14,18 @@ from collections.abc import Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+from crownless.impl.ops import Integers
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, checked_columns
 from crownless.spec.computation import Message
 
-from .opaque import NotParametric, words
-from .ops import Integers
-from .protocol import AppEvent, Packet, ProtocolMachine, Step, checked_columns
+
+class NotParametric(Exception):
+    """Why a machine is not seen to be parametric."""
+
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
 
 #: Built-in names that show of an opaque value only what its own operations show, which refuse.
 HARMLESS = words(
