@@ -35,6 +35,8 @@ FIRST_CALLS = 256
 MOST_INTERNAL = 1_000
 #: True of a message that an application can send.
 Exists = Callable[[Message], bool]
+#: Returns an answer as it is to be used, given the method and the arguments; raises `WrongMachine` if it is none.
+Check = Callable[[Any, str, Any], Any]
 
 #: The kinds of events, and how the engine's own actions begin, which no internal step may.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
@@ -69,6 +71,10 @@ AN_EVENT = "give sent(message) or delivered(message), of the message that send w
 def any_message(message: Message) -> bool:
     """True of every message: for callers that know nothing of what applications send."""
     return True
+
+
+def _unchecked(answer: Any, method: str, arguments: Any) -> Any:
+    return answer
 
 
 class Call(NamedTuple):
@@ -164,7 +170,7 @@ class MachineCalls:
     # -- the inputs ----------------------------------------------------------------------------------------------------
 
     def initial(self, i: int) -> Any:
-        return self._call("initial", self.machine.initial, i)
+        return self._call("initial", self.machine.initial, _unchecked, i)
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return self._steps("send", i, state, message)
@@ -179,18 +185,7 @@ class MachineCalls:
         return self._steps("receive", i, state, sender)
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        answer: Any = self._call("internal", self.machine.internal, i, state)
-        call = Call(self._kind, "internal", i, state)
-        self._check_list(call, answer, A_NAMED_LIST)
-        for named in answer:
-            if not isinstance(named, tuple) or len(named) != 2 or not isinstance(named[0], str):
-                raise call.wrong(f"returns {shown(named)} in its list, not a pair of a name and a Step", A_NAMED_LIST)
-            name, step = named
-            if name.split()[:1] == [] or printable(name) != name or name.split()[0].lower() in ACTIONS:
-                hint = f"name it in printable characters, beginning with another word than {', '.join(ACTIONS)}"
-                raise call.wrong(f"names a step {shown(name, ascii)}, which cannot be the name of a step", hint)
-            self._check_step(call, step)
-        return answer  # type: ignore[no-any-return]
+        return self._call("internal", self.machine.internal, self._checked_internal, i, state)  # type: ignore[no-any-return]
 
     def internal_that_ends(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         """The same, for a search of all runs; raises `WrongMachine` if internal steps can follow each other without
@@ -202,14 +197,14 @@ class MachineCalls:
         return steps
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        return self._call("agree", self.machine.agree, states, crashed)
+        return self._call("agree", self.machine.agree, _unchecked, states, crashed)
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
-        return self._call("renamed", self.machine.renamed, state, renaming)
+        return self._call("renamed", self.machine.renamed, _unchecked, state, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
         return self._call(  # type: ignore[no-any-return]
-            "renamed_stamp", self.machine.renamed_packet, packet, renaming
+            "renamed_stamp", self.machine.renamed_packet, _unchecked, packet, renaming
         )
 
     # -- predicates ----------------------------------------------------------------------------------------------------
@@ -261,13 +256,13 @@ class MachineCalls:
 
     # -- calls and their answers ---------------------------------------------------------------------------------------
 
-    def _call(self, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
-        """The answer; at first of two calls, which must give the same."""
+    def _call(self, method: str, function: Callable[..., Any], checked: Check, *arguments: Any) -> Any:
+        """The checked answer; at first of two calls, which must give the same."""
         try:
-            answer = again = function(*arguments)
+            answer = again = checked(function(*arguments), method, arguments)
             if self._doubled is not None and self._doubled[method] < FIRST_CALLS:
                 self._doubled[method] += 1
-                again = function(*arguments)
+                again = checked(function(*arguments), method, arguments)
         except BadInput:
             raise
         except Exception as error:
@@ -281,9 +276,9 @@ class MachineCalls:
         return answer
 
     def _truth(self, method: str, function: Callable[..., Any], *arguments: Any) -> bool:
-        answer = self._call(method, function, *arguments)
-        if answer is True or answer is False:
-            return bool(answer)
+        return self._call(method, function, self._checked_truth, *arguments)  # type: ignore[no-any-return]
+
+    def _checked_truth(self, answer: Any, method: str, arguments: Any) -> bool:
         try:
             if answer is not None and not isinstance(answer, str | bytes):
                 return bool(answer)
@@ -293,12 +288,28 @@ class MachineCalls:
         raise call.wrong(f"returns {shown(answer)}, which is neither True nor False", "return True or False")
 
     def _steps(self, method: str, i: int, state: Any, given: Any) -> Sequence[Step]:
-        answer: Any = self._call(method, getattr(self.machine, method), i, state, given)
-        call = Call(self._kind, method, i, state, given)
+        function = getattr(self.machine, method)
+        return self._call(method, function, self._checked_steps, i, state, given)  # type: ignore[no-any-return]
+
+    def _checked_steps(self, answer: Any, method: str, arguments: Any) -> Any:
+        call = Call.of(self._kind, method, arguments)
         self._check_list(call, answer, A_LIST)
         for step in answer:
             self._check_step(call, step)
-        return answer  # type: ignore[no-any-return]
+        return answer
+
+    def _checked_internal(self, answer: Any, method: str, arguments: Any) -> Any:
+        call = Call.of(self._kind, method, arguments)
+        self._check_list(call, answer, A_NAMED_LIST)
+        for named in answer:
+            if not isinstance(named, tuple) or len(named) != 2 or not isinstance(named[0], str):
+                raise call.wrong(f"returns {shown(named)} in its list, not a pair of a name and a Step", A_NAMED_LIST)
+            name, step = named
+            if not name.split() or printable(name) != name or name.split()[0].lower() in ACTIONS:
+                hint = f"name it in printable characters, beginning with another word than {', '.join(ACTIONS)}"
+                raise call.wrong(f"names a step {shown(name, ascii)}, which cannot be the name of a step", hint)
+            self._check_step(call, step)
+        return answer
 
     def _check_list(self, call: Call, answer: Any, hint: str) -> None:
         if not isinstance(answer, list | tuple) or isinstance(answer, Step):
