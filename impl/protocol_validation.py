@@ -91,7 +91,7 @@ FACTS = {
     "witnesses": _predicates("witnesses", "machine, i, state"),
     "rules": _predicates("rules", "machine, transition"),
     **{
-        method: Fact(callable, "is not a method", f"write it as a function: def {method}(self, …)")
+        method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)")
         for method in METHODS
     },
 }

@@ -13,9 +13,10 @@ from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.fifo_ack import FifoAck
 from crownless.impl.fifo_sequence import FifoSequence
+from crownless.impl.free_message import FreeMessage
 from crownless.impl.isis import Isis
 from crownless.impl.optimal import Optimal
-from crownless.impl.protocol import ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
 from crownless.impl.rst import Rst
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.ses import Ses
@@ -31,7 +32,8 @@ def at(process: int, base: M, method: str, does: Callable[..., Any]) -> M:
     def differs(self: Any, i: int, *arguments: Any) -> Any:
         return (does if i == process % self.n else usual)(self, i, *arguments)
 
-    return variant(base, **{method: differs})
+    overrides: dict[str, Any] = {method: differs}
+    return variant(base, **overrides)
 
 
 def steps_at(process: int, base: M, method: str, then: Callable[[Any, Sequence[Step]], Any]) -> M:
@@ -46,6 +48,10 @@ def accepts(*_: Any) -> bool:
 
 def truths(stamp: Any) -> Any:
     return tuple(tuple({0: False, 1: True}.get(entry, entry) for entry in row) for row in stamp)
+
+
+def again(step: Step) -> list[AppEvent]:
+    return [delivered(FreeMessage(event.message.sender, event.message.receivers, 1)) for event in step.events]
 
 
 LastAcceptsAll = at(-1, Rst, "deliverable", accepts)
@@ -77,6 +83,10 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
             rules={},
             deliverable=lambda self, i, s, packet: packet.stamp[0][0] is False or Rst.deliverable(self, i, s, packet),
         ),
+        3,
+    ),
+    "the-second-delivers-the-first-message-again": (
+        steps_at(1, Rst, "on_packet", lambda self, steps: [step._replace(events=again(step)) for step in steps]),
         3,
     ),
     "stamps-stay-under-one-shift": (

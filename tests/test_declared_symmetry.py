@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -109,8 +110,9 @@ def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path
         ("witnesses", "of-a-greater-one", lambda machine, i, s: any(s.deliv[k] for k in range(i, machine.n))),
     ],
 )
-def test_a_predicate_that_names_processes_is_seen_to_differ(fact: str, name: str, predicate: object) -> None:
-    both = question(variant(Rst, **{fact: {name: predicate}}), 3, 3)
+def test_a_predicate_that_names_processes_is_seen_to_differ(fact: str, name: str, predicate: Any) -> None:
+    overrides: dict[str, Any] = {fact: {name: predicate}}
+    both = question(variant(Rst, **overrides), 3, 3)
     search = both.search()
     assert reported(search.explore()) == reported(both.plain())
     assert f"`{name}`" in str(search.asymmetry)

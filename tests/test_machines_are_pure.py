@@ -30,6 +30,7 @@ from crownless.model_check.request import Check
 from crownless.model_check.system import CRASHED
 from crownless.model_check.values import key_of
 from crownless.spec.computation import Message
+from crownless.spec.enumeration import Sends
 
 PROTOCOL = pytest.mark.parametrize("protocol", PROTOCOLS)
 #: Protocols whose processes are not alike: by priorities, and by a server.
@@ -50,7 +51,7 @@ def queries(kind: type[ProtocolMachine], n: int, messages: int, crash: str | Non
     """All queries to the machine in any reachable state, each once; over an unordered channel, with messages to several
     processes or to oneself where its text has them.
     """
-    sends = "multicast" if kind.admits_multicast else "unicast"
+    sends: Sends = "multicast" if kind.admits_multicast else "unicast"
     check = Check(
         kind, n, messages, channel="unordered", sends=sends, self_sends=kind.admits_self_sends, crash=crash
     ).resolve()

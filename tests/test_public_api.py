@@ -206,7 +206,7 @@ def test_what_lasts_is_logged_and_nothing_is_printed(
     assert len(warned) == 4
     assert all("NeverAnswers.deliverable" in line and line.endswith("Ctrl-C ends it") for line in warned[:2])
     assert warned[2].startswith("unordered: violated: fifo and causal, by a run of 3 actions; still searching")
-    assert warned[-1].startswith("LastAcceptsAll: declared symmetric, but process 3 accepts")
+    assert warned[-1].startswith("Rst: declared symmetric, but process 3 accepts")
     assert capsys.readouterr() == ("", "")
 
 

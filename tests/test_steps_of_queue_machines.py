@@ -413,7 +413,7 @@ def test_a_machine_that_fails_is_refused_in_one_line(machine: type[ProtocolMachi
 
 
 def test_a_machine_without_a_method_is_refused_before_its_steps_are_read() -> None:
-    with pytest.raises(BadInput, match=r"^HasNoMethod\.on_packet = None is not a method; write on_packet"):
+    with pytest.raises(BadInput, match=r"^HasNoMethod\.on_packet = None is not a method; write a function"):
         prove("HasNoMethod", replace(PROOFS["buffer"], protocol=HasNoMethod), effort=1_000, attempts=1)
 
 
