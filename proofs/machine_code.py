@@ -102,8 +102,9 @@ class Reader(ast.NodeTransformer):
         node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
         ast.copy_location(node, self.node)
         module = ast.fix_missing_locations(ast.Module([node], []))
-        exec(compile(module, function.__code__.co_filename, "exec"), self.namespace)
-        made: Any = self.namespace[node.name]
+        defined: dict[str, Any] = {}  # beside the namespace, in which its name may be that of another function
+        exec(compile(module, function.__code__.co_filename, "exec"), self.namespace, defined)
+        made: Any = defined[node.name]
         made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
         return made  # type: ignore[no-any-return]
 
@@ -192,7 +193,8 @@ class Reader(ast.NodeTransformer):
                 name = f"__{node.value.id}_{node.attr}"
                 self.namespace[name] = self._fixed(node, f"{node.value.id}.{node.attr}", value)
                 return ast.copy_location(_load(name), node)
-        return self.redirected("__attribute", node, self.visit(node.value), ast.Constant(node.attr))
+        node.value = self.visit(node.value)
+        return self.redirected("__attribute", node, node.value, ast.Constant(node.attr))
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         if not isinstance(node.ctx, ast.Load):
