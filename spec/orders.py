@@ -10,7 +10,7 @@ incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in
 be received crosswise.
 
 **Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages
-went through one queue a receiver, one queue a sender, or one queue in all. They are properties of the partial order.
+went through one queue per receiver, one queue per sender, or a single queue. They are properties of the partial order.
 Whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue is another question,
 which these do not answer.
 
@@ -150,13 +150,15 @@ ORDERS = MappingProxyType(
             ),
             Order(
                 "mailbox",
-                "some linearization has all messages to one process received in the order sent (one queue a receiver)",
+                "some linearization has all messages to one process received in the order sent "
+                "(one queue per receiver)",
                 "[DFLL23]",
                 by_graph.mailbox,
             ),
             Order(
                 "one-n",
-                "some linearization has all messages from one process received in the order sent (one queue a sender)",
+                "some linearization has all messages from one process received in the order sent "
+                "(one queue per sender)",
                 "[DFLL23]",
                 by_graph.one_n,
             ),
