@@ -10,8 +10,8 @@ Three comparisons, of which none looks at what is counted:
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
 
-Its code is read (`machine_code`): what could distinguish a token from a number is refused. That encoding and clearing go
-on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are compared, and code is
+Its code is read (`machine_code`): what could distinguish a token from a number is refused. That encoding and clearing
+go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are compared, and code is
 refused that reads the number of processes other than to go through them.
 """
 
