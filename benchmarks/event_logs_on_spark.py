@@ -135,8 +135,8 @@ def measure(folder: Path, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
 
     def judged(log: str, out: str) -> None:
         path = str(folder / log)
-        log = spark.read.parquet(path) if by_rows else read(spark, path)
-        found = judge(log, ORDERS, witnesses=witnesses)
+        events = spark.read.parquet(path) if by_rows else read(spark, path)
+        found = judge(events, ORDERS, witnesses=witnesses)
         found.records.write.partitionBy("record_type").parquet(str(folder / out))
 
     spark = session("local[2]", rows_in_java=by_rows, spark_sql_shuffle_partitions="4")
