@@ -1,4 +1,4 @@
-"""Where Spark finds the rows of event logs: data frames, lines of JSON, and Parquet files.
+"""The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
 
 Tasks read the rows in batches of Arrow, as plain rows (`model_check.logs.columns`), by the functions that read a log in
 memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
