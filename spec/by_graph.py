@@ -120,7 +120,7 @@ def _sends_by_channel(c: Computation) -> dict[int, dict[int, list[int]]]:
 
 
 def _overtaking_of_shortest_chain(c: Computation) -> Overtaking:
-    """Of all pairs that break causal order, of which there are some, one with the shortest chain of events."""
+    """A pair that breaks causal order with the shortest chain of events; there must be one."""
     pairs = (
         _overtaking(c, first, second, q)
         for first, second in permutations(range(len(c.messages)), 2)

@@ -121,7 +121,7 @@ class Verdict(Drawn):
         return f"{self.outcome}, {self.because}" if self.because else self.outcome
 
     def json(self, c: Computation | None = None) -> dict[str, Any]:
-        """The outcome and the witness, as the command line prints them; of which computation need not be said again."""
+        """The outcome and the witness, as the command line prints them, without the name of the computation."""
         c = self.computation if c is None else c
         return {
             "verdict": self.outcome,
@@ -188,9 +188,9 @@ def order_named(name: str) -> Order:
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
-    """Whether the computation keeps this order; what is not received is `lost`, or `pending`."""
+    """The verdict on this order; unreceived messages are `lost` or `pending`."""
     if reading not in (policies := get_args(UnreceivedPolicy)):
-        raise unknown_name("policy for what is not received", str(reading), policies)
+        raise unknown_name("policy for unreceived messages", str(reading), policies)
     witness = order_named(order).procedure(c, pending=reading == "pending")
     return Verdict(order, witness is None, witness, computation=c)
 

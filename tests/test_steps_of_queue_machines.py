@@ -150,7 +150,7 @@ class CountsOnItself(Buffer):
 
 MAY_POST: dict[str, Any] = {
     "a helper counts": lambda self, state: Buffer.may_post(self, state) and length_of(state.output) < 3,
-    "something outside grows": lambda self, state: (SEEN.append("once more"), Buffer.may_post(self, state))[1],
+    "something outside grows": lambda self, state: SEEN.append("once more") or Buffer.may_post(self, state),  # type: ignore[func-returns-value]
     "places are compared": lambda self, state: Buffer.may_post(self, state) and state.output is not state.input,
     "a refusal is caught": catches,
     "one process is asked for": lambda self, state: Buffer.may_post(self, state) or state.awaits == LAST,

@@ -18,9 +18,8 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, SymbolicState
-from crownless.proofs.asking import ask
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.ground import instances
-from crownless.proofs.interrupts import reason_for_giving_up
 from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import click
 
+from crownless.runtime.ending import watching
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import keep_reserve
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
 
@@ -116,7 +116,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = closed_streams()
         if code is None:
-            keep_reserve()
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
@@ -132,8 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from crownless.model_check.stopping import watching  # what it needs may fail to be imported
-
     try:
         with watching():
             code = crownless.main(
