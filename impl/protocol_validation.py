@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
-from crownless.spec.memory import lacks_memory
 from crownless.spec.orders import ORDERS
 from crownless.spec.printable import shown, shown_error
 
@@ -90,10 +89,7 @@ FACTS = {
     "invariants": _predicates("invariants", "machine, i, state"),
     "witnesses": _predicates("witnesses", "machine, i, state"),
     "rules": _predicates("rules", "machine, transition"),
-    **{
-        method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)")
-        for method in METHODS
-    },
+    **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
 }
 
 
@@ -152,7 +148,7 @@ def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None
         raise
     except Exception as error:
         at = place_of_error(error)
-        if lacks_memory(error) or (at is None and not call):
+        if isinstance(error, MemoryError) or (at is None and not call):
             raise
         where = "" if at is None else f" ({at})"
         raise WrongMachine(f"{call or kind.__name__} fails: {shown_error(error)}{where}", hint="correct it") from error

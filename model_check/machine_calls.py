@@ -24,7 +24,6 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.user_frames import place_of_definition, place_of_error
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import lacks_memory
 from crownless.spec.printable import printable, shown, shown_error
 
 from .values import Refused, key_of
@@ -266,7 +265,7 @@ class MachineCalls:
         except BadInput:
             raise
         except Exception as error:
-            if lacks_memory(error):
+            if isinstance(error, MemoryError):
                 raise
             raise Call.of(self._kind, method, arguments).failed(error) from error
         if again is not answer and again != answer:
@@ -389,22 +388,3 @@ def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: A
         f"submitted, its local state is {shown(last)}",
         "bound what grows, or take the step only after something was received or submitted",
     )
-
-
-class CallsOf:
-    """Finds among the frames of a thread the call of a machine that it is in."""
-
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-
-    def outermost(self, innermost: Any) -> Any:
-        """The frame of the call, if there is one."""
-        found, frame = None, innermost
-        while frame is not None:
-            found = frame if frame.f_code is MachineCalls._call.__code__ else found
-            frame = frame.f_back
-        return found
-
-    def call(self, frame: Any, innermost: Any) -> Call:
-        """The call that a frame runs."""
-        return Call.of(self._kind, frame.f_locals["method"], frame.f_locals["arguments"])

@@ -19,11 +19,11 @@ from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
 from crownless.model_check.check import run_check
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.request import Check
+from crownless.runtime.ending import Limits
 
 NAMED = pytest.mark.parametrize("name", ASYMMETRIC)
 

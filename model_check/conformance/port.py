@@ -13,7 +13,6 @@ from typing import Any
 
 from crownless.impl.user_frames import frames_around, innermost_place
 from crownless.spec.computation import Message
-from crownless.spec.memory import lacks_memory
 from crownless.spec.printable import shown, shown_error
 
 from .bodies import Body
@@ -91,7 +90,7 @@ class Port:
         try:
             body = Body(packet, self._ignored)
         except Exception as error:  # of any kind: it may be the node's own code
-            if lacks_memory(error):
+            if isinstance(error, MemoryError):
                 raise
             said = f"transmits {shown(packet)}, which cannot be copied as a packet is: {shown_error(error)}"
             raise NodeFailure("not-understood", said) from None
