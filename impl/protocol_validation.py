@@ -13,7 +13,7 @@ from crownless.spec.orders import ORDERS
 from crownless.spec.printable import shown, shown_error
 
 from .channels import CHANNELS
-from .protocol import Parameter, ProtocolMachine, Setting
+from .protocol import Parameter, ProtocolMachine, Setting, WrongAnswer
 from .user_frames import place_of_error
 
 #: Facts that are names: what each names, and the names that there are.
@@ -137,6 +137,13 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
     return machine
 
 
+def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:
+    """The error for a protocol's own method that returned something else than it is to return."""
+    return WrongMachine(
+        f"{kind.__name__}.{error.method} returns {shown(error.answer)}, not {error.noun}", hint=error.hint
+    )
+
+
 @contextmanager
 def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None]:
     """Within it an exception that comes out of the class's own code is raised as `WrongMachine`: for code that calls a
@@ -146,6 +153,8 @@ def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None
         yield
     except BadInput:
         raise
+    except WrongAnswer as error:
+        raise wrong_answer(kind, error) from error
     except Exception as error:
         at = place_of_error(error)
         if isinstance(error, MemoryError) or (at is None and not call):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, get_args, get_type_hints
 import networkx as nx
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Rule, Step, Transition, WrongAnswer
-from crownless.impl.protocol_validation import WrongMachine
+from crownless.impl.protocol_validation import WrongMachine, wrong_answer
 from crownless.impl.registry import is_bundled
 from crownless.impl.renaming import Renaming
 from crownless.impl.user_frames import place_of_definition, place_of_error
@@ -124,8 +124,7 @@ class Call(NamedTuple):
     def failed(self, error: Exception) -> WrongMachine:
         """The error for an exception in the call."""
         if isinstance(error, WrongAnswer):
-            call = self._replace(method=error.method)
-            return call.wrong(f"returns {shown(error.answer)}, not {error.noun}", error.hint)
+            return wrong_answer(self.kind, error)
         at, hint = place_of_error(error), ANSWERS_EVERYWHERE
         for fact, called in {"invariants": "invariant", "witnesses": "witness", "rules": "rule"}.items():
             if self.method.startswith(f"{called} '"):
