@@ -6,8 +6,8 @@ import click
 
 from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
-from crownless.proofs.claims.claim import Shown
 from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
+from crownless.proofs.evidence import Shown
 from crownless.proofs.interrupts import stoppable_proof
 from crownless.spec.diagrams.text import draw
 
