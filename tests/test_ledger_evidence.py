@@ -34,6 +34,7 @@ from crownless.model_check.runs import Run
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.any_run import Event
+from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
 from crownless.proofs.claims import fig_8, mf, mg, monitored_machines, multicast_pairs, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
@@ -236,6 +237,9 @@ TO_ANY_PROCESS = variant(MurtyGarg, must_request=lambda self, i, j: False)
 ASKS, LINKS, CROWN = fig_8_variants.ReceiversAsk, synchronous.Links, conditions.AnyCrown
 IN_TIME, TWO = synchronous.InTime, impossible_protocols.TwoProcesses
 IMPOSSIBLE = impossible_protocols
+UNORDERED_POSTS = of_variant(buffer_lemmas.in_time, claim_buffers.PostsWithoutWaiting)
+UNORDERED_GETS = of_variant(buffer_lemmas.in_time, claim_buffers.DeliversInAnyOrder)
+COMMITS_LATER = of_variant(fig_8.commit_claims, fig_8.CommitsOnAcknowledgement)
 CLEARS_ALL, NO_TICK = matrices.ClearsTheWholeColumn.after_sending, pair_variants.DeliveriesDoNotTick.time_after
 FORGETS, LEARNS_NOTHING = matrices.ForgetsWhatItHad.after_delivering, matrices.LearnsNothing.after_delivering
 
@@ -245,8 +249,8 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MF2", "times need not grow", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T grows along ≺")),
     ("MF2", "FIFO is causal, by search", mf, "keeps", _fifo_is_causal),
     ("MF9", "posts without waiting", Buffer, "may_post", lambda self, state: True),
-    ("MF10", "posts without waiting, the stages", buffer_lemmas, "in_time", of_variant(buffer_lemmas.in_time, mf.buffers.PostsWithoutWaiting)),
-    ("MF11", "delivers in any order, the stages", buffer_lemmas, "in_time", of_variant(buffer_lemmas.in_time, mf.buffers.DeliversInAnyOrder)),
+    ("MF10", "posts without waiting, the stages", buffer_lemmas, "in_time", UNORDERED_POSTS),
+    ("MF11", "delivers in any order, the stages", buffer_lemmas, "in_time", UNORDERED_GETS),
     ("MF12", "posts without waiting", Buffer, "may_post", lambda self, state: True),
     ("MF24", "felt at another load", mf, "CROSSING", 0.1),
     ("SES5", "nothing is late", LamportClock, "is_stale", lambda self, time, now: False),
@@ -279,7 +283,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG6", "packets in time", IMPOSSIBLE, "bounded_sends_claim", LATE_PACKETS),
     ("MG7", "sends to any process", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.SendsToAnybody)),
     ("MG7", "commits when it asks", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.CommitsWhenItAsks)),
-    ("MG7", "commits on acknowledgement", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.CommitsOnAcknowledgement)),
+    ("MG7", "commits on acknowledgement", fig_8, "commit_claims", COMMITS_LATER),
     ("MG9", "acknowledges while passive", WATCHED, "kind", fig_8_variants.AcknowledgesAtOnce),
     ("MG10", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
     ("MG10", "chains as printed", Split, "chain_leads", Split.maps_to_as_printed),

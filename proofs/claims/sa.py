@@ -28,8 +28,8 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.reachable import Reached, reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs import extra_messages_constraints as constraints
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, measured, together
-from crownless.proofs.guarded import for_every_n
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim
 from crownless.proofs.theorems.pigeonhole import clearing_goes_on

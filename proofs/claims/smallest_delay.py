@@ -7,6 +7,7 @@ finds are run again in time on the protocol's own code, and the bound is compare
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -150,7 +151,7 @@ class Longest(NamedTuple):
 
 
 @cache
-def longest(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Longest:
+def longest(n: int, m: int, kind: Callable[..., MurtyGarg] = MurtyGarg) -> Longest:
     """Over all runs of Fig. 8 of up to m messages, in whole t: in each t any number of things may happen, but what was
     in flight when it began arrives before it ends.
 

@@ -19,8 +19,8 @@ from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import AGREED, LocalStep, System
 from crownless.proofs import vector_time
 from crownless.proofs.any_run import AnyRun
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.evidence import Evidence, by_z3, each_alone
-from crownless.proofs.guarded import for_every_n
 from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim
