@@ -1,6 +1,4 @@
-"""Variants of [MG] Fig. 8, and other systems that its claims are about: by the letter of its formulas, and protocols
-that its impossibilities exclude by their assumptions only.
-"""
+"""Variants of [MG] Fig. 8, systems by the letter of its formulas, and protocols that Theorem 3 barely excludes."""
 
 from __future__ import annotations
 
