@@ -1,4 +1,4 @@
-"""How many pairs accompany a multicast, by the letter of [SES] §4.2.1 and as `impl` has it."""
+"""The number of pairs that accompany a multicast, by the letter of [SES] §4.2.1 and as `impl` has it."""
 
 from __future__ import annotations
 
