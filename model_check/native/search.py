@@ -162,8 +162,8 @@ class NativeSearch:
             workload.takes_anything,
             False,
             self.in_order,
-            np.array(self.tables.permutations, np.int64),
-            np.array(self.tables.frame, np.int64),
+            np.array(self.tables.renamings.permutations, np.int64),
+            np.array(self.tables.renamings.frame, np.int64),
             len(self.tables.frames),
         )
         self.levels.made_tables()
@@ -171,7 +171,7 @@ class NativeSearch:
     @property
     def commutes(self) -> bool:
         """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
-        return not (self.reduces or isinstance(self.monitor_states, PlainMonitorStates))
+        return not self.reduces and self.monitor_states.commute
 
     @property
     def reduces(self) -> bool:
@@ -326,7 +326,7 @@ class NativeSearch:
             "batches": [len(batch) for batch in self.tables.log],
             "plain_monitor_states": self.plain_monitor_states,
             "told_apart": self.asymmetry,
-            "digest": self.tables.digest(),
+            "digest": str(self.tables.sizes()),
         }
 
     def _save_at_the_end(self) -> None:
@@ -367,8 +367,6 @@ class NativeSearch:
         place = 0
         for count in facts.batches:
             misses = np.array(log[place : place + count])  # the file that it is mapped to may go
-            if not self.tables.knows(misses):
-                return False
             try:
                 self.tables.fill(misses)
             except MemoryError:
@@ -376,7 +374,7 @@ class NativeSearch:
             except Exception:
                 return False  # other code was called with states that are not its own
             place += count
-        return bool(self.tables.digest() == facts.digest)
+        return str(self.tables.sizes()) == facts.digest
 
     # -- for its levels ------------------------------------------------------------------------------------------------
 

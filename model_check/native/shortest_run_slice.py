@@ -85,7 +85,7 @@ class ShortestRuns:
             self._row_sets.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
-            keys = np.arange(len(search.tables.renamings), dtype=np.uint64)
+            keys = np.arange(len(search.tables.renamings.all), dtype=np.uint64)
             search.monitor_states.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
     def _leading(
