@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import factorial
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from crownless.impl.channels import CHANNELS, Channel
@@ -267,11 +266,6 @@ def _not_in_order(check: ResolvedCheck) -> str | None:
 class RemoteEngine(Protocol):
     """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
 
-    def saving(
-        self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
-    ) -> AbstractContextManager[Any]:
-        """The `Checkpoint` or the like of the search; None: it is not saved."""
-
     def search(
         self,
         check: ResolvedCheck,
@@ -280,7 +274,7 @@ class RemoteEngine(Protocol):
         properties: Sequence[Property],
         saving: Any,
     ) -> AbstractContextManager[Any]:
-        """A `NativeSearch`."""
+        """A `LevelSearch`; `saving` is its checkpoint, or None."""
 
 
 #: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can

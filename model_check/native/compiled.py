@@ -140,6 +140,11 @@ def seconds_compiling() -> float:
     return _compiling["seconds"]
 
 
+def searching_time() -> float:
+    """A clock in seconds, of which those do not count in which Numba compiles."""
+    return time.monotonic() - seconds_compiling()
+
+
 def is_compiling() -> bool:
     """True while something is being compiled."""
     return _compiling["depth"] > 0

@@ -67,9 +67,6 @@ class Layout(NamedTuple):
     monitor_state_bits: Any  #: of each word: the bits that belong to the monitor state
     words: int
     slots: int
-    monitor_states: int  #: how many monitor states, cells and packets it has room for
-    cells: int
-    packets: int
 
 
 class SearchConstants(NamedTuple):
