@@ -58,15 +58,9 @@ class SymmetryCheck(NamedTuple):
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
     asymmetry: str | None = None
-    #: True if they are alike by construction, so that what they do needs no comparison.
-    parametric: bool = False
     #: Entries of the tables that they share, and how many of those were compared at every process.
     entries: int = 0
     compared: int = 0
-
-    @property
-    def is_a_sample(self) -> bool:
-        return self.asymmetry is None and not self.parametric and self.compared < self.entries
 
 
 #: Of a search that takes no process for another.
@@ -102,9 +96,6 @@ class Engine:
         if self.asymmetry is not None:
             undone = "each process has its own tables, and symmetry reduces nothing"
             return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
-        if self.shared and self.symmetry.is_a_sample:
-            compared, entries = self.symmetry.compared, self.symmetry.entries
-            return f"{self._said}; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
         return self._said
 
     @property

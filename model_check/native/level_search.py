@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Free, Workload
+from crownless.impl.workloads import Workload
 from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
@@ -49,10 +48,6 @@ LIVE_BITS = {
     COMPLETES.name: kernels.ENDS_BLOCKED,
     DELIVERS_ALL.name: kernels.ENDS_OWING,
 }
-
-
-def _unicast(workload: Workload) -> bool:
-    return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
 
 
 class LevelSearch:
@@ -117,7 +112,7 @@ class LevelSearch:
         alike = self.tables.alike
         if alike is None:
             return SymmetryCheck(self.asymmetry)
-        return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
+        return SymmetryCheck(None, alike.entries, alike.compared)
 
     def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
         monitors, channel, shared, reductions = self._given
@@ -130,9 +125,6 @@ class LevelSearch:
         )
         if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
             self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
-        # Tables say what becomes of one message more than is sent.
-        longest = max(self.n, workload.messages + 1)
-        alike = parametric(self.machine, longest) if shared and _unicast(workload) else None
         self.tables = Tables(
             self.machine,
             workload,
@@ -142,7 +134,6 @@ class LevelSearch:
             shared=shared,
             symmetric="symmetry" in reductions,
             in_order=self.in_order,
-            parametric=alike,
         )
         self.system = kernels.SearchConstants(
             self.n,

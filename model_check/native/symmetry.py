@@ -1,14 +1,12 @@
 """Renamings of processes, and the check that processes that are declared alike are alike.
 
 Processes that share tables are held as process 0 would see them, with every name shifted; symmetry reduction relies on
-all renamings. Both are right if what a process does with renamed values is what process 0 does, renamed. A protocol
-that is parametric in the names of its processes (`crownless.impl.parametric`) is so by construction: only those of its
-predicates on local states that are not parametric are compared, and values that are longer than was seen. Of others
-each input of an entry is given to every process, and what it does is compared. With symmetry reduction two processes
+all renamings. Both are right if what a process does with renamed values is what process 0 does, renamed. So each input
+of an entry of the tables is given to every process, and what it does is compared. With symmetry reduction two processes
 are exchanged besides: the shifts and one exchange make every renaming.
 
-Of very large tables a sample is compared: the first entries, and then one in `EVERY`, by their number, which a
-checkpoint keeps. Where something differs, `NotSymmetric` says what, and the search starts again without sharing.
+A sample is compared: the first entries, and then one in `EVERY`, by their number, which a checkpoint keeps. Where
+something differs, `NotSymmetric` says what, and the search starts again without sharing.
 """
 
 from __future__ import annotations
@@ -19,7 +17,6 @@ from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
-from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.renaming import Renaming
 from crownless.model_check.purity import Inputs, Purity
@@ -29,8 +26,8 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import error_line
 
 #: The first entries that are all compared; of those that follow one in `EVERY` is.
-FIRST_ENTRIES = 10_000
-EVERY = 16
+FIRST_ENTRIES = 500
+EVERY = 64
 #: At most this many renamed values are remembered.
 REMEMBERED = 20_000
 
@@ -71,15 +68,11 @@ class Renamings:
 class Alike:
     """What processes that share tables have in common, and the comparison of each of them with process 0."""
 
-    def __init__(
-        self, canary: Purity, renamings: Renamings, evaluate: Callable[[int, Any], int], parametric: Parametric | None
-    ) -> None:
+    def __init__(self, canary: Purity, renamings: Renamings, evaluate: Callable[[int, Any], int]) -> None:
         self._canary = canary
         self._renamings = renamings
         #: The properties that a process breaks and meets in a local state, as bits.
         self._evaluate = evaluate
-        #: What is known of the machine by construction; None: nothing, or no more.
-        self._known = parametric
         self._inputs: Inputs = canary
         self._compares = True
         #: Entries so far, and those of them that were compared.
@@ -91,16 +84,11 @@ class Alike:
             lambda packet, renaming: self._inputs.renamed_packet(packet, renaming)
         )
 
-    @property
-    def parametric(self) -> bool:
-        """True if what the processes do need not be compared."""
-        return self._known is not None
-
     def begins(self, entry: int, inputs: Inputs) -> bool:
         """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
         self._inputs = inputs
         self.entries = entry
-        self._compares = self._known is None and (entry <= FIRST_ENTRIES or not entry % EVERY)
+        self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
         self.compared += self._compares
         return self._compares
 
@@ -118,22 +106,14 @@ class Alike:
 
     def new_cell(self, local: Any, seen: int) -> None:
         """A new local state; `seen` is what process 0 breaks and meets there."""
-        self._look_at(local)
-        if self._known is None and self._compares:
+        if self._compares:
             self._there_and_back(local, self._renamed, "`renamed`")
-        if self._known.unlike if self._known is not None else self._compares:
             self._compare_predicates(local, seen)
 
     def new_packet(self, packet: Packet) -> None:
         """A new packet, to process 0."""
-        self._look_at(packet.stamp)
-        if self._known is None and self._compares:
+        if self._compares:
             self._there_and_back(packet, self._renamed_packet, "`renamed_stamp`")
-
-    def _look_at(self, value: Any) -> None:
-        """From the first value on that is not covered by what is known of the machine, entries are compared."""
-        if self._known is not None and not self._known.covers(value):
-            self._known = None
 
     def _there_and_back(self, value: Any, rename: Callable[[Any, Renaming], Any], name: str) -> None:
         for renaming in self._renamings.compared:

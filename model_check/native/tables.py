@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.own_steps import OwnSteps
@@ -49,7 +48,6 @@ class Tables:
         shared: bool,
         symmetric: bool,
         in_order: bool,
-        parametric: Parametric | None = None,
     ) -> None:
         self._canary = PurityByEntry(machine, workload.has)
         #: By what the entry is filled in that is filled in now, and its number.
@@ -79,7 +77,7 @@ class Tables:
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: What processes that share the tables have in common, and whether they do.
-        self.alike = Alike(self._canary, renamings, self._evaluate, parametric) if shared else None
+        self.alike = Alike(self._canary, renamings, self._evaluate) if shared else None
         #: [number][renaming that leaves process 0 in place]: what cells and packets become.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
