@@ -12,7 +12,6 @@ import z3
 from crownless.impl.protocol import ProtocolMachine, WrongAnswer
 from crownless.model_check import purity
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import lacks_memory
 
 HINT = "a proof runs the transitions on terms of z3: compute with self.ops (every, all_of, maximum, one_if, among)"
 
@@ -56,7 +55,7 @@ def failures_refused(protocol: type[ProtocolMachine], *passed: type[Exception]) 
     except Exception as error:
         own = {kind.__module__ for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]}
         ran = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)}
-        if lacks_memory(error) or ran.isdisjoint({*own, purity.__name__}):
+        if isinstance(error, MemoryError) or ran.isdisjoint({*own, purity.__name__}):
             raise
         reason = " ".join(str(error).split()) or "without a word"
         raise Refused(

@@ -33,18 +33,15 @@ from typing import Any, TypeGuard
 
 from crownless.impl.code_of_machines import holds_name
 from crownless.impl.protocol import ProtocolMachine
-from crownless.model_check.collector import collector_off
 from crownless.model_check.wrong_machine import place
+from crownless.runtime.memory import collector_off
 
 from .operands import check_operands
 from .reachable import UNREAD, why_not_fixed, why_not_fixed_machine
 from .refusals import refuse
 
 #: Functions of these modules are not looked at, nor what they call but for the transitions themselves.
-TRUSTED = (
-    *("crownless.proofs", "crownless.spec.errors", "z3", "collections", "contextlib"),
-    *("crownless.model_check.stopping", "crownless.model_check.threads"),  # a signal may come at any time
-)
+TRUSTED = ("crownless.proofs", "crownless.spec.errors", "z3", "collections", "contextlib")
 
 _STATEMENTS = (ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.If, ast.Pass)
 _EXPRESSIONS = (

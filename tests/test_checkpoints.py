@@ -23,13 +23,13 @@ from crownless.command_line import main
 from crownless.model_check import check as checking
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import COMPILES, why_not_applicable
-from crownless.model_check.limits import Limits
 from crownless.model_check.native import saved_requests
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.request import Check
 from crownless.model_check.suite import checks as suite
+from crownless.runtime.ending import Limits
 
 Run = Callable[..., tuple[int, str, str]]
 

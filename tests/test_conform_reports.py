@@ -23,7 +23,7 @@ from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Answer, History, Input
 from crownless.model_check.conformance.same_orders import same_orders
 from crownless.model_check.early import FirstTryLimits
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")

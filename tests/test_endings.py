@@ -23,8 +23,7 @@ import crownless
 from crownless import command_line
 from crownless.command_line import VERBS, count, endings
 from crownless.model_check import stopping
-from crownless.model_check.limits import Limits
-from crownless.model_check.stopping import Stopped, deferred, stop_reason, stoppable, watching
+from crownless.runtime.ending import Limits, Stopped, deferred, stop_reason, stoppable, watching
 from crownless.spec import reading
 
 if TYPE_CHECKING:
@@ -386,7 +385,7 @@ SIGNALS_ITSELF = """
 import atexit, os, sys, threading, time
 import crownless
 from crownless import command_line
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits
 looks, look = [], Limits.seconds_are_over
 def interrupt():
     began = time.monotonic()
@@ -405,7 +404,7 @@ command_line.main(sys.argv[1:])
 #: A call that hears of nothing: the system goes on with it after each signal.
 DEAF = """
 import ctypes, os, signal, sys, threading
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import stoppable
 with stoppable():
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.siginterrupt(number, False)

@@ -30,10 +30,9 @@ from crownless.model_check import early
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import NOT_CHECKED
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import INTERRUPTED, Stopped
 from crownless.model_check.suite import SuiteRow, rows
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.spec.computation import Message
 
 Capture = pytest.CaptureFixture[str]

@@ -22,11 +22,10 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.request import load_program
-from crownless.model_check.stopping import INTERRUPTED
+from crownless.runtime.ending import INTERRUPTED, Limits
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

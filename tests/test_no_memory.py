@@ -16,8 +16,8 @@ import pytest
 from crownless.command_line import endings
 from crownless.model_check import threads
 from crownless.model_check.limits import NO_MEMORY, Limits
-from crownless.model_check.stopping import stoppable, watching
 from crownless.model_check.threads import Beside, Repeatedly
+from crownless.runtime.ending import stoppable, watching
 from crownless.spec.errors import BadInput
 from crownless.spec.memory import keep_reserve, lacks_memory, release_reserve
 

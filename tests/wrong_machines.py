@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 
 

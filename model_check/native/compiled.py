@@ -137,17 +137,13 @@ _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
 def seconds_compiling() -> float:
     """The seconds that this process has been compiling so far: they are no part of a search's time."""
-    return _compiling["seconds"]
+    now = time.monotonic() - _compiling["since"] if _compiling["depth"] else 0.0
+    return _compiling["seconds"] + now
 
 
 def searching_time() -> float:
     """A clock in seconds, of which those do not count in which Numba compiles."""
     return time.monotonic() - seconds_compiling()
-
-
-def is_compiling() -> bool:
-    """True while something is being compiled."""
-    return _compiling["depth"] > 0
 
 
 class _Clock(event.Listener):

@@ -15,10 +15,8 @@ import numpy as np
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
-from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.properties import (
     CAN_COMPLETE,
@@ -28,12 +26,13 @@ from crownless.model_check.properties import (
     NEVER_BLOCKS,
     Property,
 )
-from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
+from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.memory import NO_MEMORY, collector_off
 from crownless.spec.errors import BadInput
 
 from . import kernels, row_set
 from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
-from .compiled import is_compiling, searching_time
+from .compiled import searching_time
 from .layout import Shape
 from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
 from .symmetry import NotSymmetric
@@ -221,18 +220,14 @@ class LevelSearch:
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
-            with (
-                collector_off(),
-                deferred(unless=is_compiling) as self.asked_to_end,
-                self.at_work(),
-            ):
+            with collector_off(), self.at_work():
                 try:
                     self._search_or_start_over()
                 except MemoryError:
-                    self.result.stopped = allocation_failed()
+                    self.result.stopped = NO_MEMORY
                     self.release_memory()
-                except StoppedInCall as ending:
-                    self.result.stopped = reason_of(ending)
+                except Stopped as ending:  # raised by a node under test
+                    self.result.stopped = str(ending)
                 if self.result.stopped and self._tables_are_whole:
                     self._save()
         finally:
@@ -442,5 +437,5 @@ class LevelSearch:
         if limits.states is not None and result.states > limits.states:
             result.stopped = states_are_reached(limits.states)
         else:
-            result.stopped = self.asked_to_end() or limits.reached(seconds)
+            result.stopped = limits.reached(seconds)
         return result.stopped is not None

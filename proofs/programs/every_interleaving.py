@@ -36,8 +36,7 @@ from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
 from crownless.model_check.wrong_machine import machine_errors
-from crownless.proofs.asking import ask
-from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import click
 
+from crownless.runtime.ending import watching
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import keep_reserve
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
 
@@ -97,7 +97,7 @@ def crownless(context: click.Context) -> None:
 
     Exit codes: 0 holds (classify: every requested order is kept; check without a protocol: all as expected), 1
     violated, 2 bad usage or input, 3 unknown: a limit was reached, or it was interrupted and printed what was found by
-    then; 70 an internal error, 71 out of memory with nothing to report, 74 the answer cannot be written, 130
+    then; 70 an internal error, 74 the answer cannot be written, 130
     interrupted with nothing to report, 141 nobody reads it. More: docs/command_line.md.
     """
     if context.invoked_subcommand is None:
@@ -109,7 +109,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = closed_streams()
         if code is None:
-            keep_reserve()
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
@@ -125,8 +124,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from crownless.model_check.stopping import watching  # what it needs may fail to be imported
-
     try:
         with watching():
             code = crownless.main(

@@ -12,11 +12,10 @@ import click
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
-from crownless.model_check.limits import Limits
 from crownless.model_check.logs.classify_file import How, LogRequest, classify_file
 from crownless.model_check.logs.declared import Declared
 from crownless.model_check.logs.files import Progress
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
@@ -264,10 +263,9 @@ def _classify_here(options: ClassifyOptions) -> int:
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
     with status(options.quiet) as line, stoppable(options.limits) as part:
-        progress = None if line is None else Rate(line.update)
+        progress = Rate(line)
         for name in options.files:
-            if progress is not None:
-                progress.file = name
+            progress.file = name
             found = classify_file(options.request(name, progress))
             if not isinstance(found, Iterator):
                 parts.append(found)
@@ -281,6 +279,7 @@ def _classify_here(options: ClassifyOptions) -> int:
                     at_work = None
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=options.as_json):
+            look()
             shown.append(classification)
         if out is not None:
             from crownless.pipeline.logs.record_files import write_records

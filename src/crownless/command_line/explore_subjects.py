@@ -13,10 +13,10 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.maelstrom_form import possible
 from crownless.model_check.conformance.schedules import read_schedule
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
 from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
 from crownless.model_check.saved_runs import SavedCheck
+from crownless.runtime.ending import Limits
 from crownless.spec import library
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput

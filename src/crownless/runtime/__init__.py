@@ -1,0 +1,1 @@
+"""What every package may use while it runs: ending early, limits, memory."""
