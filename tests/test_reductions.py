@@ -27,7 +27,7 @@ from crownless.impl.variants import Setup
 from crownless.impl.workloads import Free
 from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.native import levels_in_memory
+from crownless.model_check.native import search as native_search
 from crownless.model_check.system import MonitorState, State, System
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -97,9 +97,7 @@ def agree(both: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
     full = both.native()
     taken: set[tuple[str, ...]] = set()
     for workers in (1,) if alone else (1, 2):
-        with patch.object(
-            levels_in_memory, "MIN_ROWS_FOR_THREADS", 0
-        ):  # the workers are threads, however few rows there are
+        with patch.object(native_search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows
             for reductions in (("symmetry",), ("order",), ("symmetry", "order")):
                 if both.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
                     taken.add(reductions)
