@@ -27,7 +27,7 @@ from crownless.model_check.explorer import explore
 from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
-from crownless.runtime.ending import Limits
+from crownless.runtime.ending import Limits, Stopped
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
@@ -235,7 +235,7 @@ class CtrlC:
     def __call__(self, found: Exploration, depth: int) -> None:
         self.depths.append(depth)
         if depth == self.depth:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
 
 
 @pytest.mark.parametrize("engine", ["plain", None])

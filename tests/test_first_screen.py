@@ -300,7 +300,7 @@ OUT_OF_TIME = SimpleNamespace(
 @pytest.mark.parametrize(
     ("where", "how"),
     [
-        ("check._clock_for", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
+        ("check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
         ("check.Search._native", {"return_value": OUT_OF_TIME}),
     ],
 )
@@ -316,7 +316,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(whe
 
 
 def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
-    with patch("crownless.model_check.check._clock_for", side_effect=Stopped(INTERRUPTED)):
+    with patch("crownless.model_check.check._saving", side_effect=Stopped(INTERRUPTED)):
         result = run_check(Check("rst", 2, 2), engine="native")
     assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 

@@ -263,7 +263,7 @@ def _classify_here(options: ClassifyOptions) -> int:
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
     with status(options.quiet) as line, stoppable(options.limits) as part:
-        progress = Rate(line)
+        progress = Rate(None if line is None else line.update)
         for name in options.files:
             progress.file = name
             found = classify_file(options.request(name, progress))

@@ -21,7 +21,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import printable, printable_line, printable_name, some
 from crownless.spec.witnesses import messages_of
 
-from .output import STYLES, ProgressLine, print_drawing, print_line, speaks_unicode
+from .output import STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
 
 if TYPE_CHECKING:
@@ -338,8 +338,8 @@ class Rate:
     What is read and decided looks here whether it is to end early.
     """
 
-    def __init__(self, line: ProgressLine | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._line, self._clock = line, clock
+    def __init__(self, update: Callable[[str], None] | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._update, self._clock = update, clock
         self.file = ""
         self._doing: tuple[str, str] | None = None
         self._began = 0.0
@@ -347,7 +347,7 @@ class Rate:
     def __call__(self, doing: str, done: int, of: int | None, unit: str) -> None:
         """Lines, bytes or runs are read or decided: `done` of the number `of`, if that is known."""
         look()
-        if self._line is None:
+        if self._update is None:
             return
         now = self._clock()
         if (self.file, doing + unit) != self._doing:
@@ -355,7 +355,7 @@ class Rate:
         so_far = f"{done:,}" if of is None else f"{done:,} of {of:,}"
         seconds = now - self._began
         rate = f", {_short(done / seconds)} a second" if done and seconds >= 0.1 else ""
-        self._line.update(f"{printable_name(self.file)}: {doing} {so_far} {unit}{rate}")
+        self._update(f"{printable_name(self.file)}: {doing} {so_far} {unit}{rate}")
 
 
 def _short(number: float) -> str:

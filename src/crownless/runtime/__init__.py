@@ -1,1 +1,1 @@
-"""What every package may use while it runs: ending early, limits, memory."""
+"""Ending early, limits and memory, for every package."""

@@ -67,13 +67,15 @@ class Limits:
         object.__setattr__(self, "_most", (most, f"{most >> 20} MiB of memory are used{default}"))
 
     def reached(self, seconds: float) -> str | None:
-        """The reason to end after these seconds: an interrupt, or the limit that is reached; None if there is none."""
-        for watch in _watches:
-            watch.looked_at = time.monotonic()
-        return self.over(seconds)
+        """The reason to end after these seconds: an interrupt, the limit that is reached, or that of the part at work;
+        None if there is none.
+        """
+        reason = self.over(seconds)
+        part = stop_reason()
+        return reason if self.ignores_signals else reason or part
 
     def over(self, seconds: float) -> str | None:
-        """The same, asked by the watching thread and not by the search itself."""
+        """The same of these limits alone."""
         if interrupted() and not self.ignores_signals:
             return INTERRUPTED
         if self.seconds is not None and seconds + self.spent > self.seconds:
@@ -90,7 +92,9 @@ class Limits:
         quarter more of memory, which may not have been given back.
         """
         memory = None if self.memory is None else max(self.memory, memory_in_use() + self.memory // 4)
-        seconds = SHOWN_WITHIN if interrupted() else self.seconds
+        outer = _watches[0].part.outer if _watches and _watches[0].part is not None else None
+        in_a_hurry = interrupted() or (outer is not None and outer.over() is not None)
+        seconds = SHOWN_WITHIN if in_a_hurry else self.seconds
         return replace(self, seconds=seconds, memory=memory, spent=0.0, ignores_signals=True)
 
 
@@ -102,8 +106,9 @@ def states_are_reached(states: int) -> str:
 class Part:
     """A part of the work that can end early. `reason`: why it did, or None."""
 
-    def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, limits: Limits, clock: Callable[[], float], outer: Part | None) -> None:
         self.limits = limits
+        self.outer = None if limits.ignores_signals else outer
         self.reason: str | None = None
         #: When there was first a reason to end.
         self.ended_at = float("-inf")
@@ -113,7 +118,8 @@ class Part:
     def over(self) -> str | None:
         """The reason to end, from the first time that there is one."""
         if self.reason is None:
-            self.reason = self.limits.over(self._clock() - self._began)
+            own = self.limits.over(self._clock() - self._began)
+            self.reason = own or (None if self.outer is None else self.outer.over())
             self.ended_at = time.monotonic()
         return self.reason
 
@@ -161,7 +167,7 @@ class _Watch:
                 self._first_at = min(self._first_at, time.monotonic())
             if self.signals > 1:
                 _end(EXIT_INTERRUPTED, INTERRUPTED)
-            if not self._leaving:
+            with suppress(Exception):  # of any kind: it goes on where memory has run out
                 self._stop_part()
             if time.monotonic() - self._first_at > HINT_AFTER and not (hinted or self._leaving):
                 hinted = True
@@ -170,7 +176,7 @@ class _Watch:
     def _stop_part(self) -> None:
         """Stops solvers if the part at work is to end, and the process if nothing hears of that."""
         part = self.part
-        reason = None if part is None else part.over()
+        reason = None if part is None or self._leaving else part.over()
         if part is None or reason is None:
             return
         for interrupt in self.interrupts.copy():
@@ -224,9 +230,9 @@ def stoppable(limits: Limits | None = None, clock: Callable[[], float] = time.mo
     An allocation that fails is an end of the same kind. What ends early may fail in any way.
     """
     with watching():
-        part = Part(limits or Limits(), clock)
         watch = _watches[0] if _watches and _in_main_thread() else _Watch()
-        outer, watch.part = watch.part, part
+        outer = watch.part
+        watch.part = part = Part(limits or Limits(), clock, outer)
         try:
             yield part
         except Stopped as ending:
