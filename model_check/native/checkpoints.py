@@ -122,7 +122,7 @@ class Checkpoint:
             "request": self._request,
             "search": msgspec.to_builtins(search),
         }
-        content: dict[str, Any] = {HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8), **arrays}
+        content: dict[str, Any] = {**arrays, HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
         partial = self.directory / "checkpoint.partial"
         try:
             with partial.open("wb") as file:

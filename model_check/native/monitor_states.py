@@ -283,6 +283,8 @@ class MaskMonitorStates(MonitorStates):
         self._enter(self.steps, keys, mask_kernels.observe, *events)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
+        if not len(keys):
+            return
         if self._permuted is None:
             number = {copy: c for c, copy in enumerate(self.copies)}
             images = np.array([renaming.image for renaming in renamings], np.int64)
