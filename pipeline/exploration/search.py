@@ -95,8 +95,11 @@ class OnSpark:
                 f"a search on {context.master} needs a directory that all executors share",
                 hint="name one, new or empty: --checkpoint DIR",
             )
-        temporary = tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
-        with temporary if saving is None else nullcontext(saving.directory.resolve()) as directory:
+        with (
+            tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
+            if saving is None
+            else nullcontext(saving.directory.resolve())
+        ) as directory:
             yield SearchOnSpark(
                 check.machine,
                 check.workload,
