@@ -20,29 +20,9 @@ class Refused(BadInput, TypeError):
     """The machine does something that z3 would not see, or not see rightly."""
 
 
-class Refusals:
-    """The refusals of one call into a machine: the first one counts even if the machine catches it."""
-
-    #: Those of the calls that are in progress, innermost last.
-    open: list[Refusals] = []
-
-    def __init__(self) -> None:
-        self.first: Refused | None = None
-
-    def __enter__(self) -> Refusals:
-        Refusals.open.append(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        Refusals.open.remove(self)
-
-
 def refuse(reason: str, hint: str = HINT) -> NoReturn:
-    """Raises `Refused`, and notes it for the call in progress."""
-    refused = Refused(reason, hint=hint)
-    for refusals in Refusals.open[-1:]:
-        refusals.first = refusals.first or refused
-    raise refused
+    """Raises `Refused`."""
+    raise Refused(reason, hint=hint)
 
 
 @contextmanager

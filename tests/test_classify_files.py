@@ -106,7 +106,7 @@ def test_a_pipe_is_read_to_its_end_and_one_without_a_writer_is_refused(
     monkeypatch.setattr(reading, "PATIENCE", 0.1)
     answer = crownless("classify", str(pipe))
     assert (answer.code, answer.out) == (2, "")
-    assert "this is a pipe, and nobody writes to it" in answer.err
+    assert "this is a pipe without a writer" in answer.err
 
 
 @pytest.mark.parametrize(

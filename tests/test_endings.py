@@ -122,7 +122,7 @@ def test_a_pipe_is_read_when_somebody_writes_to_it_and_else_refused(tmp_path: Pa
     with patch.object(reading, "PATIENCE", 0.2), pytest.raises(SystemExit) as ended:
         command_line.main(["classify", str(pipe)])
     assert ended.value.code == 2
-    assert "this is a pipe, and nobody writes to it; name a text file" in capsys.readouterr().err
+    assert "this is a pipe without a writer; name a text file" in capsys.readouterr().err
     writes = subprocess.Popen(["bash", "-c", f"printf 'P1: send x to P2\nP2: receive x' > {pipe}"])
     with pytest.raises(SystemExit) as ended:
         command_line.main(["classify", str(pipe)])

@@ -412,7 +412,7 @@ def test_interrupted_while_it_compares_it_claims_nothing() -> None:
         ("rst -n 0", "-n/--processes 0: nothing to explore"),
         ("rst -m 0", "-m/--messages 0: nothing to explore"),
         ("rst -m 100", "more than this tool takes"),
-        ("rst -n 1", "1 process has nobody to send to"),
+        ("rst -n 1", "1 process has no other process to send to"),
         ("rts", "unknown protocol 'rts'; did you mean 'rst'?"),
         ("rst --channel pigeon", "unknown channel 'pigeon'"),
         ("rst --sends al", "unknown kind of sends 'al'"),

@@ -415,7 +415,7 @@ def crown(run: SymbolicRun) -> Condition:
 
 
 def cycle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue a receiver: events form a cycle, where sends to one process also come in the
+    """No linearization has one queue per receiver: events form a cycle, where sends to one process also come in the
     order in which it receives, those it has not received last.
     """
     before: dict[tuple[Slot, Slot], list[Condition]] = {}
