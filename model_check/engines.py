@@ -46,7 +46,7 @@ MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
-LONG_TO_COMPILE = ("expand", "expand_reduced")
+LONG_TO_COMPILE = ("expand", "expand_in_order")
 #: The same of the monitor of logs.
 LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
 #: The orders that one delivery breaks, by what happened before it.

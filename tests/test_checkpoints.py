@@ -226,9 +226,9 @@ def test_a_program_is_the_same_by_its_statements(tmp_path: Path, crownless: Run)
     program.write_text(PROGRAM.replace(" from P2", ""), "utf-8")
     code, _, err = crownless("check", "rst", "--program", program, "--resume", saved)
     assert code == 2
-    assert "is of another check: program mine.txt with other statements; " in err
+    assert f"is of another check: program {program} with other statements; " in err
     code, _, err = crownless("check", "--resume", saved, "-n", "3")
-    message = "is of another check: of the program mine.txt; leave out -n, -m, --sends and --self-sends"
+    message = f"is of another check: of the program {program}; leave out -n, -m, --sends and --self-sends"
     assert (code, err) == (2, f"crownless: --resume {saved}: {message}\n")
     program.write_text(PROGRAM.replace("; ", " ;  ") + "# a comment\n", "utf-8")
     assert crownless("check", "rst", "--program", program, "--resume", saved, *stop)[::2] == (3, go_on(saved))

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import full_kernels, kernels, reduced_kernels
-from .full_kernels import PREFETCH_BATCH
+from . import kernels
+from .expansion import PREFETCH_BATCH, expand
+from .expansion_in_order import expand_in_order
 
 #: Rows that a worker expands in one round, and rows in all its outboxes.
 BLOCK = 1 << 15
@@ -117,8 +118,7 @@ class Worker:
         monitor_states: kernels.MonitorStates,
     ) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
-        reduces = system.in_order or system.permutations.shape[0] > 1
-        kernel = reduced_kernels.expand_reduced if reduces else full_kernels.expand
+        kernel = expand_in_order if system.in_order else expand
         place = int(
             kernel(
                 rows,
@@ -130,10 +130,7 @@ class Worker:
                 system,
                 tables,
                 monitor_states,
-                self.out,
-                self.hashes,
-                self.asleep,
-                self.filled,
+                kernels.Outbox(self.out, self.hashes, self.asleep, self.filled),
                 self.found,
                 self.recent,
                 self.scratch,
