@@ -297,8 +297,8 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
         (
             "rst --resume x",
             (
-                "--resume x: no checkpoint there; start with --checkpoint; a check that came to its end, or was killed at "
-                "once, leaves none"
+                "--resume x: no checkpoint there; start with --checkpoint; a check that came to its end, or was killed "
+                "at once, leaves none"
             ),
         ),
         (

@@ -337,15 +337,6 @@ def test_in_order_an_order_that_deliveries_at_several_processes_break_would_be_m
     assert both.native(reductions=("order",), force=True).broken == {}
 
 
-def test_in_order_a_delivery_that_comes_before_its_send_would_be_missed() -> None:
-    (kind,) = {row.machine for row in BROKEN if row.machine.__name__ == "AcceptsOnlyTheOther"}
-    both = question(kind, 2, 2, orders=("n-n",))
-    assert not both.admits("order")
-    assert "n-n" in both.native().broken
-    with pytest.raises(BadInput, match="--reduce order is not valid here: something is delivered before it is sent"):
-        both.native(reductions=("order",), force=True)
-
-
 class SaysAtTheReceiver(Unordered):
     """That a message is sent is said by its receiver."""
 
