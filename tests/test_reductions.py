@@ -14,7 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, FAULTS, VARIATIONS
+from broken_protocols import FAULTS, VARIATIONS
 from in_order import bound
 from native_engine_setup import Question, question, reported, same_verdicts
 from test_machines_are_pure import all_renamings
