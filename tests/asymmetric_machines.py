@@ -46,10 +46,6 @@ def accepts(*_: Any) -> bool:
     return True
 
 
-def truths(stamp: Any) -> Any:
-    return tuple(tuple({0: False, 1: True}.get(entry, entry) for entry in row) for row in stamp)
-
-
 def again(step: Step) -> list[AppEvent]:
     return [delivered(FreeMessage(event.message.sender, event.message.receivers, 1)) for event in step.events]
 
@@ -75,14 +71,6 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
     "the-second-does-not-count": (at(1, Rst, "after_sending", lambda self, i, state, j: state), 3),
     "the-last-stamps-zeroes": (
         steps_at(2, Rst, "send", lambda self, steps: restamped(steps, lambda packet: self.initial(0).sent)),
-        3,
-    ),
-    "the-last-stamps-truths": (
-        variant(
-            steps_at(2, Rst, "send", lambda self, steps: restamped(steps, lambda packet: truths(packet.stamp))),
-            rules={},
-            deliverable=lambda self, i, s, packet: packet.stamp[0][0] is False or Rst.deliverable(self, i, s, packet),
-        ),
         3,
     ),
     "the-second-delivers-the-first-message-again": (

@@ -5,14 +5,11 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, ThirdMessageOfTheSecond
 from native_engine_setup import question, reported, same_verdicts
 
-from crownless.impl.isis import Isis
-from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
@@ -21,7 +18,6 @@ from crownless.model_check.check import run_check
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
-from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.request import Check
 from crownless.runtime.ending import Limits
 
@@ -76,30 +72,16 @@ def test_the_scope_says_how_processes_differ() -> None:
 
 
 def test_what_was_seen_to_differ_is_saved(tmp_path: Path) -> None:
-    both = question(LastAcceptsAll, 3, 4)
-    whole = both.search()
-    expected = reported(whole.explore())
-    about = request_of(both.check, ())
-    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-        both.search().explore(Limits(states=3_000), checkpoint=saving)
-    with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-        search = both.search()
-        found = search.explore(checkpoint=saving)
-    assert reported(found) == expected
-    assert search.asymmetry == whole.asymmetry
-
-
-def test_a_search_that_was_saved_before_processes_differed_starts_again(tmp_path: Path) -> None:
-    both = question(ThirdMessageOfTheSecond, 3, 4)
-    about = request_of(both.check, ())
-    with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-        early = both.search()
-        early.explore(Limits(states=100), checkpoint=saving)
-        assert early.asymmetry is None
-    with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-        search = both.search()
-        assert reported(search.explore(checkpoint=saving)) == reported(both.plain())
-        assert search.asymmetry is not None
+    for machine, states, seen in ((LastAcceptsAll, 3_000, True), (ThirdMessageOfTheSecond, 100, False)):
+        both, directory = question(machine, 3, 4), tmp_path / str(states)
+        with checkpoint_in(directory, {}, resume=False) as saving:
+            early = both.search()
+            early.explore(Limits(states=states), checkpoint=saving)
+            assert (early.asymmetry is not None) == seen
+        with checkpoint_in(directory, {}, resume=True) as saving:
+            search = both.search()
+            assert reported(search.explore(checkpoint=saving)) == reported(both.plain())
+            assert search.asymmetry is not None
 
 
 @pytest.mark.parametrize(
@@ -121,46 +103,15 @@ def test_a_predicate_that_names_processes_is_seen_to_differ(fact: str, name: str
 # -- samples of large tables -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("machine", [Isis, Optimal])
-@pytest.mark.parametrize("reductions", [(), ("symmetry",)])
-def test_of_large_tables_a_sample_is_compared_and_the_scope_says_how_large(
-    machine: type[ProtocolMachine], reductions: tuple[str, ...]
-) -> None:
-    whole = run_check(Check(machine, 3, 3), engine="native", workers=1, reductions=reductions)
-    with patch.object(symmetry, "FIRST_COMPARISONS", 0):
-        sample = run_check(Check(machine, 3, 3), engine="native", workers=1, reductions=reductions)
-    said = whole.json()["symmetry"]
-    assert said["compared"] == said["entries"] > 0
-    assert "compared" not in whole.scope
-    entries = said["entries"]
-    compared = entries // symmetry.EVERY
-    assert sample.json()["symmetry"] == {**said, "compared": compared}
-    assert sample.scope.endswith(
-        f"; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
-    )
-    assert reported(sample.exploration) == reported(whole.exploration)
-
-
-@pytest.mark.parametrize("name", ["the-last-accepts-all", "the-first-merges-nothing", "the-second-takes-the-newest"])
-def test_a_difference_is_seen_in_a_sample_of_large_tables(name: str) -> None:
-    with patch.object(symmetry, "FIRST_COMPARISONS", 0):
-        search = question(*_scope(name)).search()
-        found = search.explore()
-    assert search.asymmetry is not None
-    assert reported(found) == reported(by_the_plain_engine(name))
-
-
-def test_a_search_that_goes_on_compares_the_same_sample(tmp_path: Path) -> None:
+def test_of_large_tables_a_sample_is_compared_also_where_a_search_goes_on(tmp_path: Path) -> None:
     both = question("optimal", 3, 4)
-    about = request_of(both.check, ())
-    with patch.object(symmetry, "FIRST_COMPARISONS", 40):
-        whole = both.search()
-        expected = reported(whole.explore())
-        with checkpoint_in(tmp_path / "saved", about, resume=False) as saving:
-            both.search().explore(Limits(states=3_000), checkpoint=saving)
-        with checkpoint_in(tmp_path / "saved", about, resume=True) as saving:
-            search = both.search()
-            found = search.explore(checkpoint=saving)
-    assert reported(found) == expected
+    whole = both.search()
+    expected = reported(whole.explore())
+    entries, first = whole.symmetry.entries, symmetry.FIRST_ENTRIES
+    assert whole.symmetry.compared == first + entries // symmetry.EVERY - first // symmetry.EVERY < entries
+    with checkpoint_in(tmp_path / "saved", {}, resume=False) as saving:
+        both.search().explore(Limits(states=3_000), checkpoint=saving)
+    with checkpoint_in(tmp_path / "saved", {}, resume=True) as saving:
+        search = both.search()
+        assert reported(search.explore(checkpoint=saving)) == expected
     assert search.symmetry == whole.symmetry
-    assert search.symmetry.is_a_sample
