@@ -17,7 +17,7 @@ from crownless.impl.ses import Ses
 from crownless.proofs import buffer_lemmas, causal_implies_fifo, vector_time
 from crownless.proofs import extra_messages_constraints as constraints
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
-from crownless.proofs.stages import StageEvent, fixed_by, symbolic
+from crownless.proofs.queue_abstraction import StageEvent, fixed_by, symbolic
 from crownless.proofs.theorem import Claim, without_each
 
 from .evidence import all_proved, all_refuted, any_refuted, proved_by_its_rules

@@ -16,9 +16,9 @@ from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.system import State
-from crownless.proofs.asking import ask
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim
+from crownless.proofs.z3_query import ask
 
 from .evidence import all_proved, not_vacuous, system_of
 from .fig_8_variants import Timed, timed
