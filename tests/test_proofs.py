@@ -10,8 +10,7 @@ from broken_rst import AsksForMore, AttachesAfterIncrementing, NeverMerges
 
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
-from crownless.proofs import rst_forms_equivalent
-from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
+from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, same_forms
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.spec import invariants
@@ -50,7 +49,7 @@ def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:
         assert set(verdict.given) == set(claim.given) - {name}
 
 
-@pytest.mark.parametrize("claim", rst_forms_equivalent.claims(), ids=lambda claim: claim.name)
+@pytest.mark.parametrize("claim", same_forms(), ids=lambda claim: claim.name)
 def test_incrementing_before_or_after_sending_is_one_protocol_for_every_n(claim: Claim) -> None:
     assert theorem(*claim).outcome == "proved"
     assert vacuous(claim.name, claim.given).outcome == "refuted"
@@ -62,7 +61,7 @@ def test_incrementing_before_or_after_sending_is_one_protocol_for_every_n(claim:
     "machine", [NeverMerges, AsksForMore, AttachesAfterIncrementing], ids=lambda kind: kind.__name__
 )
 def test_a_fault_in_one_form_is_none_in_the_other(machine: type[Rst]) -> None:
-    assert not all(theorem(*claim, effort=20_000) for claim in rst_forms_equivalent.claims(after=machine))
+    assert not all(theorem(*claim, effort=20_000) for claim in same_forms(after=machine))
 
 
 def test_a_hypothesis_that_is_not_needed_is_reported_as_such() -> None:
