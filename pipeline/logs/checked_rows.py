@@ -7,7 +7,7 @@ process by process, so that a run may be of any size. A reason is the JSON of a 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cache, reduce
 from operator import or_
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from crownless.model_check.logs.reasons import (
     Copy,
     DeliveredTwice,
     NotAReceiver,
-    Reason,
+    ReasonKind,
     SendersDiffer,
     SentTwice,
     TwoEvents,
@@ -97,14 +97,12 @@ def _unusable_alone() -> Column:
     return reduce(or_, problems)
 
 
-def json_of(kind: type[Reason], **facts: Column) -> Column:
+def json_of(kind: ReasonKind, **facts: Column) -> Column:
     """The JSON of a reason of this kind."""
     from pyspark.sql import functions as f
 
-    assert list(facts) == [field.name for field in fields(kind)]
-    return f.to_json(
-        f.struct(f.lit(kind.__name__).alias("reason"), *(fact.alias(name) for name, fact in facts.items()))
-    )
+    assert list(facts) == kind.facts.split()
+    return f.to_json(f.struct(f.lit(kind.name).alias("reason"), *(fact.alias(name) for name, fact in facts.items())))
 
 
 def is_no_name(name: Column) -> Column:

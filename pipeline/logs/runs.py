@@ -94,6 +94,6 @@ def _usable(texts: Sequence[str], found: RunResult) -> tuple[list[Row], set[str 
     for row, reason, _ in conflicts(rows):
         out.add(row.line)
         found.quarantine.append((texts[row.line], reason))
-        if not isinstance(reason, Copy):
+        if reason.kind is not Copy:
             with_unusable_rows.add(row.process)
     return [row for row in rows if row.line not in out], with_unusable_rows
