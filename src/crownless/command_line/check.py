@@ -38,7 +38,7 @@ from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
-from .file_options import InputClass, InputFile, OutputFile, output_folder
+from .file_options import InputFile, OutputFile, output_folder
 from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
@@ -49,7 +49,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputClass(), shell_complete=complete_protocol)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")

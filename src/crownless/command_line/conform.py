@@ -30,7 +30,7 @@ from .check import EXITS, how_far
 from .conform_report import conclusion, print_conformance, print_replay, shown
 from .conform_sockets import Sockets, with_sockets
 from .endings import say
-from .file_options import COMMAND, InputClass, InputFile, OutputFile
+from .file_options import COMMAND, InputFile, OutputFile
 from .implementations import Ways, WithCommand, implementation_of, with_ways
 from .options import with_limits, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_drawing, print_json, shown_progress
@@ -58,7 +58,7 @@ OF_SEARCHES = {
 
 
 @click.command(cls=WithCommand)
-@click.argument("node", metavar="FILE.py:CLASS", type=InputClass(), required=False)
+@click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="It is said to keep this order (repeatable).")
