@@ -17,10 +17,11 @@ from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.model_check.logs import monitor as log_monitor
 from crownless.model_check.logs import shapes
 from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.files import read_table
+from crownless.model_check.logs.formats import LogOptions
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
 from crownless.model_check.logs.overtaking import channels
 from crownless.model_check.logs.shapes import WitnessesByShape, WitnessOfRun
+from crownless.model_check.logs.tables import read_table
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import as_json
@@ -53,7 +54,7 @@ def log_of(found: Sequence[Computation], chance: Random | None = None) -> bytes:
 
 
 def decided(log: bytes, reading: UnreceivedPolicy) -> Named:
-    rows = by_run(read_table(log, "jsonl", "log"))
+    rows = by_run(read_table(log, "jsonl", "log", LogOptions()))
     monitor = Monitor(rows.numbers(), reading == "pending")
     outcomes = monitor.outcomes()[:, [COLUMN[order] for order in ORDERS]]
     return WitnessesByShape(rows, monitor), outcomes

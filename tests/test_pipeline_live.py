@@ -93,7 +93,7 @@ def broken_by(lines: Sequence[str]) -> set[str]:
 def has_unusable_rows(lines: Sequence[str]) -> bool:
     """True if a row is unusable, or contradicts another."""
     reasons = [reason for _, reason in judge_run("r", lines, ALL.orders).quarantine]
-    return any(not isinstance(reason, (Copy, Cyclic)) for reason in reasons)
+    return any(reason.kind not in (Copy, Cyclic) for reason in reasons)
 
 
 def standing(records: Sequence[Record]) -> dict[str, str]:

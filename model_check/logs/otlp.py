@@ -58,7 +58,7 @@ class _Attributes(msgspec.Struct):
         return text if text.isprintable() else ""
 
 
-class _Id(msgspec.Struct):
+class _Id(_Attributes, kw_only=True):
     trace_id: str = msgspec.field(name="traceId")
     span_id: str = msgspec.field(name="spanId")
 
@@ -67,7 +67,7 @@ class _Id(msgspec.Struct):
         return self.trace_id.lower(), self.span_id.lower()
 
 
-class _Span(_Attributes, _Id, kw_only=True):
+class _Span(_Id, kw_only=True):
     parent_id: str = msgspec.field(name="parentSpanId", default="")
     given_kind: int | str = msgspec.field(name="kind", default=0)
     started: int | str = msgspec.field(name="startTimeUnixNano", default=0)

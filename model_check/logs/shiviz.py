@@ -49,7 +49,7 @@ from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immedia
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
 TO_NOBODY = "a message without a named receiver is not delivered in the log"
-LOST = "a line with a clock that cannot be read was skipped: its event is missing"
+LOST = "a line with a clock that cannot be read was skipped: events may be missing"
 #: At most this many lines of text that belong to no event are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"
@@ -85,7 +85,7 @@ def read_shiviz(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         others += _lines(text, end, past, line_at)
         if events:
             _convert(log, run, events, pattern, options.complete)
-            _note_lost_events(log, run, events, others)
+            _add_lost_events(log, run, events, others)
         skipped += others
     if not log.events:
         hint = "begin the log with the expression for an event, as ShiViz does, or give it as GoVector writes it"
@@ -143,12 +143,20 @@ def _first_lines(lines: Sequence[tuple[int, str]]) -> str:
     return shown + (", …" if len(lines) > SKIPPED_UP_TO else "")
 
 
-def _note_lost_events(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], others: Lines) -> None:
-    """Of lines with a clock that cannot be read, such as one that was cut off, the events are missing."""
-    hosts = "|".join(re.escape(host) for host in {event.host for event in events})
-    has_clock = re.compile(rf'(?:{hosts})\s*\{{|.*"(?:{hosts})"\s*:')
-    if any(has_clock.match(text) for _, text in others):
-        log.doubt(run, all_but([], LOST))
+def _add_lost_events(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], others: Lines) -> None:
+    """Adds a hole at the end of the lines of hosts with a clock that cannot be read, such as one that was cut off.
+
+    Where a line begins with no host, that may be any.
+    """
+    last = {event.host: event.number for event in sorted(events, key=lambda event: event.number)}
+    hosts = "|".join(map(re.escape, last))
+    has_clock = re.compile(rf'(?:({hosts})\s*\{{|.*"(?:{hosts})"\s*:)')
+    lost = {found[1] for _, text in others if (found := has_clock.match(text))}
+    for host, number in last.items() if lost else ():
+        if host in lost or None in lost:
+            end = max(number, *(row.index for row in log.events if (row.run, row.process) == (run, host)))
+            log.events.append(Row(others[-1][0], run, host, end + 2, "internal"))
+    if lost:
         log.note(run, LOST)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crownless.model_check.logs.columns import COLUMNS, check_columns, plain_table
-from crownless.model_check.logs.files import CALLED, format_of
+from crownless.model_check.logs.formats import CALLED, format_of
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 

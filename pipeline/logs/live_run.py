@@ -129,7 +129,7 @@ def add_events(live: LiveRun, run: str, lines: Iterable[str], query: Query, *, f
             yield from _invalidate(live, run, unusable.reason)
             continue
         reason = _add_row(live, line, event, first)
-        if isinstance(reason, Copy):
+        if reason is not None and reason.kind is Copy:
             yield _record(run, record_type=QUARANTINE, row=line, because=reason.text, rows=1)
         elif reason is not None:
             yield from _invalidate(live, run, reason)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, plain_table
-from crownless.model_check.logs.plain_lines import read_plain_lines
+from crownless.model_check.logs.json_lines import read_plain_lines
 from crownless.model_check.logs.reasons import MOST_INDEX
 from crownless.spec.errors import BadInput
 
