@@ -23,7 +23,7 @@ from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Answer, History, Input
 from crownless.model_check.conformance.same_orders import same_orders
 from crownless.model_check.early import FirstTryLimits
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
@@ -198,9 +198,9 @@ def test_a_limit_is_looked_at_before_each_input(monkeypatch: pytest.MonkeyPatch)
 def test_a_first_try_counts_the_seconds_of_earlier_searches() -> None:
     limits = Limits(seconds=5).after(3)
     first_try = FirstTryLimits.within(limits, Free(3, 3))
-    assert first_try.seconds_are_over(1) is None
-    assert first_try.seconds_are_over(2.5) == "5 seconds are over"
-    assert limits.after(1).seconds_are_over(1.5) == "5 seconds are over"
+    assert first_try.reached(1) is None
+    assert first_try.reached(2.5) == "5 seconds are over"
+    assert limits.after(1).reached(1.5) == "5 seconds are over"
 
 
 def test_progress_is_printed_after_five_seconds_and_ever_less_often(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,10 +30,9 @@ from crownless.model_check import early
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import NOT_CHECKED
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import INTERRUPTED, Stopped
 from crownless.model_check.suite import SuiteRow, rows
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.spec.computation import Message
 
 Capture = pytest.CaptureFixture[str]
@@ -301,7 +300,7 @@ OUT_OF_TIME = SimpleNamespace(
 @pytest.mark.parametrize(
     ("where", "how"),
     [
-        ("check._clock_for", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
+        ("check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
         ("check.Search._native", {"return_value": OUT_OF_TIME}),
     ],
 )
@@ -317,7 +316,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(whe
 
 
 def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
-    with patch("crownless.model_check.check._clock_for", side_effect=Stopped(INTERRUPTED)):
+    with patch("crownless.model_check.check._saving", side_effect=Stopped(INTERRUPTED)):
         result = run_check(Check("rst", 2, 2), engine="native")
     assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 

@@ -15,11 +15,11 @@ from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
 
-from crownless.model_check.collector import collector_off
 from crownless.model_check.logs import classify_file
 from crownless.model_check.logs.classify_file import LogRequest
 from crownless.model_check.logs.matching import Copy, MatchedLog, MatchedRun, MatchVerdict, match, matched_rows
 from crownless.model_check.logs.rows import rows_of_lines
+from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput

@@ -22,11 +22,10 @@ from crownless.impl.workloads import Free
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.exploration import Progress
-from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import StoppedInCall, is_interrupt, reason_of, stoppable, watching
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped, stoppable, watching
 from crownless.spec.orders import ORDERS, order_named
 
 from .conformance_request import DELIVERY, DUPLICATES, JUDGED, MONITORED, WITH_REPLIES, Request
@@ -58,7 +57,7 @@ def conform(
         order_named(order)
     channel_named(request.channel)
     on_input, on_verdict = on_input or (lambda name, inputs: None), on_verdict or (lambda answer: None)
-    return _Conforming(implementation, request, limits, progress, report, on_input, on_verdict).answer()
+    return _Conforming(implementation, request, limits or Limits(), progress, report, on_input, on_verdict).answer()
 
 
 def check_of_nodes(
@@ -89,7 +88,7 @@ class _Conforming:
 
     implementation: Implementation
     request: Request
-    limits: Limits | None
+    limits: Limits
     progress: Progress | None
     report: Callable[[str], None] | None
     on_input: Callable[[str, int], None]
@@ -107,20 +106,20 @@ class _Conforming:
     def before_input(self) -> None:
         """Ends the search where a limit is reached; from then on the runs to show are looked for, and confirmed."""
         self.on_input(self.now, len(self.queries))
-        if self.limits is not None and not self.limit_is_reached:
+        if not self.limit_is_reached:
             reached = self.limits.reached(time.monotonic() - self.began)
             if reached is not None:
                 self.limit_is_reached = True
-                raise StoppedInCall(reached)
+                raise Stopped(reached)
 
     def begin(self, name: str) -> None:
         """Notes the search that begins."""
         self.now = name
         self.on_input(name, len(self.queries))
 
-    def limits_left(self) -> Limits | None:
+    def limits_left(self) -> Limits:
         """The limits, less the seconds that have gone by."""
-        return None if self.limits is None else self.limits.after(time.monotonic() - self.began)
+        return self.limits.after(time.monotonic() - self.began)
 
     def answer(self) -> Conformance:
         """The answer of searches whose answers from nodes can be relied on: with free sends first, then the others."""
@@ -193,8 +192,8 @@ class _Conforming:
             return request.messages > 0 and note_endless_packets(
                 self.queries, one.universe(), request.processes, inputs
             )
-        except KeyboardInterrupt as ending:
-            if is_interrupt(reason_of(ending)):
+        except Stopped as ending:
+            if str(ending) == INTERRUPTED:
                 raise
             return False  # the search that follows ends at this limit, too
 

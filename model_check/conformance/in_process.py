@@ -29,13 +29,13 @@ from functools import partial
 from re import Pattern
 from typing import Any
 
-from crownless.model_check.stopping import raised_by_signal
 from crownless.model_check.users_code import innermost_place, lines_of
 from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
+from crownless.runtime.ending import Stopped
+from crownless.runtime.memory import memory_left
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import lacks_memory, require
 
 from .bodies import Body
 from .class_arguments import arguments_of
@@ -377,15 +377,7 @@ def _run(live: _Live, call: Callable[[], None]) -> None:
 def _is_of_harness(error: BaseException) -> bool:
     """True if a signal or a limit ends the search, or no memory is left. A node may have requested more than there is,
     and raised `KeyboardInterrupt` by itself."""
-    if isinstance(error, KeyboardInterrupt):
-        return raised_by_signal(error)
-    if not lacks_memory(error):
-        return False
-    try:
-        require(ENOUGH)
-    except MemoryError:
-        return True
-    return False
+    return isinstance(error, Stopped) or (isinstance(error, MemoryError) and memory_left()[0] < ENOUGH)
 
 
 def _is_packet(pair: tuple[Any, ...]) -> bool:

@@ -14,7 +14,6 @@ from typing import Any
 from crownless.model_check.users_code import frames_around, innermost_place
 from crownless.model_check.wrong_machine import shown, shown_error
 from crownless.spec.computation import Message
-from crownless.spec.memory import lacks_memory
 
 from .bodies import Body
 from .node import Delivers, NodeFailure, Output, Transmits, name_for_nodes
@@ -91,7 +90,7 @@ class Port:
         try:
             body = Body(packet, self._ignored)
         except Exception as error:  # of any kind: it may be the node's own code
-            if lacks_memory(error):
+            if isinstance(error, MemoryError):
                 raise
             said = f"transmits {shown(packet)}, which cannot be copied as a packet is: {shown_error(error)}"
             raise NodeFailure("not-understood", said) from None

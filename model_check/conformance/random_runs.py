@@ -15,9 +15,8 @@ from typing import Any, Literal, NamedTuple
 
 from crownless.impl.channels import channel_named
 from crownless.impl.workloads import Free
-from crownless.model_check.limits import Limits
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
-from crownless.model_check.stopping import stoppable, watching
+from crownless.runtime.ending import Limits, look, stoppable, watching
 from crownless.spec.computation import Message
 from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, decide, order_named
@@ -126,6 +125,7 @@ def conform_at_random(
         order_named(order)
     channel_named(request.channel)
     began = time.monotonic()
+    limits = limits or Limits()
     takes_replies = implementation.takes_replies or not request.messages_with_replies
     request = request if takes_replies else replace(request, replies=0)
     sampling = _Sampling(implementation, request)
@@ -140,11 +140,11 @@ def conform_at_random(
     answer.ended_early = part.reason if answer.made < runs else None
     if any(name in CERTAIN for name in sampling.found):  # beside which no order is a fact
         sampling.found = {name: one for name, one in sampling.found.items() if name in FAILURES}
-    with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)):
+    with stoppable(limits.for_runs_to_show()):
         for name in sampling.found:
             sampling.shorten(name)
     answer.broken = [sampling.finding(name) for name in (*FAILURES, *OF_DELIVERY, *JUDGED) if name in sampling.found]
-    with stoppable(None if limits is None else limits.of_a_second_search(limits.seconds)) as part:
+    with stoppable(limits.for_runs_to_show()) as part:
         if not any(one.name in CERTAIN for one in answer.violations):
             answer.unconfirmed = unconfirmed(answer.violations, sampling.queries, request)
     if part.reason is not None and answer.violations:
@@ -169,7 +169,7 @@ class _Sampling:
         self.request = request
         most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
         most_repeats = min(implementation.most_repeats, MOST_REPEATS)
-        self.queries = Queries(implementation, most_inputs=most_inputs, most_repeats=most_repeats)
+        self.queries = Queries(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
         self.channel = channel_named(request.channel)
         #: How many messages applications send in a run.
         self.messages = request.messages

@@ -20,8 +20,8 @@ from crownless.model_check.monitors import monitors_for
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.runs import Links, Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SavedPacket
-from crownless.model_check.stopping import watching
 from crownless.model_check.system import LocalStep, State, System
+from crownless.runtime.ending import watching
 from crownless.spec.computation import Computation, process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn

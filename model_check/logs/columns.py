@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .reasons import LargeIndex
@@ -167,7 +168,8 @@ def rows_of_table(table: pa.Table, file: str, first: int = 1, *, named: bool = T
 
 
 def _plain_fields(table: pa.Table) -> Iterator[dict[str, Any]]:
-    for batch in table.to_batches(max_chunksize=1 << 16):
+    for batch in table.to_batches(max_chunksize=1 << 12):
+        look()
         for row in batch.to_pylist():
             if PEER_SEPARATOR in (row["peer"] or ""):
                 row["peer"] = row["peer"].split(PEER_SEPARATOR)

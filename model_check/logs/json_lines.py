@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from crownless.model_check.native.compiled import compiled
+from crownless.runtime.ending import look
 from crownless.spec.reading import as_text
 
 from .columns import TYPES, plain_table, table_of_rows
@@ -48,6 +49,7 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bo
     loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
     tables, line = [], first
     for lines in blocks_of_lines(content.removeprefix(b"\xef\xbb\xbf"), BLOCK if loop else len(content)):
+        look()
         plain = loop.read(lines) if loop else None
         if plain is not None:
             tables.append(plain_table(pa.Table.from_batches([plain]), options.kinds))

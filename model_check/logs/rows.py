@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard
 
+from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 
@@ -47,6 +48,8 @@ PAYLOAD = "the payload, a string or an integer, or leave it out"
 SENDER_OF_UNNAMED = "the sender, a string, since messages have no names"
 #: A file that holds its events in one JSON value, such as a list that was printed over many lines.
 ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
+#: Lines that are read between two looks at signals and limits.
+LOOKS_EVERY = 1 << 10
 AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
 
 
@@ -101,6 +104,8 @@ def rows_of_lines(
     renamed = {name: theirs for name, theirs in (columns or {}).items() if name != theirs}
     rest, is_first = iter(lines), True
     for number, text in enumerate(rest, first):
+        if number % LOOKS_EVERY == 0:
+            look()
         if not text.strip():
             continue
         try:

@@ -26,11 +26,11 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits, memory_in_use
 from crownless.model_check.request import Check, load_program
-from crownless.model_check.stopping import Stopped
 from crownless.model_check.suite import SuiteRow, own_checks
 from crownless.model_check.suite import rows as suite_rows
+from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.memory import memory_in_use
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 
@@ -217,9 +217,6 @@ def check(
                     )
             except Stopped:
                 break
-            except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
-                _say_saved(checkpoint or resume, engine)
-                raise
             results.append(result)
             if overview is not None:
                 with _away(line):

@@ -13,10 +13,9 @@ import click
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
-from crownless.model_check.limits import Limits
 from crownless.model_check.logs.classify_file import How, LogRequest, classify_file
 from crownless.model_check.logs.formats import LogOptions, Progress
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
@@ -194,7 +193,7 @@ class ClassifyOptions:
             if name in given and len(self.files) != 1:
                 raise BadInput(f"{name} takes one log", hint="put the files into one folder, or give each its own call")
         if self.out is not None and self.engine == "plain":
-            from crownless.pipeline.logs.record_files import refuse_taken
+            from crownless.pipeline.logs.records import refuse_taken
 
             refuse_taken(self.out)
 
@@ -267,7 +266,7 @@ def _classify_here(options: ClassifyOptions) -> int:
     judged: set[str] = set()
     with status(options.quiet) as line, stoppable(options.limits) as part:
         for name in options.files:
-            found = classify_file(options.request(name, None if line is None else reporting(name, line.update)))
+            found = classify_file(options.request(name, reporting(name, None if line is None else line.update)))
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -280,11 +279,12 @@ def _classify_here(options: ClassifyOptions) -> int:
                     at_work = None
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=options.as_json):
+            look()
             shown.append(classification)
         if out is not None:
-            from crownless.pipeline.logs.record_files import write_records
+            from crownless.pipeline.logs.records import write_records
 
-            write_records(out, parts[0], chosen)
+            write_records(out, parts[0])
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
         parts.append(Classifications([last]))

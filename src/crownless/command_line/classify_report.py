@@ -10,6 +10,7 @@ from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
+from crownless.runtime.ending import look
 from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -331,11 +332,13 @@ def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Del
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-def reporting(file: str, update: Callable[[str], None]) -> Progress:
-    """Reports how much of a file is read, or decided."""
+def reporting(file: str, update: Callable[[str], None] | None) -> Progress:
+    """Reports how much of a file is read or decided, if there is a line of progress; and ends early if requested."""
 
     def report(doing: str, done: int, of: int | None, unit: str) -> None:
+        look()
         so_far = f"{done:,}" if of is None else f"{done:,} of {of:,}"
-        update(f"{printable_name(file)}: {doing} {so_far} {unit}")
+        if update is not None:
+            update(f"{printable_name(file)}: {doing} {so_far} {unit}")
 
     return report

@@ -14,9 +14,7 @@ from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.limits import Limits
 from crownless.model_check.logs.classify_file import How
-from crownless.model_check.stopping import deferred, stoppable
 from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
 from crownless.pipeline.logs.judging import LogResult, is_parquet, judge, judge_lines, judge_parquet, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, judge_live, read_live, stop
@@ -24,6 +22,7 @@ from crownless.pipeline.logs.one_run import judge_one_run
 from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Witnesses
 from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
+from crownless.runtime.ending import Limits, interrupted_by, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.printable import printable_name, some
@@ -79,6 +78,7 @@ def classify_on_spark(
         show(f"judging {dataset}")
         with (
             task_progress(spark, lambda tasks: show(f"judging {dataset}: {tasks}")),
+            interrupted_by(spark.sparkContext.cancelAllJobs),
             spark_errors_as_bad_input(),
             _removed_on_failure(out),
         ):
@@ -294,11 +294,9 @@ def classify_live(
         if not quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
-        # An interrupt raised during a call to Java would break the connection.
-        with deferred() as interrupted:
-            while query.isActive and not interrupted() and not limits.reached(time_now() - began):
-                sleep(INTERRUPT_INTERVAL)
-            stop(query)
+        while query.isActive and not limits.reached(time_now() - began):
+            sleep(INTERRUPT_INTERVAL)
+        stop(query)
         failed = query.exception()
         if failed is not None:
             raise failed

@@ -18,8 +18,8 @@ from crownless.model_check.conformance.random_runs import NOT_BROKEN, RandomConf
 from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
 from crownless.model_check.conformance.schedules import as_test as as_test_of
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import as_json as json_of

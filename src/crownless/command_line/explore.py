@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import click
 
-from crownless.model_check.limits import Limits
 from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import NODES
 from crownless.model_check.run_explorer.subjects import Explored
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
@@ -113,7 +112,7 @@ def explore(
 
 def _serve(explored: Explored) -> int:
     """Until it is interrupted."""
-    with ExplorerServer(explored) as server, suppress(KeyboardInterrupt):
+    with stoppable(), ExplorerServer(explored) as server:
         say(f"{server.address} has the page; Ctrl-C ends this")
         server.serve_forever()
     return EXIT_HOLDS

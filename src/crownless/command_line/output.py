@@ -24,11 +24,11 @@ from rich.status import Status
 from rich.text import Text
 
 from crownless.model_check.runs import Run
-from crownless.model_check.stopping import Part, is_interrupt
+from crownless.runtime.ending import INTERRUPTED, Part
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
-from .endings import EXIT_INTERRUPTED, EXIT_NO_MEMORY, say
+from .endings import EXIT_INTERRUPTED, say
 from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
 from .endings import EXIT_VIOLATED as EXIT_VIOLATED
 
@@ -213,6 +213,4 @@ def ended_with_nothing(part: Part, answer: Mapping[str, Any] | None) -> int:
     if answer is not None:
         print_json(answer)
     say(f"{part.reason}; nothing is known yet")
-    if part.out_of_memory:
-        return EXIT_NO_MEMORY
-    return EXIT_INTERRUPTED if is_interrupt(part.reason) else EXIT_UNKNOWN
+    return EXIT_INTERRUPTED if part.reason == INTERRUPTED else EXIT_UNKNOWN
