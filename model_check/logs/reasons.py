@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 
 from crownless.spec.errors import BadInput
 
@@ -58,18 +56,6 @@ class Reason:
     def _filled(self, pattern: str) -> str:
         facts = [self.kind.between.join(fact) if isinstance(fact, tuple) else fact for fact in self.facts]
         return pattern.format_map(dict(zip(self.kind.facts.split(), facts, strict=True)))
-
-    def json(self) -> str:
-        """The reason with its facts; `reason_in` reads it."""
-        return json.dumps({"reason": self.kind.name, **dict(zip(self.kind.facts.split(), self.facts, strict=True))})
-
-
-def reason_in(text: str) -> Reason:
-    """The reason in the JSON of `Reason.json`."""
-    given: dict[str, Any] = json.loads(text)
-    kind = ALL[given["reason"]]
-    facts = (given[name] for name in kind.facts.split())
-    return kind(*(tuple(fact) if isinstance(fact, list) else fact for fact in facts))
 
 
 class UnusableRow(BadInput):
@@ -134,5 +120,4 @@ BeforeFirst = ReasonKind(
 )
 AfterEnd = ReasonKind("AfterEnd", "", "it came after the run had ended")
 
-#: All kinds, by name.
-ALL = {kind.name: kind for kind in list(globals().values()) if isinstance(kind, ReasonKind)}
+KINDS_OF_REASONS = [kind for kind in list(globals().values()) if isinstance(kind, ReasonKind)]

@@ -127,7 +127,7 @@ def read_row(line: int, text: str, *, named: bool = True) -> Row:
     return row_of(line, fields_of(text), named=named)
 
 
-def fields_of(text: str) -> dict[str, Any]:
+def fields_of(text: str | bytes) -> dict[str, Any]:
     """The fields of the object in a line of JSON; raises `UnusableRow`."""
     try:
         fields = json.loads(text)
@@ -174,11 +174,16 @@ def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Ro
 
 def process_of(text: str) -> str | None:
     """The process named in a line that is otherwise unusable; None if there is no name."""
+    process = (object_in(text) or {}).get("process")
+    return process if is_name(process) else None
+
+
+def object_in(text: str | bytes) -> dict[str, Any] | None:
+    """The JSON object in a line; None if there is anything else."""
     try:
-        process = fields_of(text).get("process")
+        return fields_of(text)
     except UnusableRow:
         return None
-    return process if is_name(process) else None
 
 
 def is_name(value: object) -> TypeGuard[str]:
