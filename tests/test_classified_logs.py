@@ -200,7 +200,7 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
     expected = [one.outcomes for one in by_spec(found, "lost")]
     for name, content in formats(other).items():
         (tmp_path / name).write_bytes(content)
-        log = log_of(str(tmp_path / name), columns=named)
+        log = log_of(str(tmp_path / name), options=LogOptions(columns=named))
         assert [log.classification(k).outcomes for k in range(len(log))] == expected, name
 
 

@@ -184,7 +184,7 @@ def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path:
         assert {order: facts.get("verdict", facts.get("kept")) for order, facts in answer.json["orders"].items()} == {
             order: facts.get("verdict", facts.get("kept")) for order, facts in known.items()
         }, name
-    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--send", "x"]):
+    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
     assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
     assert "this is no event log; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err

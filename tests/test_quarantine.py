@@ -199,7 +199,7 @@ SMALL = {
          event("P2", 1, "send", "v"), event("P2", 1, "send", "v", []), event("P2", 1, "send", "v", ["P1", "P1"]),
          event("P2", 1 << 70, "internal")],
         "", ALL, {OF_ANY, OF_P2},
-        ["not JSON that can be read: a number too long or a nesting too deep", "a list is not an event",
+        ["not JSON: a number is too long, or the nesting too deep", "a list is not an event",
          "'run' cannot be 0.5", "'index' is -1", "'peer' is missing", "P2 sends v to nobody", "P2 sends v to P1 twice",
          "'index' is more than 9,223,372,036,854,775,807"],
     ),

@@ -55,11 +55,15 @@ NEEDS = {
     "--processes": "--clocks",
 }
 _DECLARED = ("--complete", "--process")
-#: Options that do not go together.
-NOT_BESIDE = {
+#: Options that do not go together: with Spark, and else.
+NOT_ON_SPARK = {
     "--engine spark": ("--by-process", "--format", "--column", "--pattern", "--kind", "--match", *_DECLARED),
-    "--one-run": ("--clocks", "--live", "--match", "--by-process", "--pattern", *_DECLARED),
-    "--clocks": ("--live", "--match", "--format", "--column", "--pattern", *_DECLARED),
+    "--one-run": ("--clocks", "--live"),
+    "--clocks": ("--live",),
+}
+NOT_BESIDE = {
+    "--one-run": ("--clocks", "--match", "--out", "--by-process", "--pattern", *_DECLARED),
+    "--clocks": ("--match", "--format", "--column", "--pattern", *_DECLARED),
     "--out": ("--complete",),
     "--match": ("--pattern", "--out", "--by-process", *_DECLARED),
 }
@@ -183,7 +187,7 @@ class ClassifyOptions:
         for name, needed in NEEDS.items():
             if name in given and needed not in given:
                 raise BadInput(f"{name} is only for {needed}", hint=f"add {needed}, or leave {name} out")
-        for name, others in NOT_BESIDE.items():
+        for name, others in (NOT_ON_SPARK if self.engine == "spark" else NOT_BESIDE).items():
             if name in given and (clash := [other for other in others if other in given]):
                 raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
         if self.complete and self.reading == "pending":
