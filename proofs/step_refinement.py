@@ -29,8 +29,8 @@ from crownless.model_check.wrong_machine import Call, WrongMachine, shown
 
 from .machine_code import compiled_anew
 from .machine_view import FlagField, OptionField, QueueField
+from .queue_abstraction import AbstractState, StageEvent, fixed_by, symbolic
 from .queues import QueueProof
-from .stages import AbstractState, StageEvent, fixed_by, symbolic
 from .symbolic_queues import (
     MessageSymbol,
     NumberOfProcesses,

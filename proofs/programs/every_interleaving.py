@@ -36,10 +36,10 @@ from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
 from crownless.model_check.wrong_machine import machine_errors
-from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
+from crownless.proofs.z3_query import ask, reason_for_giving_up
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
