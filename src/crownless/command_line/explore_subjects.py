@@ -11,7 +11,6 @@ from typing import Any
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.maelstrom_form import possible
 from crownless.model_check.conformance.schedules import read_schedule
 from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
@@ -61,9 +60,8 @@ def explored_subject(
         with _of_nodes(name, command, settings, ways) as explored:
             yield explored
         return
-    for option, value in {**ways.of_command, "--ignore": ways.ignore}.items():
-        if value is not None:
-            raise BadInput(f"{option}: only of nodes", hint="leave it out")
+    if ways.ignore is not None:
+        raise BadInput("--ignore: only of nodes", hint="leave it out")
     if "replay" in settings:
         _refuse_of_log(log, run)
         yield _replayed(name, settings)
@@ -102,8 +100,6 @@ def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, A
             self_sends=self_sends,
         )
     request = replace(request, orders=settings.get("orders", ()))
-    if ways.form == "maelstrom":
-        request = possible(request)
     with implementation_of(name, command, ways, request.processes, request.sends) as implementation:
         yield of_nodes(implementation, request, schedule)
 
