@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hostile_classes import Relay
+from relays import Relay
 
 import crownless as cr
 from crownless import api

@@ -1,14 +1,15 @@
 """The answers of nodes: each input is put once, and its answer repeated by new nodes when the searches have ended.
 
 A node must be a function of its inputs. So every kind of input is repeated by twenty new nodes, and each input at least
-once. Nodes that run are given one input after another; where one may have said more than its answers, each input is put
-to a new node, which ends after it, until the one is found after which a line is left.
+once. Nodes that run are given one input after another. Where one may have said more than its answers, all inputs are
+put once more, each to a new node, which ends after it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
@@ -62,6 +63,9 @@ class Answers:
         self._hangs: dict[type[Input], list[NodeFailure]] = {}
         #: True if a search has used answers that turned out to be none.
         self._must_search_again = False
+        #: Once a running node has said more than its answers, or failed as no new one does: when, and how.
+        self._only_new_nodes = False
+        self._doubt: tuple[Query, NodeFailure] | None = None
         self._settled: set[Query] = set()
         self.repeats = Repeats()
 
@@ -93,14 +97,31 @@ class Answers:
         """Ends the nodes that run, and repeats answers with new ones. True if searches must be made again, since some
         answers were none.
         """
-        again, self._must_search_again = self._must_search_again, False
-        try:
+        if not self._only_new_nodes:
+            try:
+                self.nodes.finish()
+            except NodeFailure as failure:
+                self._rely_on_new_nodes(next(reversed(self._known)), failure)
+        if self._must_search_again:
+            self._must_search_again = False
+            return True
+        if not self._only_new_nodes:
+            return self._repeats_differ()
+        if self._doubt is None or self.vary:
+            return False
+        (query, seen), self._doubt = self._doubt, None
+        self.fails(query, seen if seen.kind in VARYING else NodeFailure("not-deterministic", difference(seen, ())))
+        return True
+
+    def _rely_on_new_nodes(self, query: Query, seen: NodeFailure) -> None:
+        """From now on each query is put to a node of its own: a running one has failed as no new one does, or has said
+        more than its answers."""
+        self._doubt = query, seen
+        self._only_new_nodes = self._must_search_again = True
+        self._known.clear()
+        self._hangs.clear()
+        with suppress(NodeFailure):
             self.nodes.finish()
-        except NodeFailure as failure:
-            again |= not self.vary
-            if not self.vary and not self._unasked_is_found():
-                self.fails(next(reversed(self._known)), failure)
-        return again if self.vary else self._repeats_differ()
 
     def differs_again(self, process: int, inputs: History) -> str | None:
         """What differs where new nodes are given these inputs, if those were not repeated yet."""
@@ -124,41 +145,35 @@ class Answers:
         if len(hangs) >= MOST_HANGS:
             return hangs[0]
         self._before_input()
+        answer = self._of_new_node(query) if self._only_new_nodes else self._of_running_node(query)
+        if isinstance(answer, NodeFailure) and answer.kind == "hangs":
+            hangs.append(answer)
+        return answer
+
+    def _of_new_node(self, query: Query) -> Answer | NodeFailure:
+        (answer,) = self.nodes.give_anew([query])
+        return answer
+
+    def _of_running_node(self, query: Query) -> Answer | NodeFailure:
+        """The answer of the node that runs at the process, if its inputs go on from those that it has had. Answers that
+        it gives again must be the same."""
+        process, inputs = query
         had, answers = self.nodes.give(process, inputs)
         for k, answer in enumerate(answers, had + 1):
             one = process, inputs[:k]
-            if isinstance(answer, NodeFailure) and self.nodes.may_shift and not self.vary:
-                answers[-1] = answer = self._with_new_node(one, answer)
+            if isinstance(answer, NodeFailure) and self.nodes.may_shift:
+                again = self._of_new_node(one)
+                if not _same(answer, again):
+                    self._rely_on_new_nodes(query, answer)
+                    return self._of_new_node(query)
+                answer = again
             known = self._known.get(one, answer)
             if not _same(known, answer):
                 failure = NodeFailure("not-deterministic", difference(known, answer))
-                if not (self.nodes.may_shift and not self.vary and self._unasked_is_found()):
-                    self.fails(one, failure)
+                self.fails(one, failure)
                 self._must_search_again = True
                 return failure
-        if isinstance(answers[-1], NodeFailure) and answers[-1].kind == "hangs":
-            hangs.append(answers[-1])
-        return answers[-1]
-
-    def _with_new_node(self, query: Query, failure: NodeFailure) -> Answer | NodeFailure:
-        """The failure of a running node, unless a new one does not fail so: then it had said more than its answers at
-        some time, or its answers vary."""
-        (again,) = self.nodes.give_anew([query])
-        if _same(failure, again) or (isinstance(again, NodeFailure) and again.kind in VARYING):
-            return again
-        if self._unasked_is_found():
-            return failure
-        return NodeFailure("not-deterministic", difference(failure, again))
-
-    def _unasked_is_found(self) -> bool:
-        """Puts the queries to new nodes, in their order, up to the one after which a line is left."""
-        for query in self._known:
-            (again,) = self.nodes.give_anew([query])
-            if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":
-                self.fails(query, again)
-                self._must_search_again = True
-                return True
-        return False
+        return answer
 
     def _repeats_differ(self) -> bool:
         """Repeats the answers since it was last called with new nodes, and notes what differs."""
@@ -171,8 +186,8 @@ class Answers:
                 known = self._known[query]
                 self.repeats.note(query, known)
                 if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":
-                    if not self._unasked_is_found():
-                        self.fails(query, again)
+                    self._rely_on_new_nodes(query, again)
+                    self._must_search_again = False
                     return True
                 if not _same(known, again) and not (isinstance(known, NodeFailure) and _is_certain(known)):
                     self.fails(query, NodeFailure("not-deterministic", difference(known, again)))

@@ -32,8 +32,8 @@ from crownless.spec.orders import order_named
 from .answers import Answers
 from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
 from .conformance_result import PROPERTIES, Conformance, Searched, merged
-from .network import Network
-from .node import FAILURES, Implementation, NodeFailure
+from .network import Network, WrongNode
+from .node import FAILURES, Implementation, NodeFailure, Query
 from .node_machine import check_of_nodes
 from .random_runs import Sampling
 
@@ -91,13 +91,11 @@ def conform_at_random(
     with stoppable(limits) as part:
         if packets_are_endless(answers, request):
             sampling.messages, runs = 1, 1
-        for _ in range(2):
+        while sampling.made == 0 or answers.settle():
             sampling.found.clear()
             for number in range(runs):
                 sampling.sample(number + 1, Random(f"{seed} {number}"))
                 progress(sampling.made, runs)
-            if not answers.settle():
-                break
     left = None if limits is None else limits.of_a_second_search(limits.seconds)
     unconfirmed: str | None = None
     with stoppable(left) as second:
@@ -136,36 +134,39 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     return request if implementation.takes_replies else replace(request, replies=0)
 
 
-def packets_are_endless(answers: Answers, request: Request) -> bool:
-    """Sends each message alone, and gives packets on in the order in which they were transmitted. True if a node then
-    has more inputs than the limit: the first packet that was answered by packets is noted as what floods.
+def packets_are_endless(answers: Answers, request: Request, before_input: Callable[[], None] = lambda: None) -> bool:
+    """Sends each message alone, and gives packets on in the order in which they were transmitted. True if nodes then
+    have more inputs than the limit: the first packet that was answered by packets is noted as what floods.
     """
+    alone = Answers(answers.nodes, before_input=before_input)  # others, which need not be repeated
     one = replace(request, messages=1, ticks=0, restarts=0)
     free = Free(one.processes, 1, self_sends=one.self_sends, sends=one.sends)
-    endless = [_is_endless(answers, one, k) for k in range(min(len(free.channels), MOST_TRIED))]
-    return any(endless)
+    tried = range(min(len(free.channels), MOST_TRIED))
+    floods = [found for channel in tried if (found := _answered_without_end(alone, one, channel)) is not None]
+    for query, failure in floods:
+        answers.fails(query, failure)
+    return bool(floods)
 
 
-def _is_endless(answers: Answers, request: Request, channel: int) -> bool:
+def _answered_without_end(answers: Answers, request: Request, channel: int) -> tuple[Query, NodeFailure] | None:
+    """The first packet that is answered by packets, if that goes on without end after a message on this channel."""
     network = Network(answers, request)
-    most = answers.nodes.limits.inputs
+    most = answers.nodes.limits.inputs * request.processes
     try:
         network.moves()[channel].happen()
-        for _ in range(most * request.processes):
+        for _ in range(most):
             moves = [move for move in network.moves() if move.kind == "step"]
             if not moves:
-                return False
+                return None
             moves[0].happen()
-    except (NodeFailure, AssertionError):
-        return False
+    except WrongNode as wrong:
+        if wrong.breaks != "floods":
+            return None
     first = network.first_answered_by_packets
-    assert first is not None, "packets follow each other"
-    said = (
-        "its packets are answered by packets without end: after that message alone the nodes have had "
-        f"{most * request.processes:,} inputs, and there are still more"
-    )
-    answers.fails(first, NodeFailure("floods", said))
-    return True
+    if first is None:
+        return None
+    said = f"after that message alone the nodes have had {most:,} inputs, and there are still more"
+    return first, NodeFailure("floods", f"its packets are answered by packets without end: {said}")
 
 
 class _Ended(Exception):
@@ -211,7 +212,7 @@ class _Conforming:
         ended = self.search(searches)
         with stoppable(self.limits_left()):
             self.begin("answers repeated by new nodes")
-            if ended is None and self.answers.settle():
+            while ended is None and self.answers.settle():
                 self.searches.clear()
                 ended = self.search(searches)
         lines = merged(self.searches, self.request, ended)
@@ -252,7 +253,7 @@ class _Conforming:
 
     def _packets_are_endless(self) -> bool:
         try:
-            return packets_are_endless(self.answers, self.request)
+            return packets_are_endless(self.answers, self.request, self.before_input)
         except StoppedInCall:
             return False  # the search that follows ends at this limit, too
 

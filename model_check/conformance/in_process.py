@@ -178,6 +178,10 @@ class _Node:
                 loop.run_until_complete(asyncio.sleep(0))
             loop.close()
 
+    def __del__(self) -> None:
+        if self.loop is not None:
+            self.loop.close()
+
     # -- the calls of a node -------------------------------------------------------------------------------------------
 
     def _make(self) -> None:

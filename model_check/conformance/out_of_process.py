@@ -13,8 +13,8 @@ import subprocess
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from itertools import count
 from re import Pattern
 
@@ -147,7 +147,7 @@ class OutOfProcess(Implementation):
 
     def _recognised(self, forms: Sequence[Form]) -> Form:
         """The form in which the program answers `init`; if it answers in none, the first."""
-        failures = []
+        failures: list[tuple[NodeFailure, Form]] = []
         for form in forms:
             program = _Program(self._command, form.of_one_node(), self.limits)
             self._form = form
@@ -157,16 +157,18 @@ class OutOfProcess(Implementation):
                 self._finish(program)
             except NodeFailure as failure:
                 if failure.kind != "speaks-unasked":
-                    failures.append(failure)
+                    failures.append((failure, form))
                     continue
                 self._fails_at_init = failure
             finally:
                 program.end()
             return form
-        if failures[0].kind == "node-fails":
+        first, _ = failures[0]
+        answering = [form for failure, form in failures if failure.kind != "node-fails"]
+        if not answering:
             hint = f"run it by hand: {forms[0].end}, the first one too"
-            raise BadInput(f"'{self.name}' does not start: {failures[0].said}", hint=hint)
-        return forms[0]
+            raise BadInput(f"'{self.name}' does not start in any form of lines: {first.said}", hint=hint)
+        return answering[0]
 
     def _answers(
         self, program: _Program, process: int, had: History | None, inputs: History
@@ -187,15 +189,6 @@ class OutOfProcess(Implementation):
         except NodeFailure as failure:
             answers.append(failure)
         return answers
-
-
-@contextmanager
-def closing(implementation: OutOfProcess) -> Iterator[OutOfProcess]:
-    """Within it the programs run."""
-    try:
-        yield implementation
-    finally:
-        implementation.close()
 
 
 def _check_reply(given: Input, answer: Answer) -> None:

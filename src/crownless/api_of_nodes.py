@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -150,15 +150,16 @@ def _implementation(
     from .model_check.conformance.bodies import to_ignore
     from .model_check.conformance.in_process import InProcess
     from .model_check.conformance.node import NodeLimits
-    from .model_check.conformance.out_of_process import OutOfProcess, closing
+    from .model_check.conformance.out_of_process import OutOfProcess
 
     ignored = to_ignore(arguments.optional(arguments.text, "ignore", ignore))
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))
+    implementation: Implementation
     if isinstance(node, type):
-        yield InProcess(node, n, limits, ignored=ignored)
+        implementation = InProcess(node, n, limits, ignored=ignored)
     elif isinstance(node, str):
-        yield InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
+        implementation = InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
     else:
-        command = arguments.names("node", node)
-        with closing(OutOfProcess(command, n, limits, ignored=ignored, sends=sends)) as running:
-            yield running
+        implementation = OutOfProcess(arguments.names("node", node), n, limits, ignored=ignored, sends=sends)
+    with closing(implementation):
+        yield implementation

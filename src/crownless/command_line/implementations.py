@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 
@@ -13,7 +13,7 @@ from crownless.impl import own_protocols
 from crownless.model_check.conformance.bodies import to_ignore
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Implementation, NodeLimits
-from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
+from crownless.model_check.conformance.out_of_process import OutOfProcess
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 
@@ -71,7 +71,8 @@ def implementation_of(
         if not own_protocols.is_own(node):
             hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
             raise BadInput(f"'{node}' is no class of a file", hint=hint)
-        yield InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
+        with closing(InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)) as nodes:
+            yield nodes
         return
     if not command:
         raise BadInput("there is no command after --", hint="such as -- ./their-node")
