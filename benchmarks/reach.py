@@ -18,8 +18,8 @@ from rich.table import Table
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import REDUCTIONS, why_not_applicable
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
+from crownless.runtime.ending import Limits
 
 
 def reach(protocol: str, n: int, seconds: float, engine: str, reductions: tuple[str, ...]) -> tuple[int, int, float]:

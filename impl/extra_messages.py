@@ -117,7 +117,7 @@ class ExtraMessages(ProtocolMachine):
         return sorted(ways)
 
     def columns_to_clear(self, i: int, state: State) -> list[int]:
-        """The columns with most entries, any of which may be cleared next; none if the matrix is small enough."""
+        """The columns with most entries, candidates to be cleared next; none if the matrix is small enough."""
         column_sizes = [sum(1 for row in state.matrix if row[j]) for j in range(self.n)]
         most = max(column_sizes)
         if sum(column_sizes) < self.setting("k", i) or most < 2:

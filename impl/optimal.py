@@ -120,7 +120,7 @@ class Optimal(ProtocolMachine):
         return left - {i}
 
     def merged(self, log: Log, carried: Log) -> dict[tuple[int, int], frozenset[int]]:
-        """Entries that both know remain where both have them; those that one has dropped, knowing later ones, are
+        """Entries that both know remain where both have them; entries that one has dropped, knowing later ones, are
         dropped.
         """
         result = {entry: left for entry, left in log.items() if entry in carried or not forgotten(entry, carried)}

@@ -21,7 +21,7 @@ Inputs:
 `agree`        after a crash: what the survivors agree on, where a text has them confer ([SES] §4.3); each then gets it
                as a packet, before anything else happens.
 
-A crash itself is no input: the site takes no more steps, and what it has transmitted and nobody received may be lost.
+A crash itself is no input: the site takes no more steps, and its packets that have not been received may be lost.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ text orders them, and nothing happens at the process in between). SENT and DELIV
 redundant (the invariant `deliv-equals-sent-column` says so).
 
 A finding: the text does not exclude messages to oneself, so they can be tried, and they break it. Such a message is
-counted in SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that nobody ever
+counted in SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that is never
 sent.
 """
 
@@ -49,7 +49,7 @@ class Rst(ProtocolMachine):
     }
 
     def initial(self, i: int) -> State:
-        """Nobody has sent or delivered any message: "filled up with zeroes" ([Kup], Getting started)."""
+        """No message has been sent or delivered: "filled up with zeroes" ([Kup], Getting started)."""
         return State(self.ops.matrix(lambda k, l: 0), self.ops.vector(lambda k: 0))
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:

@@ -1,7 +1,7 @@
 """Two variations on the matrix protocol that [Kup] raises; the third, increment before sending, is `rst-before`.
 
 "Is DELIV redundant?" `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place. A finding: it is
-redundant as long as nobody sends to himself. Such a message counts in the own column before it is delivered, and where
+redundant as long as self-sends are excluded. Such a message counts in the own column before it is delivered, and where
 `rst` then no longer delivers, this one also breaks FIFO and causal order.
 
 "Couldn't you just send the one column you're actually going to look at", and save space? `rst-column` does, and breaks
@@ -47,10 +47,10 @@ class RstSentAlone(Rst):
 
 
 class RstColumn(Rst):
-    """The matrix protocol of which only the receiver's column travels; unsafe ([Kup])."""
+    """The matrix protocol with only the receiver's column on packets; unsafe ([Kup])."""
 
     source = "[Kup], Bob's fateful message to Carol"
-    #: Nobody learns of a message between two others, so that nobody ever waits for a message of another.
+    #: No process learns of messages between two others, so none ever waits for a message of another.
     rules = {
         name: rule
         for name, rule in waits(lambda machine, t: (t.before.deliv, t.packet.stamp)).items()

@@ -117,7 +117,9 @@ class Free(Workload):
         self._messages: dict[tuple[int, int], Message] = {}
         self._number = {channel: number for number, channel in enumerate(self.channels)}
         if not self.channels:
-            raise BadInput(f"{n} process has nobody to send to", hint="use two processes or more, or --self-sends")
+            raise BadInput(
+                f"{n} process has no other process to send to", hint="use two processes or more, or --self-sends"
+            )
 
     @property
     def scope(self) -> str:

@@ -14,6 +14,8 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from crownless.runtime.ending import Limits, Stopped, stoppable, watching
+from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
@@ -23,15 +25,13 @@ from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_
 from .exploration import FIRST_VIOLATION, Exploration, Progress
 from .explorer import explore
 from .lassos import GaveUp, Lassos
-from .limits import Limits, allocation_failed
 from .monitors import Monitor
 from .properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from .request import Check, ResolvedCheck
 from .runs import Run, run_of, wrong_event
 from .shortest import shortest_run
-from .stopping import Stopped, StoppedInCall, ending_calls, is_interrupt, reason_of, watching, without_call
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import CallsOf, machine_errors, shown
+from .wrong_machine import machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -43,8 +43,6 @@ NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 #: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
 FEW_STATES = 20_000
 
-#: After an interrupt the runs to show are looked for no longer than so many seconds: what was found is wanted now.
-SHOWN_WITHIN = 0.5
 #: After so many nodes the search for a run to show looks at memory.
 NODES_A_LOOK = 1024
 
@@ -94,7 +92,7 @@ def run_check(
             began = time.monotonic()
             within = FirstTryLimits.within(limits, resolved.workload)
             first_try = Search(resolved, Engine("plain"), within, progress, first=first)
-            with _calls_of(resolved, time.monotonic, limits, report):
+            with machine_errors(type(resolved.machine)), stoppable(limits):
                 earlier, _ = first_try.explore(None)
                 if not within.ended(earlier):
                     first_try.limits = limits
@@ -111,17 +109,17 @@ def run_check(
         if reports is not None:
             reports.exact = "order" not in chosen.reductions
         search = Search(resolved, chosen, limits, progress, elsewhere, first, earlier)
-        began = time.monotonic()
-        try:
-            with (
-                _calls_of(resolved, _clock_for(chosen), limits, report) as clock,
-                _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
-                nullcontext() if chosen.name == "plain" else around_native(),
-            ):
-                return _result_of(search, clock, saving)
-        except Stopped as ending:  # while the engine was compiled, or set up
-            found = search.ended_at_once(reason_of(ending))
-            return search.evaluate(found, lambda: time.monotonic() - began)
+        clock = _clock_for(chosen)
+        began = clock()
+        with (
+            stoppable(limits, clock) as part,
+            machine_errors(type(resolved.machine)),
+            _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
+            nullcontext() if chosen.name == "plain" else around_native(),
+        ):
+            return _result_of(search, clock, saving)
+        found = search.ended_at_once(part.reason or "")  # while the engine was set up
+        return search.evaluate(found, lambda: clock() - began)
 
 
 def _result_of(search: Search, clock: Callable[[], float], saving: Checkpoint | None) -> CheckResult:
@@ -135,18 +133,6 @@ def _result_of(search: Search, clock: Callable[[], float], saving: Checkpoint | 
         else:
             saving.remove()
     return result
-
-
-@contextmanager
-def _calls_of(
-    check: ResolvedCheck, clock: Callable[[], float], limits: Limits, report: Callable[[str], None] | None
-) -> Iterator[Callable[[], float]]:
-    """Around a search: what a machine's own code raises is reported of it, and a call of it that does not return is
-    reported, and ended by the limits, by this clock, which is yielded.
-    """
-    kind, began = type(check.machine), clock()
-    with machine_errors(kind), ending_calls(CallsOf(kind), lambda: limits.reached(clock() - began), report):
-        yield clock
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
@@ -236,10 +222,7 @@ class Search:
 
     def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
         """The exploration, and the seconds that it took before the search was resumed."""
-        try:
-            found, seconds_before, symmetry = self._explore(saving)
-        except StoppedInCall as ending:  # before anything was found
-            found, seconds_before, symmetry = Exploration(stopped=reason_of(ending)), 0.0, SymmetryCheck()
+        found, seconds_before, symmetry = self._explore(saving)
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
             return self.ended_at_once(found.stopped), seconds_before
         self.engine = self.engine.after(symmetry)
@@ -308,15 +291,14 @@ class Search:
 
         try:
             return Lassos(self.system, tick)
-        except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
+        except (GaveUp, Stopped, MemoryError) as ending:
             return _why(ending)
 
     def limits_of_runs(self, found: Exploration, lassos: Lassos | str | None) -> Limits:
         """The limits within which runs to show are looked for."""
         if not found.stopped and not isinstance(lassos, str):
             return self.limits
-        in_a_hurry = is_interrupt(found.stopped) or (isinstance(lassos, str) and is_interrupt(lassos))
-        return self.limits.of_a_second_search(SHOWN_WITHIN if in_a_hurry else self.limits.seconds)
+        return self.limits.for_runs_to_show()
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
         """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
@@ -345,9 +327,7 @@ class Search:
         looks = count()
 
         def tick() -> None:
-            over = limits.seconds_are_over(time.monotonic() - began)
-            if over is None and not next(looks) % NODES_A_LOOK:
-                over = limits.memory_is_used()
+            over = None if next(looks) % NODES_A_LOOK else limits.reached(time.monotonic() - began)
             if over is not None:
                 raise GaveUp(over)
 
@@ -373,7 +353,7 @@ class Search:
         if known.name in found.broken:
             try:
                 steps, state, monitor_state = run_to(known)
-            except (GaveUp, KeyboardInterrupt, MemoryError) as ending:
+            except (GaveUp, Stopped, MemoryError) as ending:
                 why = _why(ending)
                 length = found.broken[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
@@ -383,9 +363,7 @@ class Search:
                 known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
             )
         if found.stopped:
-            return PropertyResult(
-                known, "unknown", note=f"not violated before the search ended: {without_call(found.stopped)}"
-            )
+            return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
         if known.kind != "live" or lassos is None:
             return PropertyResult(known, "holds")
         if isinstance(lassos, str):
@@ -417,9 +395,7 @@ def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str
 
 def _why(ending: BaseException) -> str:
     """Why a search for a run to show ended."""
-    if isinstance(ending, KeyboardInterrupt):
-        return reason_of(ending)
-    return allocation_failed() if isinstance(ending, MemoryError) else str(ending)
+    return NO_MEMORY if isinstance(ending, MemoryError) else str(ending)
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:

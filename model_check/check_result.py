@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
 from crownless.impl.workloads import Workload
+from crownless.runtime.ending import INTERRUPTED
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
@@ -23,7 +24,6 @@ from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_SOMETHING, HOLDS_BACK,
 from .reachable import Reached, reachable, state_graph
 from .request import ResolvedCheck
 from .runs import Run, diagrams_of_violations, shown_once
-from .stopping import is_interrupt
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -291,7 +291,7 @@ class CheckResult(Drawn):
     @property
     def interrupted(self) -> bool:
         """True if Ctrl-C ended it."""
-        return any(map(is_interrupt, (self.exploration.stopped, *(line.ended_early for line in self.properties))))
+        return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
 
     def json(self) -> dict[str, Any]:
         """The stable keys of the command line, and a few more."""

@@ -7,15 +7,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from crownless.runtime.ending import Limits
+from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, kept_orders
 from crownless.spec.printable import in_brackets, some
-
-from .limits import Limits, allocation_failed
-from .stopping import reason_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -79,10 +78,8 @@ def count(
     counts = dict.fromkeys(ORDERS, 0)
     try:
         stopped = _count(computations(n, m, self_sends=self_sends), counts, limits or Limits(), progress)
-    except KeyboardInterrupt as ending:
-        stopped = reason_of(ending)
     except MemoryError:
-        stopped = allocation_failed()
+        stopped = NO_MEMORY
     return Count(n, m, counts, stopped)
 
 

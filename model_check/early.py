@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from math import log
 
 from crownless.impl.workloads import Free, Workload
+from crownless.runtime.ending import Limits, states_are_reached
 from crownless.spec.printable import some
 
 from .exploration import Exploration, Progress
-from .limits import Limits, states_are_reached
 from .properties import Property
 
 #: A first try in plain Python ends beyond so many states, or seconds of processor time.

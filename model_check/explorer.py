@@ -12,11 +12,11 @@ import time
 from collections import Counter
 from collections.abc import Sequence
 
-from .collector import collector_off
+from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.memory import NO_MEMORY, collector_off
+
 from .exploration import FIRST_VIOLATION, Exploration, Progress
-from .limits import Limits, allocation_failed, states_are_reached
 from .properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, DELIVERS_SOMETHING, NEVER_BLOCKS, Property
-from .stopping import reason_of
 from .system import MonitorState, Move, State, System
 
 #: Nodes between two looks at the limits.
@@ -66,7 +66,7 @@ def explore(
     first: bool = False,
 ) -> Exploration:
     """Searches all of the system, or until a limit is reached; with `first`, up to the level with the first violation.
-    Ctrl-C also ends it, or memory that cannot be had, with what was established."""
+    A signal also ends it, or memory that cannot be had, with what was established."""
     result = Exploration()
     names = {known.name for known in properties}
     limits = limits or Limits()
@@ -74,10 +74,10 @@ def explore(
     try:
         with collector_off():
             _search(system, result, limits, started, progress, names if first else set())
-    except KeyboardInterrupt as ending:
-        result.stopped = reason_of(ending)
+    except Stopped as ending:  # raised by a node under test
+        result.stopped = str(ending)
     except MemoryError:
-        result.stopped = allocation_failed()
+        result.stopped = NO_MEMORY
     finally:
         result.seconds = time.monotonic() - started
     result.broken = {name: depth for name, depth in result.broken.items() if name in names}

@@ -20,14 +20,13 @@ from typing import Any
 from crownless.impl.channels import Channel
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
+from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.memory import NO_MEMORY, collector_off
 from crownless.spec.computation import Computation, Event, Message, process_names
 from crownless.spec.enumeration import trusted
 from crownless.spec.errors import BadInput
 
-from .collector import collector_off
-from .limits import Limits, allocation_failed
 from .monitors import Monitor, Observation
-from .stopping import reason_of
 from .system import State, System
 
 #: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
@@ -210,12 +209,12 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel
     with collector_off():
         try:
             _search(system, known, found, clock)
-        except KeyboardInterrupt as ending:
-            found.stopped = reason_of(ending)
+        except Stopped as ending:
+            found.stopped = str(ending)
             found.held += [memory, system, known]
             gc.freeze()  # or the collector would go through them all
         except MemoryError:
-            found.stopped = allocation_failed()
+            found.stopped = NO_MEMORY
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
     monitor_states: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
     forms = set()

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from crownless.runtime.ending import look
 from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -271,6 +272,7 @@ def verdicts(subject: NamedComputation, orders: Iterable[str], reading: Unreceiv
     """The orders, one after the other."""
     c = subject.computation
     for order in orders:
+        look()
         if order == "n-n" and len(c.messages) > N_N_UP_TO:
             verdict = _n_n_by_its_neighbours(c, reading)
         else:

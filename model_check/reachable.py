@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from crownless.runtime.ending import look
 from crownless.spec.printable import printable
 
 from .runs import Run, run_of
@@ -63,6 +64,8 @@ class Reached(NamedTuple):
         return printable(f"after {self.depth} actions: {states}; {len(self.in_flight)} in flight")
 
 
+#: Nodes between two looks whether the search is to end.
+NODES_A_LOOK = 256
 #: Whether a move may be taken from a state, in a search that leaves some out.
 Allowed = Callable[[Reached, LocalStep], bool]
 
@@ -145,7 +148,9 @@ def _search(
     done = 0
     while level:
         following: list[Node] = []
-        for node in level:
+        for number, node in enumerate(level):
+            if not number % NODES_A_LOOK:
+                look()
             state, monitor_state, value = node
             with machine_errors(type(system.machine)):
                 reached = Reached(system, state, monitor_state, done, system.moves(state), value)

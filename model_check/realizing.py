@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free
+from crownless.runtime.ending import Limits, Stopped, stoppable
+from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
@@ -19,11 +21,9 @@ from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, stronges
 from crownless.spec.printable import in_brackets, printable, some
 
 from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
-from .limits import Limits, allocation_failed
 from .properties import AT_ONE_RECEIVER
 from .request import Check, ResolvedCheck
-from .stopping import ending_calls, reason_of
-from .wrong_machine import CallsOf, machine_errors
+from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,16 +249,15 @@ def realize(
     resolved = check.resolve()
     workload = resolved.workload
     assert isinstance(workload, Free), "programs are not for this question"
-    kind = type(resolved.machine)
-    with machine_errors(kind), ending_calls(CallsOf(kind), clock.over, report):
+    with machine_errors(type(resolved.machine)), stoppable(limits):
         found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
     try:
         _compare(answer, clock)
-    except KeyboardInterrupt as ending:
-        found.stopped = found.stopped or reason_of(ending)
+    except Stopped as ending:
+        found.stopped = found.stopped or str(ending)
     except MemoryError:
-        found.stopped = found.stopped or allocation_failed()
+        found.stopped = found.stopped or NO_MEMORY
     answer.seconds = time.monotonic() - started
     return answer
 

@@ -21,7 +21,6 @@ from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Transiti
 from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import lacks_memory
 
 #: Longer values and error texts are shortened to so many characters.
 LONGEST_VALUE, LONGEST_ERROR = 72, 120
@@ -211,7 +210,7 @@ def machine_errors(kind: type) -> Iterator[None]:
     except (BadInput, KeyboardInterrupt):
         raise
     except BaseException as error:  # SystemExit too, which no machine may raise
-        wrong = None if lacks_memory(error) else wrong_machine(kind, error)
+        wrong = None if isinstance(error, MemoryError) else wrong_machine(kind, error)
         if wrong is None:
             raise
         raise wrong from None
@@ -336,24 +335,3 @@ def _call(kind: type, named: dict[CodeType, str], frame: FrameType) -> Call:
 
 
 _PURITY = f"{__name__.rpartition('.')[0]}.purity"
-
-
-class CallsOf:
-    """Finds among the frames of a thread the call of a machine that it is in."""
-
-    def __init__(self, kind: type) -> None:
-        self._kind = kind
-        self._named = _named_code(kind)
-
-    def outermost(self, innermost: FrameType | None) -> FrameType | None:
-        """The frame of the call, if there is one."""
-        found, frame = None, innermost
-        while frame is not None:
-            if frame.f_code in self._named:
-                found = frame
-            frame = frame.f_back
-        return found
-
-    def call(self, frame: FrameType, innermost: FrameType) -> Call:
-        """The call that a frame runs."""
-        return _call(self._kind, self._named, frame)

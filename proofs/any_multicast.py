@@ -4,7 +4,7 @@
 runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
 that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
 
-Then one packet speaks for all, of any number, since `transition_language` admits nothing that could distinguish four
+Then one packet speaks for all, of any number, since `branch_free` admits nothing that could distinguish four
 receivers from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no
 condition, and carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured,
 nor compared, nor read by place. So

@@ -19,7 +19,7 @@ import z3
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.spec.computation import Message
 
-from .guarded import for_every_n
+from .branch_free import for_every_n
 from .refusals import Refused
 from .terms import Term, Terms, as_term
 

@@ -27,7 +27,7 @@ from crownless.impl.protocol import Packet, Step
 from crownless.impl.rst import Rst, State
 from crownless.spec.computation import Message
 
-from .guarded import for_every_n
+from .branch_free import for_every_n
 from .terms import Term, Terms
 from .theorem import Claim
 

@@ -10,30 +10,24 @@ Three comparisons, of which none looks at what is counted:
   column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
   extra message after the other.
 
-Before that the code is read (`impl.code_of_machines`): what could distinguish a token from a number is refused. That
-encoding and clearing go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are
-compared, and code is refused that reads the number of processes other than to go through them.
+Its code is read (`machine_code`): what could distinguish a token from a number is refused. That encoding and clearing
+go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are compared, and code is
+refused that reads the number of processes other than to go through them.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import textwrap
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
-from types import FunctionType
 from typing import Any
 
-from crownless.impl.code_of_machines import read_machine
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.impl.opaque import NotParametric
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, WrongAnswer
-from crownless.spec.printable import error_line
+from crownless.impl.protocol import AppEvent, Packet, Step, WrongAnswer, checked_columns
 
-from .reachable import why_not_fixed_machine
+from .machine_code import UNREAD, Reader, compiled_anew
 from .refinement import Refinement
 from .symbolic_queues import Opaque, Path, UnsupportedStep, every_path
 
@@ -84,7 +78,7 @@ class _Threshold(Opaque):
 
 def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
     """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
-    _read(protocol)
+    protocol = compiled_anew(protocol, OnTokens)  # type: ignore[assignment]
     differs = _sends_and_receives(protocol)
     checked = _checked(protocol)
     once = clearing_once(checked)
@@ -123,38 +117,46 @@ def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _read(protocol: type[ExtraMessages]) -> None:
-    """Raises `UnsupportedStep` if the code could distinguish a token from a number, or one number of processes from
+class OnTokens(Reader):
+    """Follows most of Python, but for what could distinguish a token from a number, or one number of processes from
     others.
     """
-    why = why_not_fixed_machine(protocol)
-    if why is not None:
-        raise UnsupportedStep(why)
-    try:
-        read_machine(protocol(2))
-    except NotParametric as error:
-        raise UnsupportedStep(f"its steps cannot be read: {error_line(error)}") from error
-    for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]:
-        for name, method in vars(kind).items():
-            if isinstance(method, FunctionType) and _reads_n(method):
-                raise UnsupportedStep(
-                    f"{kind.__name__}.{name} reads the number of processes other than as range(self.n)"
-                )
 
-
-def _reads_n(method: FunctionType) -> bool:
-    try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
-    except (OSError, SyntaxError, ValueError) as error:
-        raise UnsupportedStep(f"the source of {method.__qualname__} cannot be read") from error
-    ranges = {
-        argument
-        for call in ast.walk(tree)
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "range"
-        for argument in call.args
-        if len(call.args) == 1
+    allowed = (
+        *(ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Expr, ast.arguments),
+        *(ast.If, ast.For, ast.While, ast.Break, ast.Continue, ast.Pass, ast.IfExp, ast.BoolOp, ast.And, ast.Or),
+        *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Lambda, ast.Load, ast.Store, ast.arg),
+        *(ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp, ast.comprehension, ast.Starred, ast.Subscript),
+        *(ast.Tuple, ast.List, ast.Set, ast.Dict, ast.Slice, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop),
+        *(ast.Compare, ast.cmpop),
+    )
+    builtins = Reader.builtins | {
+        *("all", "any", "bool", "dict", "enumerate", "frozenset", "int", "len", "map", "max", "min", "range"),
+        *("reversed", "set", "sorted", "sum", "zip"),
     }
-    return any(isinstance(part, ast.Attribute) and part.attr == "n" and part not in ranges for part in ast.walk(tree))
+    unread = UNREAD - {"setting"}
+
+    @classmethod
+    def refused(cls, where: str, reason: str, hint: str = "") -> UnsupportedStep:
+        return UnsupportedStep(f"{where}: {reason}")
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:  # noqa: N802
+        if node.attr in ("n", "format", "format_map"):
+            self.refuse(node, f"it reads {node.attr}" + " other than as range(self.n)" * (node.attr == "n"))
+        return super().visit_Attribute(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        match node:
+            case ast.Call(ast.Name("range"), [ast.Attribute(ast.Name(), "n")]):
+                return node
+        return super().visit_Call(node)
+
+    def redirected(self, hook: str, node: ast.AST, *arguments: ast.expr) -> ast.AST:
+        """Nothing is: tokens refuse what they cannot answer, and what a number or a tuple is asked may be known."""
+        return node
+
+    def _fixed(self, node: ast.AST, name: str, value: Any) -> Any:
+        return value if value is checked_columns else super()._fixed(node, name, value)
 
 
 # -- sending and receiving ---------------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@ import z3
 from crownless.impl.protocol import ProtocolMachine, WrongAnswer
 from crownless.model_check import purity
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import lacks_memory
 
 HINT = "a proof runs the transitions on terms of z3: compute with self.ops (every, all_of, maximum, one_if, among)"
 
@@ -21,29 +20,9 @@ class Refused(BadInput, TypeError):
     """The machine does something that z3 would not see, or not see rightly."""
 
 
-class Refusals:
-    """The refusals of one call into a machine: the first one counts even if the machine catches it."""
-
-    #: Those of the calls that are in progress, innermost last.
-    open: list[Refusals] = []
-
-    def __init__(self) -> None:
-        self.first: Refused | None = None
-
-    def __enter__(self) -> Refusals:
-        Refusals.open.append(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        Refusals.open.remove(self)
-
-
 def refuse(reason: str, hint: str = HINT) -> NoReturn:
-    """Raises `Refused`, and notes it for the call in progress."""
-    refused = Refused(reason, hint=hint)
-    for refusals in Refusals.open[-1:]:
-        refusals.first = refusals.first or refused
-    raise refused
+    """Raises `Refused`."""
+    raise Refused(reason, hint=hint)
 
 
 @contextmanager
@@ -56,7 +35,7 @@ def failures_refused(protocol: type[ProtocolMachine], *passed: type[Exception]) 
     except Exception as error:
         own = {kind.__module__ for kind in protocol.__mro__[: protocol.__mro__.index(ProtocolMachine)]}
         ran = {frame.f_globals.get("__name__") for frame, _ in traceback.walk_tb(error.__traceback__)}
-        if lacks_memory(error) or ran.isdisjoint({*own, purity.__name__}):
+        if isinstance(error, MemoryError) or ran.isdisjoint({*own, purity.__name__}):
             raise
         reason = " ".join(str(error).split()) or "without a word"
         raise Refused(

@@ -20,10 +20,10 @@ import z3
 from crownless.impl.channels import Unordered
 from crownless.impl.workloads import Free, PendingSend, Position
 from crownless.model_check.check import run_check
-from crownless.model_check.limits import Limits
 from crownless.model_check.properties import properties_of
 from crownless.model_check.request import Check
 from crownless.model_check.runs import Run
+from crownless.runtime.ending import Limits
 
 from .any_run import AnyRun
 from .causal_order import CausalOrder

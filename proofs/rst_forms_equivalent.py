@@ -18,9 +18,9 @@ from crownless.impl.rst_before import RstBefore
 from crownless.spec.computation import Message
 
 from .any_run import AnyRun
+from .branch_free import for_every_n
 from .deliv_is_redundant import INVARIANT as COLUMN
 from .deliv_is_redundant import deliv_equals_sent_column
-from .guarded import for_every_n
 from .rst import RST
 from .terms import Term, Terms
 from .theorem import Claim

@@ -27,13 +27,15 @@ import z3
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.model_check.wrong_machine import Call, WrongMachine, shown
 
-from .any_queue_machine import on_any_queues
+from .machine_code import compiled_anew
 from .machine_view import FlagField, OptionField, QueueField
 from .queues import QueueProof
 from .stages import AbstractState, StageEvent, fixed_by, symbolic
 from .symbolic_queues import (
     MessageSymbol,
+    NumberOfProcesses,
     One,
+    OnQueues,
     Path,
     ProcessSymbol,
     Queue,
@@ -70,7 +72,8 @@ class _Steps:
     def __init__(self, proof: QueueProof) -> None:
         self.proof, self.view = proof, proof.view
         self.run = symbolic(proof.abstraction)
-        self.machine = on_any_queues(proof.protocol)
+        number: Any = NumberOfProcesses()
+        self.machine = compiled_anew(proof.protocol, OnQueues)(number, number)
         self.rank = self.run.rank if "rank" in proof.abstraction.lasting else None
         self.events = {event.name: event for event in (*self.run.events(), *self.run.events_with_another())}
         self.now = proof.now(self.run)

@@ -5,20 +5,22 @@ whether a queue is empty, take its oldest element, append to it, and do one thin
 raises `UnsupportedStep`: length, index, slice, comparison, membership, order. So a step cannot distinguish a longer
 queue from a shorter one but by its end, and what is shown of it is shown of every length. Processes and messages are
 symbols: they can be compared with each other, processes by size only where the protocol ranks them, and with no
-constant; so no step can single one out. `any_queue_machine` makes a machine's own code run on them.
+constant; so no step can single one out. A machine's own code is compiled anew to run on them (`OnQueues`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import ast
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import z3
 
 from crownless.model_check.wrong_machine import WrongMachine
 from crownless.spec.printable import error_line
 
+from .machine_code import Reader, attribute
 from .terms import Term
 
 
@@ -176,6 +178,7 @@ class ProcessSymbol(_Symbol):
 
 class MessageSymbol(_Symbol):
     noun = "a message"
+    readable = frozenset({"sender", "receiver"})
 
     def __init__(self, term: Term, path: Path, sender: ProcessSymbol, receiver: ProcessSymbol) -> None:
         super().__init__(term, path)
@@ -230,3 +233,147 @@ class Queue(Opaque):
         first, *rest = self.pieces
         assert isinstance(first, One)
         return first.value, Queue(rest, self.path, self.message)
+
+
+# -- a machine's own code on them --------------------------------------------------------------------------------------
+
+
+def _attribute(where: str, of: Any, name: str) -> Any:
+    try:
+        return attribute(of, name)
+    except LookupError:
+        noun = of.noun if isinstance(of, Opaque) else f"something of the type {type(of).__name__}"
+        raise UnsupportedStep(f"{where}: a step reads {name} of {noun}") from None
+
+
+def _unpacked(_: str, some: Any, before: int) -> list[Any]:
+    """`a, b, *rest = some`, which would make a plain list of it."""
+    if not isinstance(some, Queue):
+        some = list(some)
+        if len(some) < before:
+            raise ValueError("not enough values to unpack")
+        return [*some[:before], some[before:]]
+    taken = []
+    for _number in range(before):
+        value, some = some.without_oldest()
+        taken.append(value)
+    return [*taken, some]
+
+
+def _display(_: str, make: Callable[[list[Any]], Any], *parts: tuple[bool, Any]) -> Any:
+    """`(*a, b)` or `[*a, b]`."""
+    symbolic = next((part for starred, part in parts if starred and isinstance(part, Queue)), None)
+    if symbolic is None:
+        return make([each for starred, part in parts for each in (part if starred else (part,))])
+    pieces: list[Stretch | One] = []
+    for starred, part in parts:
+        if starred and isinstance(part, Queue):
+            pieces += part.pieces
+        else:
+            pieces += [One(each) for each in (part if starred else (part,))]
+    return Queue(pieces, symbolic.path, symbolic.message)
+
+
+def _whole(_: str, make: Callable[[Any], Any], *some: Any) -> Any:
+    """`tuple(some)` or `list(some)`."""
+    return some[0] if some and isinstance(some[0], Queue) else make(*some)
+
+
+def _of_each(_: str, value: Callable[[Any], Any], some: Any) -> Any:
+    """`[value for element in some]`."""
+    if not isinstance(some, Queue):
+        return [value(each) for each in some]
+
+    def each(stretch: Stretch) -> Stretch:
+        x = z3.FreshConst(some.message, "x")
+        outer, some.path.within_queue = some.path.within_queue, True
+        try:
+            made = value(stretch.element(x))  # now: what it reads may stand for something else later
+        finally:
+            some.path.within_queue = outer
+        return stretch._replace(element=lambda y: _with(made, x, y))
+
+    pieces = [One(value(piece.value)) if isinstance(piece, One) else each(piece) for piece in some.pieces]
+    return Queue(pieces, some.path, some.message)
+
+
+def _with(value: Any, x: Term, y: Term) -> Any:
+    """The value that was made of message x, made of y."""
+    if isinstance(value, MessageSymbol):
+        return MessageSymbol(
+            z3.substitute(value.term, (x, y)), value.path, _with(value.sender, x, y), _with(value.receiver, x, y)
+        )
+    if isinstance(value, ProcessSymbol):
+        return ProcessSymbol(z3.substitute(value.term, (x, y)), value.path)
+    if isinstance(value, tuple):
+        parts = [_with(part, x, y) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    raise UnsupportedStep(f"a step makes something of the type {type(value).__name__} of each element of a queue")
+
+
+class OnQueues(Reader):
+    """Redirects what takes a queue apart: Python would make a plain list of it before it could object."""
+
+    allowed = (
+        *(ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Expr, ast.arguments),
+        *(ast.If, ast.For, ast.Break, ast.Continue, ast.Pass, ast.IfExp, ast.BoolOp, ast.And, ast.Or, ast.Not, ast.arg),
+        *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Lambda, ast.Load, ast.Store, ast.UnaryOp),
+        *(ast.ListComp, ast.comprehension, ast.Tuple, ast.List, ast.Starred, ast.Subscript, ast.Slice),
+        *(ast.BinOp, ast.Add, ast.Sub, ast.USub, ast.Compare, ast.cmpop),
+    )
+    builtins = Reader.builtins | {"bool", "AssertionError"}
+    hooks: ClassVar[Mapping[str, Callable[..., Any]]] = {
+        "__attribute": _attribute,
+        "__unpacked": _unpacked,
+        "__display": _display,
+        "__whole": _whole,
+        "__of_each": _of_each,
+    }
+
+    @classmethod
+    def refused(cls, where: str, reason: str, hint: str = "") -> UnsupportedStep:
+        return UnsupportedStep(f"{where}: {reason}")
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+        super().visit_Assign(node)
+        (target, *more) = node.targets
+        if isinstance(target, ast.Tuple | ast.List) and any(isinstance(each, ast.Starred) for each in target.elts):
+            *first, last = target.elts
+            if more or not isinstance(last, ast.Starred) or any(isinstance(each, ast.Starred) for each in first):
+                self.refuse(node, "a queue is taken apart other than at its oldest element")
+            names = ast.Tuple([*first, last.value], ast.Store())
+            unpacked: Any = self.redirected("__unpacked", node, node.value, ast.Constant(len(first)))
+            return ast.copy_location(ast.Assign([names], unpacked), node)
+        return node
+
+    def _starred(self, node: ast.Tuple | ast.List) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Store) or not any(isinstance(each, ast.Starred) for each in node.elts):
+            return node
+        parts: list[ast.expr] = []
+        for each in node.elts:
+            starred = isinstance(each, ast.Starred)
+            value = each.value if isinstance(each, ast.Starred) else each
+            parts.append(ast.Tuple([ast.Constant(starred), value], ast.Load()))
+        make = "tuple" if isinstance(node, ast.Tuple) else "list"
+        return self.redirected("__display", node, ast.Name(make, ast.Load()), *parts)
+
+    visit_Tuple = visit_List = _starred  # noqa: N815
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:  # noqa: N802
+        self.generic_visit(node)
+        (over, *more) = node.generators
+        if more or over.ifs or not isinstance(over.target, ast.Name):
+            return node
+        arguments = ast.arguments([], [ast.arg(over.target.id)], None, [], [], None, [])
+        return self.redirected("__of_each", node, ast.Lambda(arguments, node.elt), over.iter)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        whole = isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and not node.keywords
+        match node.args:
+            case [ast.GeneratorExp(value, over)] if whole:  # used up at once
+                node.args = [ast.copy_location(ast.ListComp(value, over), node)]
+        visited = super().visit_Call(node)
+        return self.redirected("__whole", node, node.func, *node.args) if whole else visited

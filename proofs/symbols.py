@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import z3
 
@@ -139,6 +139,7 @@ class AnyMessage:
     """A message: who sends it to whom may be used, its name may not."""
 
     __slots__ = ("_message", "receivers", "sender")
+    readable = frozenset({"name", "sender", "receiver", "receivers"})
 
     def __init__(self, message: Message, sender: Any, receivers: Any) -> None:
         self._message, self.sender, self.receivers = message, sender, receivers
@@ -166,6 +167,7 @@ class SymbolicOps(Ops):
     """The operations of `terms.Terms`, given and giving symbols."""
 
     _terms: Any
+    readable: ClassVar[frozenset[str]] = frozenset(name for name in vars(Ops) if not name.startswith("_"))
 
     def vector(self, entry: Callable[[Any], Any]) -> Symbol:
         return Symbol(self._terms.vector(lambda k: _value(entry(Symbol(k)))))

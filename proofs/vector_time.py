@@ -23,8 +23,8 @@ import z3
 from crownless.impl.ses import Ses
 
 from .any_run import CAUSAL_PAST
+from .branch_free import for_every_n
 from .ground import said_of, three
-from .guarded import for_every_n
 from .terms import Term, Terms
 from .theorem import Claim
 

@@ -120,7 +120,7 @@ def _sends_by_channel(c: Computation) -> dict[int, dict[int, list[int]]]:
 
 
 def _overtaking_of_shortest_chain(c: Computation) -> Overtaking:
-    """Of all pairs that break causal order, of which there are some, one with the shortest chain of events."""
+    """A pair that breaks causal order with the shortest chain of events; there must be one."""
     pairs = (
         _overtaking(c, first, second, q)
         for first, second in permutations(range(len(c.messages)), 2)
@@ -177,7 +177,7 @@ def _circle(c: Computation, constrain: Callable[[Pairs], Constraints]) -> Cycle 
 
 
 def mailbox(c: Computation, *, pending: bool) -> Witness | None:
-    """One queue a receiver: sends to q come in the order in which q receives, and those it does not receive come last.
+    """One queue per receiver: sends to q come in the order in which q receives, unreceived ones last.
 
     The two readings of unreceived messages agree: a receive to come is after all others at q.
     """
@@ -203,7 +203,7 @@ def mailbox(c: Computation, *, pending: bool) -> Witness | None:
 
 
 def one_n(c: Computation, *, pending: bool) -> Witness | None:
-    """One queue a sender: receives of p's messages, at whatever process, come in the order in which p sends.
+    """One queue per sender: receives of p's messages, at whatever process, come in the order in which p sends.
 
     Among unicasts a causal overtaking breaks it and is reported first; multicasts may overtake each other and keep it.
     """
@@ -234,7 +234,7 @@ def one_n(c: Computation, *, pending: bool) -> Witness | None:
 
 
 def _received_behind_an_unreceived_one(c: Computation, sent: list[int]) -> Witness | None:
-    """In one queue a sender, a copy that is never received lets no later message be received."""
+    """In one queue per sender, a copy that is never received lets no later message be received."""
     unreceived: tuple[int, int] | None = None
     for m in sent:
         receives = c.receive_events[m]

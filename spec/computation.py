@@ -56,7 +56,7 @@ class Event(NamedTuple):
     message: int | None
 
 
-#: Of so many sends on cycles the shortest cycles are compared; of a longer cycle only so many steps are said.
+#: Shortest cycles are compared for at most this many sends on cycles; longer cycles are printed up to this many steps.
 CYCLES_TRIED, STEPS_SAID = 8, 8
 
 
@@ -308,7 +308,7 @@ def _validate(c: Computation) -> None:
             if not 0 <= p < n:
                 raise BadInput(f"message {message.name} names process number {p}", hint=f"use 0 to {n - 1}")
         if not message.receivers:
-            raise BadInput(f"message {message.name} is sent to nobody", hint="name a receiver")
+            raise BadInput(f"message {message.name} has no receiver", hint="name a receiver")
         if len(set(message.receivers)) < len(message.receivers):
             raise BadInput(f"message {message.name} names a receiver twice", hint="name each receiver once")
         if list(message.receivers) != sorted(message.receivers):

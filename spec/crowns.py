@@ -15,7 +15,7 @@ from .computation import Computation
 from .graphs import shortest_path, strong_components
 from .witnesses import Crown
 
-#: Of each message those that it leads to, and by which receive.
+#: The successors of each message, each with the receive that leads there.
 CrownGraph = list[dict[int, int]]
 
 

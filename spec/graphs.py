@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 
-#: Of each node those that it leads to.
+#: The successors of each node.
 Successors = Sequence[Collection[int]]
 
 

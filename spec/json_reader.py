@@ -25,7 +25,7 @@ def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
         try:
             return msgspec.json.decode(content, type=schema)
         except msgspec.ValidationError as error:
-            msgspec.json.decode(content)  # what is not JSON at all is first said to be none
+            msgspec.json.decode(content)  # text that is not JSON is refused first
             raise BadInput(_in_words(str(error)), hint=hint, file=file) from None
     except msgspec.DecodeError as error:
         raise _malformed(content, str(error), hint).at(file=file) from None

@@ -202,7 +202,7 @@ def of_computation(c: Computation) -> Script:
 
 
 def text_of(c: Computation) -> str:
-    """The text that says a computation, names as they are: also those that the notation cannot write."""
+    """The computation as text, with its names unchanged, including names that the notation cannot express."""
 
     def say(event: Event) -> str:
         if event.message is None:
@@ -263,7 +263,7 @@ class _Reader:
         if self.word not in (";", ""):
             self.read(self.word == "to", f"'to' after 'send {message}'", hint)
         if self.word in (";", ""):
-            raise self.bad(f"{message} is sent to nobody", f"name a receiver: 'send {message} to P2'")
+            raise self.bad(f"{message} has no receiver", f"name a receiver: 'send {message} to P2'")
         receivers = [self.read_name("a process name", hint)]
         while self.word == ",":
             self.advance()

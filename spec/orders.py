@@ -10,7 +10,7 @@ incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in
 be received crosswise.
 
 **Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages
-went through one queue a receiver, one queue a sender, or one queue in all. They are properties of the partial order.
+went through one queue per receiver, one queue per sender, or a single queue. They are properties of the partial order.
 Whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue is another question,
 which these do not answer.
 
@@ -121,7 +121,7 @@ class Verdict(Drawn):
         return f"{self.outcome}, {self.because}" if self.because else self.outcome
 
     def json(self, c: Computation | None = None) -> dict[str, Any]:
-        """The outcome and the witness, as the command line prints them; of which computation need not be said again."""
+        """The outcome and the witness, as the command line prints them, without the name of the computation."""
         c = self.computation if c is None else c
         return {
             "verdict": self.outcome,
@@ -150,13 +150,15 @@ ORDERS = MappingProxyType(
             ),
             Order(
                 "mailbox",
-                "some linearization has all messages to one process received in the order sent (one queue a receiver)",
+                "some linearization has all messages to one process received in the order sent "
+                "(one queue per receiver)",
                 "[DFLL23]",
                 by_graph.mailbox,
             ),
             Order(
                 "one-n",
-                "some linearization has all messages from one process received in the order sent (one queue a sender)",
+                "some linearization has all messages from one process received in the order sent "
+                "(one queue per sender)",
                 "[DFLL23]",
                 by_graph.one_n,
             ),
@@ -186,9 +188,9 @@ def order_named(name: str) -> Order:
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
-    """Whether the computation keeps this order; what is not received is `lost`, or `pending`."""
+    """The verdict on this order; unreceived messages are `lost` or `pending`."""
     if reading not in (policies := get_args(UnreceivedPolicy)):
-        raise unknown_name("policy for what is not received", str(reading), policies)
+        raise unknown_name("policy for unreceived messages", str(reading), policies)
     witness = order_named(order).procedure(c, pending=reading == "pending")
     return Verdict(order, witness is None, witness, computation=c)
 

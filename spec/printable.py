@@ -83,7 +83,7 @@ def printable_line(line: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a drawing or another text of several lines, none of which is cut."""
+    """The same for a text of several lines, such as a drawing; no line is cut."""
     return "\n".join(map(printable, text.split("\n")))
 
 

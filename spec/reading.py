@@ -45,7 +45,7 @@ def read_bytes(path: Path | None, name: str, report: Callable[[int], None] | Non
                 raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
             _refuse_devices(sys.stdin.fileno(), name)
             return _all_of(sys.stdin.buffer, b"", report)
-        # A named pipe that nobody writes to would else be waited for without end.
+        # Opening a named pipe without a writer would block for ever.
         file = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         with open(file, "rb", buffering=0) as opened:
             _refuse_devices(file, name)
@@ -96,4 +96,4 @@ def _first_of_a_pipe(file: int, name: str) -> bytes:
         if first:
             return first
         time.sleep(0.05)
-    raise BadInput("this is a pipe, and nobody writes to it", hint="name a text file or a log", file=name)
+    raise BadInput("this is a pipe without a writer", hint="name a text file or a log", file=name)

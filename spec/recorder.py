@@ -24,7 +24,7 @@ class Recorder:
     """
 
     def __init__(self, processes: Iterable[str] = ()) -> None:
-        """`processes`: those that there are, in the order to be shown; others are added as they are named."""
+        """`processes`: in the order in which they are shown; others are added when they are first named."""
         given = processes if isinstance(processes, Iterable) and not isinstance(processes, str) else (processes,)
         self._lines: dict[str, list[tuple[str, str]]] = {_name("process", process): [] for process in given}
         self._sent: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -47,7 +47,7 @@ class Recorder:
         given = to if isinstance(to, Iterable) and not isinstance(to, str) else (to,)
         receivers = tuple(dict.fromkeys(_name("process", receiver) for receiver in given))
         if not receivers:
-            raise BadInput(f"{process} sends {message} to nobody", hint="name a receiver")
+            raise BadInput(f"{process} sends {message} without a receiver", hint="name a receiver")
         with self._lock:
             if message in self._sent:
                 hint = "give each message a name of its own"
@@ -87,7 +87,7 @@ class Recorder:
         for process, line in lines.items():
             for kind, message in line:
                 if kind == "receive" and message not in sent:
-                    raise BadInput(f"{process} delivers {message}, which nobody has sent", hint="record its send")
+                    raise BadInput(f"{process} delivers {message}, which was never sent", hint="record its send")
         messages = tuple(
             Message(message, number[sender], tuple(sorted(number[q] for q in receivers)))
             for message, (sender, receivers) in sent.items()

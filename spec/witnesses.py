@@ -94,7 +94,7 @@ class Link:
 
 @dataclass(frozen=True)
 class Cycle:
-    """Events each of which would have to come before the next, in a cycle: no linearization exists.
+    """A cycle of events, each of which would have to precede the next: no linearization exists.
 
     `derived` holds constraints that the cycle rests on and that do not follow at once from the computation. `events`
     are those of the computation that are on it.

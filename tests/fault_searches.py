@@ -14,8 +14,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import why_not_applicable
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check, load_program
+from crownless.runtime.ending import Limits
 from crownless.spec import library
 from crownless.spec.enumeration import Sends
 

@@ -11,7 +11,6 @@ from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.model_check.engines import engine_for
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
-from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import levels_in_memory, workers
 from crownless.model_check.native.checkpoints import Checkpoint
@@ -19,6 +18,7 @@ from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.system import System
+from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script

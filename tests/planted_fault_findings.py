@@ -17,9 +17,9 @@ from planted_faults import FINDINGS, Fault, Key, candidates, key_of
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
 from crownless.proofs.proving import PROOFS, prove
+from crownless.runtime.ending import Limits
 from crownless.spec.errors import BadInput
 
 #: Steps that z3 may take for a claim; it shows those of the protocols that are right in fewer.

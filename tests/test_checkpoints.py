@@ -23,13 +23,13 @@ from crownless.command_line import main
 from crownless.model_check import check as checking
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import COMPILES, why_not_applicable
-from crownless.model_check.limits import Limits
 from crownless.model_check.native import saved_requests
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in
 from crownless.model_check.native.saved_directories import MANIFEST, manifest_in
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.request import Check
 from crownless.model_check.suite import checks as suite
+from crownless.runtime.ending import Limits, Stopped
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -182,7 +182,7 @@ def test_ctrl_c_while_a_run_to_show_is_looked_for_reports_what_is_saved(
     monkeypatch.setenv("COLUMNS", "300")
     arguments = ["check", "unordered", "-m", "3"]
     directory = tmp_path / "saved"
-    with patch.object(checking, "shortest_run", side_effect=KeyboardInterrupt):
+    with patch.object(checking, "shortest_run", side_effect=Stopped("interrupted")):
         code, out, err = crownless(*arguments, "--checkpoint", directory)
         assert (code, err) == (1, "")
         assert "the search for one to show ended early: interrupted" in out

@@ -19,12 +19,13 @@ SOURCE = ROOT / "src" / "crownless"
 
 #: Which of our packages each may import.
 MAY_IMPORT = {
-    "spec": {"spec"},
-    "impl": {"spec", "impl"},
-    "model_check": {"spec", "impl", "model_check"},
-    "proofs": {"spec", "impl", "model_check", "proofs"},
-    "pipeline": {"spec", "impl", "model_check", "proofs", "pipeline"},
-    "command_line": {"spec", "impl", "model_check", "proofs", "pipeline", "command_line"},
+    "runtime": {"runtime"},
+    "spec": {"runtime", "spec"},
+    "impl": {"runtime", "spec", "impl"},
+    "model_check": {"runtime", "spec", "impl", "model_check"},
+    "proofs": {"runtime", "spec", "impl", "model_check", "proofs"},
+    "pipeline": {"runtime", "spec", "impl", "model_check", "proofs", "pipeline"},
+    "command_line": {"runtime", "spec", "impl", "model_check", "proofs", "pipeline", "command_line"},
 }
 
 

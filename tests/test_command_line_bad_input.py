@@ -73,7 +73,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
             "check rst -m 1000000000",
             "-m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start",
         ),
-        ("check rst -n 1", "1 process has nobody to send to; use two processes or more, or --self-sends"),
+        ("check rst -n 1", "1 process has no other process to send to; use two processes or more, or --self-sends"),
         ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
         (
             "check extra-messages --set k=0",
@@ -170,7 +170,7 @@ def test_what_the_option_parser_refuses_is_one_line_too(crownless: Crownless, ar
         ("P1: receive x\nP2:\n", "never sent"),
         ("P1: send x to P2\nP2: receive x; receive x\n", "receives x twice"),
         ("P1: send x to P4\nP2:\n", "unknown process 'P4'"),
-        ("P1: send x to\nP2:\n", "x is sent to nobody"),
+        ("P1: send x to\nP2:\n", "x has no receiver"),
         ("P1: send x to P2\nP2: receive\n", "does not say which message"),
     ],
 )

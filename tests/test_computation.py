@@ -217,7 +217,7 @@ UNKNOWN = "message x names process number 2; use 0 to 1"
         ([X], [[], [SEND_X]], "P2 sends x, which is P1's message"),
         ([X], [[SEND_X], [], [RECEIVE_X]], "P3 receives x, which is not sent to it; x is for P2"),
         ([TO_TWO], [[SEND_X, RECEIVE_X], [], []], "P1 receives x, which is not sent to it; x is for P2, P3"),
-        ([Message("x", 0, ())], [[SEND_X], []], "message x is sent to nobody; name a receiver"),
+        ([Message("x", 0, ())], [[SEND_X], []], "message x has no receiver; name a receiver"),
         ([Message("x", 0, (1, 1))], [[SEND_X], []], "message x names a receiver twice; name each receiver once"),
         ([Message("x", 0, (2,))], [[SEND_X], []], UNKNOWN),
         ([Message("x", 2, (0,))], [[SEND_X], []], UNKNOWN),

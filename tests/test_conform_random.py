@@ -12,7 +12,7 @@ from hostile_classes import Relay
 
 import crownless as cr
 from crownless.model_check.conformance import random_runs
-from crownless.model_check.stopping import Stopped
+from crownless.runtime.ending import Stopped
 from crownless.spec.errors import BadInput, Undecided
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes" / "python"

@@ -27,6 +27,7 @@ from crownless.model_check.simulation.studies import findings as cost_findings
 from crownless.model_check.simulation.studies.experiment_rows import experiment_of, row_of
 from crownless.pipeline.costs import table as cost_table
 from crownless.pipeline.costs.sweeps import balance_tasks, effort, sweep
+from crownless.runtime.ending import Stopped
 from crownless.spec.errors import BadInput
 
 # -- estimates ---------------------------------------------------------------------------------------------------------
@@ -101,13 +102,13 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
 
     def interrupted(experiment: Experiment) -> Measured:
         if len(done) == 5:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
         done.append(experiment)
         return simulate(experiment)
 
     reported: list[int] = []
     monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    with pytest.raises(Stopped):
         sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
     assert reported == [0, 1, 2, 3, 4, 5], "each finished simulation is reported"
     assert [experiment_of(row) for row in cost_table.read(tmp_path)] == done
@@ -125,7 +126,7 @@ def test_rows_do_not_wait_for_many_others(tmp_path: Path, monkeypatch: pytest.Mo
 def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(experiment: Experiment) -> Measured:
         if experiment.seed == 2:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
         return simulate(experiment)
 
     for more, expected in (

@@ -33,12 +33,12 @@ from crownless.impl.rst import Rst
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.native import search as search_module
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
 from crownless.model_check.native.saved_requests import request_of
 from crownless.model_check.request import Check
+from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

@@ -24,11 +24,11 @@ from crownless.model_check.engines import (
     reductions_named,
     why_not_applicable,
 )
-from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.native import full_kernels, kernels, reduced_kernels
 from crownless.model_check.properties import default_orders
 from crownless.model_check.request import Check, load_program
+from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

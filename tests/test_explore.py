@@ -95,15 +95,13 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
         ("rst --replay gone.json --html x.html", "gone.json: cannot read it: No such file or directory"),
         ("mf-fig8 --replay gone.json --html x.html", "--replay: mf-fig8 is no protocol and no class of nodes"),
         ("rst --replay gone.json -n 3 --html x.html", "--processes: the saved run brings its check with it; leave it"),
-        ("rst --form json --html x.html", "--form: only of nodes; leave it out"),
         ("rst --html x.html -- ./their-node", "'rst' and a command: one implementation at a time"),
         (f"{CAUSAL}:Matrix --crash P1 --html x.html", "--crash: only of a protocol; leave it out"),
         (f"{CAUSAL}:Matrix -n 1 --html x.html", "-n/--processes 1: not 2 to 16"),
         (f"{CAUSAL}:Matrix --replay s.json -m 2 --html x.html", "--messages: the schedule has its own; leave it out"),
         (f"{CAUSAL}:Matrx --html x.html", f"did you mean 'Matrix'? its protocols and nodes: {CAUSAL}:Matrix"),
         ("rst --serve --html x.html", "--serve: the page is served or written; leave --html and --json out"),
-        ("rst --port 80 --html x.html", "--port: nothing is served; add --serve"),
-        ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: No such file or directory"),
+        ("rst -n 2 -m 2 --html /none/x.html", "--html /none/x.html: its folder is not there"),
     ],
 )
 def test_what_cannot_be_explored_is_said(crownless: Crownless, arguments: str, said: str) -> None:

@@ -24,10 +24,10 @@ from crownless.model_check import explorer
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
-from crownless.model_check.limits import Limits
 from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
 from crownless.model_check.request import Check
 from crownless.model_check.system import System
+from crownless.runtime.ending import Limits, Stopped
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
@@ -235,7 +235,7 @@ class CtrlC:
     def __call__(self, found: Exploration, depth: int) -> None:
         self.depths.append(depth)
         if depth == self.depth:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
 
 
 @pytest.mark.parametrize("engine", ["plain", None])

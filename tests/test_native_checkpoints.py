@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import pairwise
@@ -16,17 +16,15 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from native_engine_setup import Question, question, reported, same_verdicts
+from native_engine_setup import Question, question, reported
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.request import load_program
-from crownless.model_check.stopping import INTERRUPTED
+from crownless.runtime.ending import INTERRUPTED, Limits
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -307,6 +305,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from native_engine_setup import question
 from crownless.model_check.native.checkpoints import Checkpoint
+from crownless.runtime.ending import interrupted, watching
 
 directory, what, protocol = Path(sys.argv[2]), sys.argv[3], sys.argv[4]
 made = question(protocol, 3, 3, "fifo").search(2)
@@ -322,11 +321,14 @@ def progress(found, level):
     if level < 3 or what.startswith("killed in file"):
         return
     print("ready", flush=True)
-    while not made.asked_to_end():
+    while not interrupted():
         time.sleep(0.01)
 
 os.fsync = sync
-found = made.explore(progress=progress, checkpoint=Checkpoint(directory, {"ask": "this"}, resume=False, save_every=0))
+with watching():
+    found = made.explore(
+        progress=progress, checkpoint=Checkpoint(directory, {"ask": "this"}, resume=False, save_every=0)
+    )
 print(found.stopped, found.states)
 """
 
@@ -383,29 +385,3 @@ def test_a_search_that_is_interrupted_ends_by_itself_and_goes_on(tmp_path: Path)
     assert 1 < int(states) < expected.states
     found = question("rst", 3, 3, "fifo").native(checkpoint=saved(tmp_path, resume=True))
     assert reported(found) == reported(expected)
-
-
-@contextmanager
-def interrupting(at: int, times: int) -> Iterator[Callable[[Exploration, int], None]]:
-    """Progress that interrupts the search at a level, so many times at once; what Ctrl-C does is as before then."""
-
-    def progress(found: Exploration, level: int) -> None:
-        if level == at:
-            for _ in range(times):
-                signal.raise_signal(signal.SIGINT)
-
-    before = signal.getsignal(signal.SIGINT)
-    yield progress
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_ctrl_c_ends_a_search_once_and_pressed_again_ends_it_at_once(tmp_path: Path) -> None:
-    both = question("rst", 3, 3)
-    with interrupting(4, 1) as progress:
-        found = both.search().explore(progress=progress, checkpoint=saved(tmp_path / "once", resume=False))
-    assert found.stopped == INTERRUPTED
-    assert sum(found.levels[:4]) < found.states < 983
-    assert reported(both.native(checkpoint=saved(tmp_path / "once", resume=True))) == reported(both.plain())
-    with interrupting(4, 2) as progress, pytest.raises(KeyboardInterrupt):
-        both.search().explore(progress=progress)
-    assert same_verdicts(both.plain(), both.native(), lengths=True)

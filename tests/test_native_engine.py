@@ -18,9 +18,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import ProgramCatch, Setup
 from crownless.model_check.engines import NATIVE_CHANNELS
-from crownless.model_check.limits import Limits
 from crownless.model_check.native import levels_in_memory
 from crownless.model_check.request import load_program
+from crownless.runtime.ending import Limits
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput

@@ -187,7 +187,7 @@ def test_what_is_refused_is_reported_with_line_column_and_hint(text: str) -> Non
 )
 def test_sending_to_nobody_is_refused(text: str) -> None:
     column = len(text.split(" #")[0].rstrip("; ")) + (2 if text.endswith(" ;") else 1)
-    assert refusal(text) == f"1:{column}: x is sent to nobody; name a receiver: 'send x to P2'"
+    assert refusal(text) == f"1:{column}: x has no receiver; name a receiver: 'send x to P2'"
 
 
 def test_an_error_begins_with_the_file() -> None:

@@ -24,13 +24,13 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits
 from crownless.model_check.native.saved_directories import MANIFEST
 from crownless.model_check.request import Check, load_program
 from crownless.pipeline.exploration import blocks, levels
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration.published import Published, Replica
 from crownless.pipeline.exploration.search import LevelsOnSpark, OnSpark
+from crownless.runtime.ending import Limits
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from crownless.impl.ops import Ops
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.proofs import rst_forms_equivalent
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, deliv_equals_sent_column
-from crownless.proofs.guarded import for_every_n
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.spec import invariants

@@ -19,6 +19,7 @@ from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.realizing import Realization, lines_in_notation, realize
 from crownless.model_check.request import Check
+from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
@@ -385,7 +386,7 @@ def test_a_limit_gives_exit_3_and_claims_nothing(capsys: pytest.CaptureFixture[s
 def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
     def ends_the_search(said: str) -> None:
         if "states" in said and int(said.split()[0]) > 60:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
 
     with patch("crownless.model_check.generating.EVERY", 1):
         answer = realize(Check(Boasts, 2, 4), progress=ends_the_search)
@@ -398,7 +399,7 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
 def test_interrupted_while_it_compares_it_claims_nothing() -> None:
     def ends_the_comparison(said: str) -> None:
         if "compared" in said:
-            raise KeyboardInterrupt
+            raise Stopped("interrupted")
 
     answer = realize(Check("rst", 3, 3), progress=ends_the_comparison)
     assert answer.stopped == "interrupted"
@@ -411,7 +412,7 @@ def test_interrupted_while_it_compares_it_claims_nothing() -> None:
         ("rst -n 0", "-n/--processes 0: nothing to explore"),
         ("rst -m 0", "-m/--messages 0: nothing to explore"),
         ("rst -m 100", "more than this tool takes"),
-        ("rst -n 1", "1 process has nobody to send to"),
+        ("rst -n 1", "1 process has no other process to send to"),
         ("rts", "unknown protocol 'rts'; did you mean 'rst'?"),
         ("rst --channel pigeon", "unknown channel 'pigeon'"),
         ("rst --sends al", "unknown kind of sends 'al'"),

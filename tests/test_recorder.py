@@ -36,7 +36,7 @@ def test_processes_are_shown_in_the_order_given_and_then_as_they_are_named() -> 
 def test_a_delivery_may_be_recorded_before_its_send_but_needs_it() -> None:
     r = cr.Recorder()
     r.deliver("B", "x")
-    with pytest.raises(cr.BadInput, match="B delivers x, which nobody has sent; record its send"):
+    with pytest.raises(cr.BadInput, match="B delivers x, which was never sent; record its send"):
         r.verdict("causal")
     r.send("A", "x", to="B")
     assert r.verdict("causal")
@@ -53,7 +53,7 @@ def test_a_message_that_is_still_to_come_is_lost_or_pending_as_requested() -> No
     ("events", "problem"),
     [
         ([("send", "A", "x", "B"), ("send", "C", "x", "B")], "C sends x, which A has sent"),
-        ([("send", "A", "x", ())], "A sends x to nobody"),
+        ([("send", "A", "x", ())], "A sends x without a receiver"),
         ([("send", "A", "x", "B"), ("deliver", "B", "x"), ("deliver", "B", "x")], "B delivers x twice"),
         ([("send", "A", "x", "B"), ("deliver", "C", "x")], "C receives x, which is not sent to it"),
     ],

@@ -17,7 +17,6 @@ from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.schedules import Schedule, ScheduledStep
-from crownless.model_check.limits import Limits
 from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
 from crownless.model_check.request import Check
@@ -25,6 +24,7 @@ from crownless.model_check.run_explorer import state_space
 from crownless.model_check.run_explorer.state_space import BEYOND
 from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
 from crownless.model_check.runs import Run, ShownAction, ShownPacket
+from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS, decide
 
 

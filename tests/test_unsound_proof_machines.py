@@ -14,10 +14,10 @@ from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.explorer import explore
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import Check
 from crownless.proofs.proving import prove
 from crownless.proofs.refusals import Refused
+from crownless.runtime.ending import Limits
 from crownless.spec.errors import BadInput
 
 

@@ -135,7 +135,7 @@ def test_the_free_workload_says_how_many_sends_were_never_taken() -> None:
 def test_a_process_alone_has_nobody_to_send_to() -> None:
     with pytest.raises(BadInput) as caught:
         Free(1, 2)
-    assert str(caught.value) == "1 process has nobody to send to; use two processes or more, or --self-sends"
+    assert str(caught.value) == "1 process has no other process to send to; use two processes or more, or --self-sends"
     assert sends(Free(1, 1, self_sends=True), (0,)) == ["1→1#1"]
 
 

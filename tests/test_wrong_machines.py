@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 import wrong_machines
-from wrong_machines import MACHINES, Beats, LimitsWhereItLoops, NeverAnswers, Right, Ticks
+from wrong_machines import MACHINES, Beats, Right, Ticks
 
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.model_check import lasting_calls
 from crownless.model_check.check import run_check
 from crownless.model_check.class_facts import check_class
 from crownless.model_check.native.search import NativeSearch
@@ -27,7 +24,6 @@ from crownless.model_check.reachable import reachable
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
 from crownless.model_check.simulation.simulation import Experiment, simulate_machine
-from crownless.model_check.stopping import StoppedInCall, is_interrupt, stoppable
 from crownless.model_check.wrong_machine import WrongMachine, shortened
 from crownless.proofs.programs.every_interleaving import judge
 from crownless.proofs.proving import proof_of, prove
@@ -199,85 +195,3 @@ def test_of_values_the_part_is_named_that_grows() -> None:
 def test_long_values_are_shortened_in_the_middle() -> None:
     assert shortened("x" * 50 + "y" * 50, 11) == "xxxxx…yyyyy"
     assert shortened("a  b\nc", 11) == "a b c"
-
-
-# -- code that does not come to an end ---------------------------------------------------------------------------------
-
-NEVER_ANSWERS = """
-import os, sys, threading, time
-sys.path.insert(0, {tests!r})
-from wrong_machines import LimitsWhereItLoops, NeverAnswers, never_answers_now
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
-from crownless.model_check.stopping import watching
-def signal_where_it_loops():
-    while not never_answers_now():
-        time.sleep(0.01)
-    time.sleep(3)  # which makes it a call that lasts
-    os.kill(os.getpid(), {number!r})
-if {number!r}:
-    threading.Thread(target=signal_where_it_loops, daemon=True).start()
-with watching():
-    result = run_check(Check(NeverAnswers, 3, 2), LimitsWhereItLoops(seconds={seconds}), engine={engine!r}, workers=1)
-print(result.verdict, result.interrupted, result.exploration.stopped, sep="|")
-"""
-LASTS = (
-    r"NeverAnswers\.deliverable \(\S+wrong_machines\.py:\d+\) at P\d has not returned for \d+ s, "
-    r"given the packet 'message' of \S+ from P\d, stamp \d, in the local state State\(.*\)"
-)
-IN_ACCEPTS = f"; meanwhile {LASTS}"
-
-
-def verdict_on_what_never_answers(
-    engine: str, seconds: float | None = None, number: signal.Signals | None = None
-) -> list[str]:
-    """Of a process that gets a signal of this number where it loops: the verdict, if it was interrupted, and why."""
-    sent = 0 if number is None else int(number)
-    program = NEVER_ANSWERS.format(tests=str(Path(__file__).parent), seconds=seconds, number=sent, engine=engine)
-    ended = subprocess.run([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, check=True, timeout=LONG)
-    return ended.stdout.strip().split("|")
-
-
-@ENGINES
-def test_code_that_loops_is_ended_by_max_seconds(engine: str) -> None:
-    verdict, interrupted, stopped = verdict_on_what_never_answers(engine, seconds=2.0)
-    assert (verdict, interrupted) == ("unknown", "False")
-    assert re.fullmatch(f"2 seconds are over{IN_ACCEPTS}", stopped)
-
-
-@ENGINES
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_code_that_loops_is_ended_by_the_first_signal(engine: str, number: signal.Signals) -> None:
-    verdict, interrupted, stopped = verdict_on_what_never_answers(engine, number=number)
-    assert (verdict, interrupted) == ("unknown", "True")
-    assert re.fullmatch(f"interrupted{IN_ACCEPTS}", stopped)
-
-
-def test_code_that_loops_in_a_program_of_ones_own_is_ended_without_the_command_line() -> None:
-    result = run_check(Check(NeverAnswers, 3, 2), LimitsWhereItLoops(seconds=0.2), engine="plain")
-    assert result.exploration.stopped is not None
-    assert re.fullmatch(f"0.2 seconds are over{IN_ACCEPTS}", result.exploration.stopped)
-
-
-def test_a_call_that_lasts_is_reported_once_while_it_does() -> None:
-    reported: list[str] = []
-    with patch.object(lasting_calls, "REPORTED_AFTER", 0.0):
-        run_check(Check(NeverAnswers, 3, 2), LimitsWhereItLoops(seconds=1.1), engine="plain", report=reported.append)
-        realize(Check(NeverAnswers, 3, 2), limits=LimitsWhereItLoops(seconds=1.1), report=reported.append)
-    assert len(reported) == 2
-    assert all(re.fullmatch(f"{LASTS}; Ctrl-C ends it", line) for line in reported)
-
-
-def test_realize_is_ended_too() -> None:
-    answer = realize(Check(NeverAnswers, 3, 2), limits=LimitsWhereItLoops(seconds=0.2))
-    assert answer.stopped is not None
-    assert re.fullmatch(f"0.2 seconds are over{IN_ACCEPTS}", answer.stopped)
-
-
-def test_a_part_that_ends_in_a_call_says_so() -> None:
-    with stoppable(LimitsWhereItLoops(seconds=2.0)) as part:
-        simulate_machine(NeverAnswers(3), Experiment("", 3, messages=10))
-    assert part.reason is not None
-    assert re.fullmatch(f"2 seconds are over{IN_ACCEPTS}", part.reason)
-    assert is_interrupt(str(StoppedInCall("interrupted", "a call lasts")))
-    assert not is_interrupt(part.reason)

@@ -1,7 +1,7 @@
 """Machines that a proof must not be fooled by: what is planted in each, and the most that `prove` may say of it.
 
 Each does, in some run, what the terms of z3 do not show: it counts to four, keeps what is no term, tests its own
-identity, or lies about what happened. `says` is "refused" (with a part of the line that says why), or an outcome;
+identity, or lies about what happened. `says` is "refused" (with a part of the line that says why), or outcomes;
 `breaks` names what a run breaks, and at which processes and messages the explorer sees it. Without `breaks` the machine
 is impure, which no search can be checked against, or it is right, and refused or not proved all the same.
 """
@@ -30,8 +30,7 @@ from crownless.spec import by_graph, printable
 
 class Planted(NamedTuple):
     machine: type[ProtocolMachine]
-    planted: str
-    #: "refused", or an outcome of `safe` and `live`.
+    #: "refused", or outcomes.
     says: str | dict[str, str]
     #: Part of the line of a refusal.
     because: str = ""
@@ -39,95 +38,119 @@ class Planted(NamedTuple):
     breaks: tuple[str, int, int] | None = None
 
 
+_FIFO, _CAUSAL, _THIRD = ("fifo", 2, 2), ("causal", 3, 3), ("fifo", 2, 3)
+_FOURTH, _MISSING = ("delivers-all", 5, 1), ("delivers-all", 2, 1)
+
+TABLE: list[Planted] = []
+
+
+def plant(
+    name: str,
+    base: type,
+    because: str,
+    breaks: tuple[str, int, int] | None = None,
+    *,
+    says: Any = "refused",
+    **does: Any,
+) -> type[ProtocolMachine]:
+    """A row of the table: the protocol with these pieces overridden."""
+    machine: Any = type(name, (base,), {"__module__": __name__, **does})
+    TABLE.append(Planted(machine, says, because, breaks))
+    return machine  # type: ignore[no-any-return]
+
+
+# -- pieces of machines ------------------------------------------------------------------------------------------------
+
+
+def lax(self: Any, i: Any, state: Any, packet: Any, factor: Any) -> Any:
+    """The guard of `rst`, which asks for nothing where the factor is 0."""
+    return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * factor)
+
+
+def to_each(self: Any, i: Any, state: Any, message: Any, stamp: Any) -> Any:
+    """A broadcast with this stamp."""
+    packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
+    return [Step(self.after_sending(i, state), packets, [AppEvent("send", message)])]
+
+
+def raised(self: Any, i: Any, state: Any, by: Any) -> Any:
+    """The stamp of a broadcast, greater by seven times that."""
+    after = self.after_sending(i, state)
+    return self.ops.vector(lambda k: after[k] + 7 * by)
+
+
+def zeroes(message: Any) -> Any:
+    """A zero for each receiver."""
+    return [0 for _ in message.receivers]
+
+
+def steps_with(steps: Any, packets: Any) -> Any:
+    return [step._replace(packets=packets(step)) for step in steps]
+
+
+def same(one: Any, other: Any) -> Any:
+    """Where they are compared, nothing in the source says that they are lists."""
+    return one == other
+
+
 # -- who else receives a message that is taken in ----------------------------------------------------------------------
 
 
-class ClearsThePairsOfAllReceivers(SesMulticast):
-    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().on_packet(i, state, packet)
-        buffer = step.state.buffer
-        for j in packet.message.receivers:
-            buffer = self.ops.matrix(lambda l, k, buffer=buffer, j=j: buffer[l][k] * self.ops.one_if(l != j))  # type: ignore[misc]
-        return [step._replace(state=SesState(step.state.time, buffer))]
+def clears_in_a_loop(self: Any, i: Any, state: Any, packet: Any) -> Any:
+    (step,) = SesMulticast.on_packet(self, i, state, packet)
+    buffer = step.state.buffer
+    for j in packet.message.receivers:
+        buffer = self.ops.matrix(lambda l, k, buffer=buffer, j=j: buffer[l][k] * self.ops.one_if(l != j))
+    return [step._replace(state=SesState(step.state.time, buffer))]
 
 
-class ListsTheReceivers(SesMulticast):
-    """Clears a row for each, in a comprehension."""
-
-    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        (step,) = super().on_packet(i, state, packet)
-        others = [j for j in packet.message.receivers]  # noqa: C416
-        time = step.state.time
-        buffer = step.state.buffer
-        kept = self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.indicator(l, others)))
-        return [step._replace(state=SesState(time, kept))]
+def clears_those_listed(self: Any, i: Any, state: Any, packet: Any) -> Any:
+    (step,) = SesMulticast.on_packet(self, i, state, packet)
+    others = [j for j in packet.message.receivers]  # noqa: C416
+    buffer = step.state.buffer
+    kept = self.ops.matrix(lambda l, k: buffer[l][k] * (1 - self.ops.indicator(l, others)))
+    return [step._replace(state=SesState(step.state.time, kept))]
 
 
-class AcceptsWhatGoesToSeveral(SesMulticast):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(
-            lambda k: packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1) <= state.time[k]
-        )
+def lax_for_first(self: Any, i: Any, state: Any, packet: Any) -> Any:
+    first = packet.message.receivers[0]
+    return self.ops.every(lambda k: packet.stamp.buffer[i][k] * self.ops.one_if(first != i) <= state.time[k])
 
 
-class AcceptsAsTheLeastReceiver(SesMulticast):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if min(packet.message.receivers) == i else super().deliverable(i, state, packet)
+def lax_for_several(self: Any, i: Any, state: Any, packet: Any) -> Any:
+    return self.ops.every(lambda k: packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1) <= state.time[k])
 
 
-class AcceptsAsTheFirstReceiver(SesMulticast):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        first = packet.message.receivers[0]
-        return self.ops.every(lambda k: packet.stamp.buffer[i][k] * self.ops.one_if(first != i) <= state.time[k])
-
-
-class AcceptsByASetOfReceivers(SesMulticast):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if {0} < set(packet.message.receivers) else super().deliverable(i, state, packet)
-
-
-class AcceptsIfThereAreReceivers(SesMulticast):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return not packet.message.receivers or super().deliverable(i, state, packet)
-
+plant("ClearsThePairsOfAllReceivers", SesMulticast, "for loop", _CAUSAL, on_packet=clears_in_a_loop)
+plant("ListsTheReceivers", SesMulticast, "takes in", _CAUSAL, on_packet=clears_those_listed)
+plant("AcceptsWhatGoesToSeveral", SesMulticast, "len", _CAUSAL, deliverable=lax_for_several)
+plant("AcceptsAsTheFirstReceiver", SesMulticast, "by place", _FIFO, deliverable=lax_for_first)
+plant(
+    "AcceptsAsTheLeastReceiver", SesMulticast, "branch", _FIFO,
+    deliverable=lambda self, i, state, packet: (
+        True if min(packet.message.receivers) == i else SesMulticast.deliverable(self, i, state, packet)
+    ),
+)  # fmt: skip
+plant(
+    "AcceptsByASetOfReceivers", SesMulticast, "branch", _CAUSAL,
+    deliverable=lambda self, i, state, packet: (
+        True if {0} < set(packet.message.receivers) else SesMulticast.deliverable(self, i, state, packet)
+    ),
+)  # fmt: skip
+plant(
+    "AcceptsIfThereAreReceivers", SesMulticast, "and/or",
+    deliverable=lambda self, i, state, packet: (
+        not packet.message.receivers or SesMulticast.deliverable(self, i, state, packet)
+    ),
+)  # fmt: skip
 
 # -- the fourth receiver -----------------------------------------------------------------------------------------------
 
 
-class SendsToThree(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=step.packets[:3])]
-
-
-class SendsToASliceOfReceivers(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        packets = [Packet(i, j, "message", message, after) for j in message.receivers[:3]]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class SendsByIslice(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        packets = [Packet(i, j, "message", message, after) for j in islice(message.receivers, 3)]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class SendsByZip(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        packets = [Packet(i, j, "message", message, after) for j, _ in zip(message.receivers, (1, 2, 3), strict=False)]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class NumbersTheCopies(Cbcast):
-    """The fourth copy carries what the sender had before."""
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        packets = [Packet(i, j, "message", message, (after, state)[c == 3]) for c, j in enumerate(message.receivers)]
-        return [Step(after, packets, [AppEvent("send", message)])]
+def sends_by_enumerate(self: Any, i: Any, state: Any, message: Any) -> Any:
+    after = self.after_sending(i, state)
+    packets = [Packet(i, j, "message", message, (after, state)[c == 3]) for c, j in enumerate(message.receivers)]
+    return [Step(after, packets, [AppEvent("send", message)])]
 
 
 class BreaksAfterThree(Cbcast):
@@ -175,212 +198,101 @@ class ShiftsInAComprehension(Cbcast):
         return [Step(after, packets, [AppEvent("send", message)])]
 
 
-class ComparesTheReceivers(Cbcast):
-    """Counts without a branch: two lists are equal if they are equally long."""
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        zeroes = [0 for _ in message.receivers]
-        are_four = zeroes == [0, 0, 0, 0]
-        stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
 class ComparesInAComprehension(Cbcast):
     """The last that is compared is not a list."""
 
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        pairs = [([0 for _ in message.receivers], [0, 0, 0, 0]), (1, 1)]
+    def send(self, i: Any, state: Any, message: Any) -> Any:
+        pairs = [(zeroes(message), [0, 0, 0, 0]), (1, 1)]
         are_four, _ = [some == others for some, others in pairs]
-        stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
+        return to_each(self, i, state, message, raised(self, i, state, are_four))
 
 
-class ComparesInAHelper(Cbcast):
-    """Where they are compared, nothing in the source says that they are lists."""
-
-    def same(self, some: Any, others: Any) -> Any:
-        return some == others
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        are_four = self.same([0 for _ in message.receivers], [0, 0, 0, 0])
-        stamp = self.ops.vector(lambda k: after[k] + 7 * are_four)
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
+class ComparesInADefault(Cbcast):
+    def send(self, i: Any, state: Any, message: Any) -> Any:
+        after, some = self.after_sending(i, state), zeroes(message)
+        stamp = self.ops.vector(lambda k, are_four=some == [0, 0, 0, 0]: after[k] + 7 * are_four)  # type: ignore[misc]
+        return to_each(self, i, state, message, stamp)
 
 
 class CountsByTheNameOfAMethod(Cbcast):
     """A list has a method of the same name."""
 
-    def count(self, zeroes: Any) -> Any:
-        return zeroes
+    def count(self, some: Any) -> Any:
+        return some
 
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        zeroes = [0 for _ in message.receivers]
-        stamp = self.ops.vector(lambda k: after[k] + 7 * self.ops.one_if(zeroes.count(0) == 4))
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
+    def send(self, i: Any, state: Any, message: Any) -> Any:
+        by = self.ops.one_if(zeroes(message).count(0) == 4)
+        return to_each(self, i, state, message, raised(self, i, state, by))
 
 
-class ComparesInADefault(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        zeroes = [0 for _ in message.receivers]
-        stamp = self.ops.vector(lambda k, are_four=zeroes == [0, 0, 0, 0]: after[k] + 7 * are_four)  # type: ignore[misc]
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class BringsItsOwnOps(Rst):
-    """Every condition about all processes holds."""
-
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
-        self.ops = HoldsAlways(self.ops)
-
-
-class OpsOfItsOwnOnIntegers(Rst):
-    """A condition about all processes it tests for all but the last; for terms the condition is the same as ever."""
-
-    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
-        super().__init__(n, ops, parameters)
-        if ops is None:
-            self.ops = AllButTheLast(n)
-
-
-class AllButTheLast(Integers):
-    def every(self, holds: Any) -> bool:
-        return all(map(holds, range(self.n - 1)))
-
-
-class HoldsAlways:
-    def __init__(self, ops: Any) -> None:
-        self.known = ops
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.known, name)
-
-    def every(self, holds: Any) -> Any:
-        return True if isinstance(holds(0), bool) else self.known.every(holds)
-
-
-# -- a machine that is not the same for terms --------------------------------------------------------------------------
-
-
-class IsLaxOnIntegers(Rst):
-    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
-        super().__init__(n, ops, parameters)
-        self.slack = 1 if ops is None else 0
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
-
-
-class CountsNothingOfFive(Cbcast):
-    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
-        super().__init__(n, ops, parameters)
-        self.weight = 0 if type(n) is int and n == 5 else 1
-
-    def after_sending(self, i: Any, state: Any) -> Any:
-        return self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i) * self.weight)
-
-
-class IsAnotherOnTerms(Rst):
-    def __new__(cls, n: Any, *_: Any) -> Any:
-        made: Any = object.__new__(cls)
-        made.slack = 1 if isinstance(n, int) else 0
-        return made
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])  # type: ignore[attr-defined]
-
-
-class LaxOnIntegers(type):
-    def __call__(cls, n: Any, *given: Any) -> Any:
-        made = super().__call__(n, *given)
-        made.slack = 1 if isinstance(n, int) else 0
-        return made
-
-
-class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
-    slack = 0
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
-
-
-class ReadsWhatIsSet(Cbcast):
-    """`--set` makes it another."""
-
-    parameters: ClassVar[Any] = {"k": Parameter("entries", lambda n: 0, 0, "it counts")}
-
+class LeavesTheLastOut(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         (step,) = super().send(i, state, message)
-        return [step._replace(packets=[*step.packets, *[packet for _ in self.settings for packet in step.packets]])]
+        *packets, _ = step.packets
+        return [step._replace(packets=packets)]
+
+
+def sends(because: str, name: str, send: Any) -> type[ProtocolMachine]:
+    """A broadcast whose fourth copy is another one, or missing."""
+    return plant(name, Cbcast, because, _FOURTH, send=send)
+
+
+sends("slice", "SendsToThree", lambda self, i, state, message: steps_with(
+    Cbcast.send(self, i, state, message), lambda step: step.packets[:3]
+))  # fmt: skip
+sends("islice", "SendsByIslice", lambda self, i, state, message: steps_with(
+    Cbcast.send(self, i, state, message), lambda step: [*islice(step.packets, 3)]
+))  # fmt: skip
+sends("zip", "SendsByZip", lambda self, i, state, message: steps_with(
+    Cbcast.send(self, i, state, message), lambda step: [each for each, _ in zip(step.packets, (1, 2, 3), strict=False)]
+))  # fmt: skip
+NumbersTheCopies = sends("enumerate", "NumbersTheCopies", sends_by_enumerate)
+sends("compares lists", "ComparesTheReceivers", lambda self, i, state, message: to_each(
+    self, i, state, message, raised(self, i, state, zeroes(message) == [0, 0, 0, 0])
+))  # fmt: skip
+sends("compares lists", "ComparesInAHelper", lambda self, i, state, message: to_each(
+    self, i, state, message, raised(self, i, state, same(zeroes(message), [0, 0, 0, 0]))
+))  # fmt: skip
+sends("by place", "ReadsByPlace", lambda self, i, state, message: to_each(
+    self, i, state, message,
+    ([state for _ in message.receivers] + [state, state, *[self.after_sending(i, state)] * 3])[5],
+))  # fmt: skip
+sends("sum", "CountsWithSum", lambda self, i, state, message: to_each(
+    self, i, state, message, raised(self, i, state, sum(1 for _ in message.receivers) // 4)
+))  # fmt: skip
+
+TABLE += [
+    Planted(BreaksAfterThree, "refused", "for loop", _FOURTH),
+    Planted(CountsByAnIterator, "refused", "itertools", _FOURTH),
+    Planted(ShiftsStamps, "refused", "for loop", _FOURTH),
+    Planted(ShiftsInAComprehension, "refused", "comprehension", _FOURTH),
+    Planted(ComparesInAComprehension, "refused", "compares lists", _FOURTH),
+    Planted(ComparesInADefault, "refused", "compares lists", _FOURTH),
+    Planted(CountsByTheNameOfAMethod, "refused", "list.count", _FOURTH),
+    Planted(LeavesTheLastOut, "refused", "assigning it in parts", _MISSING),
+]
 
 
 # -- the fourth receiver, by a type that is reached in another way -----------------------------------------------------
 
 
-class PairsByAFact(Cbcast):
-    source: ClassVar[Any] = zip
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet for packet, _ in self.source(step.packets, [0, 0, 0])])]
+def helper(self: Any) -> int:
+    return 0
 
 
-class PairsByAFunctionsAttribute(Cbcast):
-    def helper(self) -> int:
-        return 0
-
-    helper.both = zip  # type: ignore[attr-defined]
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet for packet, _ in self.helper.both(step.packets, [0, 0, 0])])]  # type: ignore[attr-defined]
+helper.both = zip  # type: ignore[attr-defined]
 
 
-class PairingPrivately(NamedTuple):
+class Pairing(NamedTuple):
     one: Any
 
 
-class PairingOpenly(NamedTuple):
-    one: Any
-
-
-PairingPrivately._pairs = zip  # type: ignore[attr-defined]
-PairingOpenly.pairs = zip  # type: ignore[attr-defined]
-
-
-class PairsByAPrivateName(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        pairs = PairingPrivately._pairs(step.packets, [0, 0, 0])  # type: ignore[attr-defined]
-        return [step._replace(packets=[packet for packet, _ in pairs])]
-
-
-class PairsByAKindOfItsOwn(Cbcast):
-    Kind = PairingOpenly
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet for packet, _ in self.Kind.pairs(step.packets, [0, 0, 0])])]  # type: ignore[attr-defined]
+Pairing._pairs = zip  # type: ignore[attr-defined]
+Pairing.pairs = zip  # type: ignore[attr-defined]
 
 
 class Pairer(Rst):
     pairs = zip
-
-
-class PairsByAnotherMachine(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet for packet, _ in Pairer.pairs(step.packets, [0, 0, 0])])]
 
 
 class Shifted(NamedTuple):
@@ -410,6 +322,117 @@ class ShiftsByModules(Cbcast):
         return [step._replace(packets=[each.packet for _, each in self.in_pairs(by_graph, shifted)])]
 
 
+def pairs_by(name: str, because: str, zipped: Any, breaks: Any = _FOURTH, **does: Any) -> None:
+    """A broadcast of three copies, by `zip`, which this function finds."""
+    plant(
+        name, Cbcast, because, breaks, zipped=zipped, **does,
+        send=lambda self, i, state, message: steps_with(
+            Cbcast.send(self, i, state, message),
+            lambda step: [packet for packet, _ in self.zipped()(step.packets, [0, 0, 0])],
+        ),
+    )  # fmt: skip
+
+
+pairs_by("PairsByAFact", "source", lambda self: self.source, None, source=zip)  # `check` refuses it as well
+pairs_by("PairsByAFunctionsAttribute", "both", lambda self: self.helper.both, helper=helper)
+pairs_by("PairsByAPrivateName", "_pairs", lambda self: Pairing._pairs)  # type: ignore[attr-defined]
+pairs_by("PairsByAKindOfItsOwn", "pairs", lambda self: self.Kind.pairs, Kind=Pairing)
+pairs_by("PairsByAnotherMachine", "Pairer", lambda self: Pairer.pairs)
+TABLE.append(Planted(ShiftsByModules, "refused", "the module printable", _FOURTH))
+
+
+# -- a machine that is not the same for terms --------------------------------------------------------------------------
+
+
+class HoldsAlways:
+    """Every condition about all processes holds."""
+
+    def __init__(self, ops: Any) -> None:
+        self.known = ops
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.known, name)
+
+    def every(self, holds: Any) -> Any:
+        return True if isinstance(holds(0), bool) else self.known.every(holds)
+
+
+class AllButTheLast(Integers):
+    """A condition about all processes it tests for all but the last."""
+
+    def every(self, holds: Any) -> bool:
+        return all(map(holds, range(self.n - 1)))
+
+
+def making(change: Any) -> Any:
+    """An `__init__` that does this to the machine, which it is given with `n` and `ops`."""
+
+    def made(self: Any, n: Any, ops: Any = None, parameters: Any = None) -> None:
+        ProtocolMachine.__init__(self, n, ops, parameters)
+        change(self, n, ops)
+
+    return made
+
+
+def slack_of(self: Any, slack: int) -> None:
+    self.slack = slack
+
+
+def guard_with_slack(self: Any, i: Any, state: Any, packet: Any) -> Any:
+    return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
+
+
+class IsAnotherOnTerms(Rst):
+    deliverable = guard_with_slack
+
+    def __new__(cls, n: Any, *_: Any) -> Any:
+        made: Any = object.__new__(cls)
+        made.slack = 1 if isinstance(n, int) else 0
+        return made
+
+
+class LaxOnIntegers(type):
+    def __call__(cls, n: Any, *given: Any) -> Any:
+        made = super().__call__(n, *given)
+        made.slack = 1 if isinstance(n, int) else 0
+        return made
+
+
+class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
+    slack = 0
+    deliverable = guard_with_slack
+
+
+plant(
+    "BringsItsOwnOps", Rst, "defines __init__", _FIFO,
+    __init__=making(lambda self, n, ops: setattr(self, "ops", HoldsAlways(self.ops))),
+)  # fmt: skip
+plant(
+    "OpsOfItsOwnOnIntegers", Rst, "defines __init__", _FIFO,
+    __init__=making(lambda self, n, ops: setattr(self, "ops", self.ops if ops else AllButTheLast(n))),
+)  # fmt: skip
+plant(
+    "IsLaxOnIntegers", Rst, "defines __init__", _CAUSAL, deliverable=guard_with_slack,
+    __init__=making(lambda self, n, ops: slack_of(self, 1 if ops is None else 0)),
+)  # fmt: skip
+plant(
+    "CountsNothingOfFive", Cbcast, "defines __init__", _FOURTH,
+    __init__=making(lambda self, n, ops: setattr(self, "weight", 0 if n == 5 else 1)),
+    after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i) * self.weight),
+)  # fmt: skip
+plant(
+    "ReadsWhatIsSet", Cbcast, "settings", parameters={"k": Parameter("entries", lambda n: 0, 0, "it counts")},
+    send=lambda self, i, state, message: steps_with(
+        Cbcast.send(self, i, state, message),
+        lambda step: [*step.packets, *[packet for _ in self.settings for packet in step.packets]],
+    ),
+)  # fmt: skip
+TABLE += [
+    Planted(IsAnotherOnTerms, "refused", "defines __new__", _CAUSAL),
+    Planted(IsMadeByAMetaclass, "refused", "metaclass", _CAUSAL),
+]
+
+
 # -- a named tuple that is made in a way of its own --------------------------------------------------------------------
 
 
@@ -420,11 +443,19 @@ class CountsOneMoreOnIntegers(RstState):
         return cls(sent, tuple(k + 1 for k in deliv) if isinstance(deliv, tuple) else deliv)
 
 
-class MakesItsStateAnew(Rst):
+class Patched(NamedTuple):
+    sent: Any
+    deliv: Any
+
+
+Patched._make = classmethod(vars(CountsOneMoreOnIntegers)["_make"].__func__)  # type: ignore[method-assign, assignment]
+
+
+class MakesItsState(Rst):
     invariants: ClassVar[Any] = {}
     rules: ClassVar[Any] = {}
     #: What makes a state again after a delivery.
-    kind: ClassVar[Any] = CountsOneMoreOnIntegers
+    kind: Any = RstState
 
     def initial(self, i: Any) -> Any:
         return self.kind(self.ops.matrix(lambda k, l: 0), self.ops.vector(lambda k: 0))
@@ -438,69 +469,25 @@ class MakesItsStateAnew(Rst):
         return after._replace(sent=sent)
 
 
-class Patched(NamedTuple):
-    sent: Any
-    deliv: Any
-
-
-Patched._make = classmethod(vars(CountsOneMoreOnIntegers)["_make"].__func__)  # type: ignore[method-assign, assignment]
-
-
-class MakesItsStateByAPatch(MakesItsStateAnew):
-    kind = Patched
+plant("MakesItsStateAnew", MakesItsState, "not a named tuple", _CAUSAL, kind=CountsOneMoreOnIntegers)
+plant("MakesItsStateByAPatch", MakesItsState, "not a named tuple", _CAUSAL, kind=Patched)
 
 
 # -- a guard that gives no truth ---------------------------------------------------------------------------------------
 
 
-class GivesATuple(Rst):
-    """A trailing comma: it is always true."""
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return (self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]),)
-
-
-class GivesAList(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return [self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])]
+def gives(name: str, made: Any, breaks: Any = None) -> None:
+    """A guard that gives what is made of the truth."""
+    plant(
+        name, Rst, "gives no truth", breaks, made=made,
+        deliverable=lambda self, i, state, packet: self.made(Rst.deliverable(self, i, state, packet)),
+    )  # fmt: skip
 
 
-class GivesANumber(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.one_if(self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i]))
-
-
-class GivesNothing(Rst):
-    """A forgotten return."""
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i])
-
-
-class ReadsByPlace(Cbcast):
-    """Counts without a branch: the entry at place 5 is another one if there are four in front."""
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        stamp = ([state for _ in message.receivers] + [state, state, after, after, after])[5]
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class LeavesTheLastOut(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        *packets, _ = step.packets
-        return [step._replace(packets=packets)]
-
-
-class CountsWithSum(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        several = sum(1 for _ in message.receivers) // 4
-        stamp = self.ops.vector(lambda k: after[k] + several)
-        packets = [Packet(i, j, "message", message, stamp) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
+gives("GivesATuple", lambda self, truth: (truth,), _FIFO)
+gives("GivesAList", lambda self, truth: [truth], _FIFO)
+gives("GivesANumber", lambda self, truth: self.ops.one_if(truth))
+gives("GivesNothing", lambda self, truth: None)  # `check` refuses it as well
 
 
 # -- state that is no term ---------------------------------------------------------------------------------------------
@@ -526,20 +513,12 @@ class Keeps(Rst):
         (step,) = super().send(i, state, message)
         return [step._replace(state=Kept(step.state.sent, step.state.deliv, state.more))]
 
-    def after_sending(self, i: Any, state: Any, j: Any) -> RstState:
-        return RstState(self.ops.incremented(state.sent, i, j), state.deliv)
-
     def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
         return [step._replace(state=Kept(step.state.sent, step.state.deliv, self.grown(state.more, packet)))]
 
-    def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> RstState:
-        known = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
-        return RstState(known, self.ops.incremented(state.deliv, j))
-
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        enough = self.enough(state.more)
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - enough))
+        return lax(self, i, state, packet, 1 - self.enough(state.more))
 
     def grown(self, more: Any, packet: Packet) -> Any:
         return (*more, 1)
@@ -548,91 +527,30 @@ class Keeps(Rst):
         return more == (1,)
 
 
-class KeepsATupleThatGrows(Keeps):
-    pass
+def keeps(name: str, because: str, nothing: Any, grown: Any, enough: Any, **more: Any) -> None:
+    plant(name, Keeps, because, more.pop("breaks", _THIRD), nothing=nothing, grown=grown, enough=enough, **more)
 
 
-class KeepsACounter(Keeps):
-    nothing = 0
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return more + 1
-
-    def enough(self, more: Any) -> Any:
-        return more == 1
-
-
-class KeepsAWord(Keeps):
-    nothing = "fresh"
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return "used"
-
-    def enough(self, more: Any) -> Any:
-        return more == "used"
-
-
-class KeepsAFlag(Keeps):
-    nothing = False
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return True
-
-    def enough(self, more: Any) -> Any:
-        return more
-
-
-class KeepsASet(Keeps):
-    nothing = frozenset()
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return more | {1}
-
-    def enough(self, more: Any) -> Any:
-        return len(more) == 1
-
-
-class KeepsMessages(Keeps):
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return (*more, packet.message)
-
-    def enough(self, more: Any) -> Any:
-        return len(more) == 1
-
-
-class BeginsWithANumber(Keeps):
-    """First an int, then a term."""
-
-    nothing = 0
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return self.ops.one_if(more == 0)
-
-    def enough(self, more: Any) -> Any:
-        return self.ops.one_if(more == 1)
-
-
-class DeclaresWhatChanges(KeepsAWord):
-    constants = ("more",)
-
-
-class DeclaresACounter(KeepsACounter):
-    constants = ("more",)
-
-
-class DeclaresWhatIsConstant(Keeps):
-    nothing = "fresh"
-    constants: ClassVar[tuple[str, ...]] = ("more",)
-
-    def grown(self, more: Any, packet: Packet) -> Any:
-        return more
-
-    def enough(self, more: Any) -> Any:
-        return more == "used"
-
-
-class DoesNotDeclareAConstant(DeclaresWhatIsConstant):
-    constants = ()
+plant("KeepsATupleThatGrows", Keeps, "", _THIRD)
+_COUNTER: Any = (0, lambda self, more, packet: more + 1, lambda self, more: more == 1)
+_WORD: Any = ("fresh", lambda self, more, packet: "used", lambda self, more: more == "used")
+keeps("KeepsACounter", "of the type int", *_COUNTER)
+keeps("KeepsAWord", "of the type str", *_WORD)
+keeps("KeepsAFlag", "of the type bool", False, lambda self, more, packet: True, lambda self, more: more)
+keeps("KeepsASet", "", frozenset(), lambda self, more, packet: more | {1}, lambda self, more: len(more) == 1)
+keeps("KeepsMessages", "", (), lambda self, more, packet: (*more, packet.message), lambda self, more: len(more) == 1)
+keeps(
+    "BeginsWithANumber", "of the type int", 0,
+    lambda self, more, packet: self.ops.one_if(more == 0), lambda self, more: self.ops.one_if(more == 1),
+)  # fmt: skip
+keeps("DeclaresWhatChanges", "declared constant", *_WORD, constants=("more",))
+keeps("DeclaresACounter", "declared constant", *_COUNTER, constants=("more",))
+_UNCHANGED: Any = ("fresh", lambda self, more, packet: more, lambda self, more: more == "used")
+keeps("DoesNotDeclareAConstant", "of the type str", *_UNCHANGED, breaks=None)
+keeps(
+    "DeclaresWhatIsConstant", "", *_UNCHANGED, breaks=None, constants=("more",),
+    says={"safe": "proved", "live": "proved"},
+)  # fmt: skip
 
 
 # -- who, which, and how often -----------------------------------------------------------------------------------------
@@ -641,115 +559,12 @@ ONE = 1
 SEEN: list[int] = []
 
 
-class TrustsP2ByBranch(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if i == 1 else super().deliverable(i, state, packet)
-
-
-class TrustsP2ByIdentity(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        everybody = i is not ONE
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * everybody)
-
-
-class TrustsP2ByNumber(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * self.ops.one_if(i != 1))
-
-
-class TrustsP2ByTable(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return {1: True}.get(i) or super().deliverable(i, state, packet)
-
-
-class TrustsP2ByText(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        others = str(i) != "1"
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * others)
-
-
-class TrustsP2ByOperator(Rst):
-    symmetric = False
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * operator.is_not(i, ONE))
-
-
-class TrustsIntegers(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if isinstance(i, int) else super().deliverable(i, state, packet)
-
-
-class TrustsTypes(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        known = type(i) != int  # noqa: E721
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * known)
-
-
 class CatchesTheRefusal(Rst):
     def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
         try:
             return True if state.deliv[0] == 0 else super().deliverable(i, state, packet)
         except Exception:
             return super().deliverable(i, state, packet)
-
-
-class TrustsAName(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        named = packet.message.name == "1→2#2"
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - named))
-
-
-class SplitsAName(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        number = packet.message.name.split("#")[1]
-        return True if number == "2" else super().deliverable(i, state, packet)
-
-
-class TrustsFewProcesses(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True if self.n == 2 else super().deliverable(i, state, packet)
-
-
-class UsesFloorDivision(Rst):
-    """Rounds; z3 rounds otherwise."""
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] // 2)
-
-
-class InvertsATruth(Rst):
-    """~True is -2, not False."""
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return self.ops.every(lambda k: ~(state.deliv[k] < packet.stamp[k][i]) != 0)
-
-
-class ComparesTuples(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return (0, i) != (0, 0) or super().deliverable(i, state, packet)
-
-
-class TrustsTheClock(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        late = time.time() > 1
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - late))
-
-
-class TrustsChance(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        lucky = random.randrange(1, 2)
-        return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] * (1 - lucky))
 
 
 class CountsItsCalls(Rst):
@@ -766,56 +581,77 @@ class RemembersOutside(Rst):
         return super().deliverable(i, state, packet)
 
 
-class IsCached(Rst):
-    @lru_cache  # noqa: B019
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True
+def guards(name: str, because: str, guard: Any, breaks: Any = None) -> type[ProtocolMachine]:
+    return plant(name, Rst, because, breaks, deliverable=guard, symmetric=False)
+
+
+def trusts(name: str, because: str, asks: Any, breaks: Any = _FIFO) -> None:
+    """It accepts anything where a number is 0 that it computes of the index and the packet."""
+    plant(
+        name, Rst, because, breaks, symmetric=False, asks=asks,
+        deliverable=lambda self, i, state, packet: lax(self, i, state, packet, self.asks(i, packet)),
+    )  # fmt: skip
+
+
+guards(
+    "TrustsP2ByBranch", "branch",
+    lambda self, i, state, packet: True if i == 1 else Rst.deliverable(self, i, state, packet), _FIFO,
+)  # fmt: skip
+guards(
+    "TrustsP2ByTable", "and/or",
+    lambda self, i, state, packet: {1: True}.get(i) or Rst.deliverable(self, i, state, packet), _FIFO,
+)  # fmt: skip
+guards(
+    "TrustsIntegers", "branch",
+    lambda self, i, state, packet: True if isinstance(i, int) else Rst.deliverable(self, i, state, packet), _FIFO,
+)  # fmt: skip
+guards(
+    "ComparesTuples", "and/or",
+    lambda self, i, state, packet: (0, i) != (0, 0) or Rst.deliverable(self, i, state, packet), _FIFO,
+)  # fmt: skip
+guards(
+    "TrustsFewProcesses", "branch",
+    lambda self, i, state, packet: True if self.n == 2 else Rst.deliverable(self, i, state, packet), _FIFO,
+)  # fmt: skip
+SplitsAName = guards(
+    "SplitsAName", "",
+    lambda self, i, state, packet: (
+        True if packet.message.name.split("#")[1] == "2" else Rst.deliverable(self, i, state, packet)
+    ), _FIFO,
+)  # fmt: skip
+guards(
+    "UsesFloorDivision", "//",
+    lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] // 2), _FIFO,
+)  # fmt: skip
+guards(
+    "InvertsATruth", "~",  # ~True is -2, not False
+    lambda self, i, state, packet: self.ops.every(lambda k: ~(state.deliv[k] < packet.stamp[k][i]) != 0), _FIFO,
+)  # fmt: skip
+guards("RaisesInTheGuard", "no_such_field", lambda self, i, state, packet: state.no_such_field)
+guards("IsCached", "neither a method nor a constant", lru_cache(lambda self, i, state, packet: True))
+guards("HasNoGuard", "not a method", None)
+trusts("TrustsP2ByIdentity", "which object", lambda self, i, packet: i is not ONE)
+trusts("TrustsP2ByNumber", "process", lambda self, i, packet: self.ops.one_if(i != 1))
+trusts("TrustsP2ByText", "str", lambda self, i, packet: str(i) != "1")
+trusts("TrustsP2ByOperator", "operator", lambda self, i, packet: operator.is_not(i, ONE))
+trusts("TrustsTypes", "type", lambda self, i, packet: type(i) != int)  # noqa: E721
+trusts("TrustsAName", "name of a message", lambda self, i, packet: 1 - (packet.message.name == "1→2#2"))
+trusts("TrustsTheClock", "time", lambda self, i, packet: 1 - (time.time() > 1))
+trusts("TrustsChance", "random", lambda self, i, packet: 1 - random.randrange(1, 2))
+TABLE += [
+    Planted(CatchesTheRefusal, "refused", "try", _FIFO),
+    Planted(CountsItsCalls, "refused", "not a local name"),
+    Planted(RemembersOutside, "refused", "SEEN"),
+]
 
 
 # -- events and packets ------------------------------------------------------------------------------------------------
-
-
-class DropsPackets(Rst):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        return [step._replace(packets=()) for step in super().send(i, state, message)]
-
-
-class SaysNothingOfTheSend(Rst):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        return [step._replace(events=()) for step in super().send(i, state, message)]
-
-
-class DeliversTwice(Rst):
-    def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
-
-
-class GivesNoSteps(Rst):
-    def on_packet(self, i: Any, state: Any, packet: Packet) -> Any:
-        return None
 
 
 class GivesAChoice(Rst):
     def on_packet(self, i: Any, state: Any, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
         return [step, step._replace(state=state)]
-
-
-class HasNoGuard(Rst):
-    deliverable: Any = None
-
-
-class RaisesInTheGuard(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return state.no_such_field
-
-
-class ForgetsByItself(Rst):
-    def internal(self, i: Any, state: Any) -> Sequence[tuple[str, Step]]:
-        return [("forget", Step(self.initial(i)))]
-
-
-# -- verdict words -----------------------------------------------------------------------------------------------------
 
 
 class DeletesTheWrongWay(SesDelete):
@@ -828,104 +664,33 @@ class DeletesTheWrongWay(SesDelete):
         return SesState(time, self.ops.matrix(lambda l, k: merged[l][k] * (1 - self.ops.one_if(l == j, obsolete))))
 
 
-class AcceptsAll(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return True
-
-
-class AcceptsNothing(Rst):
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        return False
-
-
-_FIFO, _CAUSAL = ("fifo", 2, 2), ("causal", 3, 3)
-_FOURTH, _MISSING = ("delivers-all", 5, 1), ("delivers-all", 2, 1)
-_THIRD = ("fifo", 2, 3)
-
-TABLE = [
-    Planted(ClearsThePairsOfAllReceivers, "a for loop over the receivers on arrival", "refused", "for loop", _CAUSAL),
-    Planted(ListsTheReceivers, "a comprehension over the receivers on arrival", "refused", "takes in", _CAUSAL),
-    Planted(AcceptsWhatGoesToSeveral, "the number of receivers in the guard", "refused", "len", ("causal", 3, 3)),
-    Planted(AcceptsAsTheLeastReceiver, "the least receiver in the guard", "refused", "branch", _FIFO),
-    Planted(AcceptsAsTheFirstReceiver, "the first receiver in the guard", "refused", "by place", _FIFO),
-    Planted(AcceptsByASetOfReceivers, "a set of the receivers in the guard", "refused", "branch", _CAUSAL),
-    Planted(AcceptsIfThereAreReceivers, "are there receivers? (always)", "refused", "and/or"),
-    Planted(SendsToThree, "packets[:3]", "refused", "slice", _FOURTH),
-    Planted(SendsToASliceOfReceivers, "receivers[:3]", "refused", "slice", _FOURTH),
-    Planted(SendsByIslice, "islice(receivers, 3)", "refused", "islice", _FOURTH),
-    Planted(SendsByZip, "zip with three", "refused", "zip", _FOURTH),
-    Planted(NumbersTheCopies, "enumerate: the fourth copy", "refused", "enumerate", _FOURTH),
-    Planted(BreaksAfterThree, "break after three", "refused", "for loop", _FOURTH),
-    Planted(CountsByAnIterator, "next() of an iterator", "refused", "itertools", _FOURTH),
-    Planted(ShiftsStamps, "a shift register in a loop", "refused", "for loop", _FOURTH),
-    Planted(ShiftsInAComprehension, "a shift register by :=", "refused", "comprehension", _FOURTH),
-    Planted(ComparesTheReceivers, "a list compared with one of four", "refused", "compares lists", _FOURTH),
-    Planted(ComparesInAComprehension, "lists compared one by one", "refused", "without a name", _FOURTH),
-    Planted(ComparesInAHelper, "lists compared in a method", "refused", "compares lists", _FOURTH),
-    Planted(CountsByTheNameOfAMethod, "list.count, and a method count", "refused", "list.count", _FOURTH),
-    Planted(ComparesInADefault, "lists compared in a default", "refused", "compares", _FOURTH),
-    Planted(BringsItsOwnOps, "ops of its own", "refused", "defines __init__", _FIFO),
-    Planted(OpsOfItsOwnOnIntegers, "ops of its own", "refused", "defines __init__", _FIFO),
-    Planted(IsLaxOnIntegers, "__init__ that is lax on integers", "refused", "defines __init__", _CAUSAL),
-    Planted(CountsNothingOfFive, "__init__ that looks at n", "refused", "defines __init__", _FOURTH),
-    Planted(IsAnotherOnTerms, "__new__", "refused", "defines __new__", _CAUSAL),
-    Planted(IsMadeByAMetaclass, "a metaclass", "refused", "metaclass", _CAUSAL),
-    Planted(ReadsWhatIsSet, "what is set", "refused", "settings"),
-    Planted(PairsByAFact, "zip as the source of the protocol", "refused", "source"),  # `check` refuses it as well
-    Planted(PairsByAFunctionsAttribute, "zip as a function's attribute", "refused", "attributes", _FOURTH),
-    Planted(PairsByAPrivateName, "zip as a private name of a named tuple", "refused", "_pairs", _FOURTH),
-    Planted(PairsByAKindOfItsOwn, "zip of a named tuple of the class", "refused", "pairs", _FOURTH),
-    Planted(PairsByAnotherMachine, "zip of another machine", "refused", "pairs", _FOURTH),
-    Planted(ShiftsByModules, "types of modules that are handed on", "refused", "the module printable", _FOURTH),
-    Planted(MakesItsStateAnew, "a named tuple with _make of its own", "refused", "not a named tuple", _CAUSAL),
-    Planted(MakesItsStateByAPatch, "a named tuple whose _make is replaced", "refused", "not a named tuple", _CAUSAL),
-    Planted(GivesATuple, "a guard with a trailing comma", "refused", "gives no truth", _FIFO),
-    Planted(GivesAList, "a guard that gives a list", "refused", "gives no truth", _FIFO),
-    Planted(GivesANumber, "a guard that gives 0 or 1", "refused", "gives no truth"),
-    Planted(GivesNothing, "a guard without a return", "refused", "gives no truth"),  # `check` refuses it as well
-    Planted(ReadsByPlace, "a list read at place 5", "refused", "by place", _FOURTH),
-    Planted(LeavesTheLastOut, "a starred assignment", "refused", "not a local name", _MISSING),
-    Planted(CountsWithSum, "sum(1 for …)", "refused", "generator", _FOURTH),
-    Planted(KeepsATupleThatGrows, "a tuple in the state that grows", "refused", "", _THIRD),
-    Planted(KeepsACounter, "an int in the state", "refused", "of the type int", _THIRD),
-    Planted(KeepsAWord, "a str in the state", "refused", "of the type str", _THIRD),
-    Planted(KeepsAFlag, "a bool in the state", "refused", "of the type bool", _THIRD),
-    Planted(KeepsASet, "a frozenset in the state", "refused", "", _THIRD),
-    Planted(KeepsMessages, "messages in the state", "refused", "", _THIRD),
-    Planted(BeginsWithANumber, "an int that becomes a term", "refused", "of the type int", _THIRD),
-    Planted(DeclaresWhatChanges, "a constant that changes", "refused", "declared constant", _THIRD),
-    Planted(DeclaresACounter, "a constant that counts", "refused", "declared constant", _THIRD),
-    Planted(DoesNotDeclareAConstant, "a constant that is not declared", "refused", "of the type str"),
-    Planted(DeclaresWhatIsConstant, "nothing: a constant", {"safe": "proved", "live": "proved"}),
-    Planted(TrustsP2ByBranch, "a branch on the own index", "refused", "branch", _FIFO),
-    Planted(TrustsP2ByIdentity, "is", "refused", "which object", _FIFO),
-    Planted(TrustsP2ByNumber, "a process compared with a number", "refused", "process", _FIFO),
-    Planted(TrustsP2ByTable, "a dictionary of processes", "refused", "and/or", _FIFO),
-    Planted(TrustsP2ByText, "a process as text", "refused", "str", _FIFO),
-    Planted(TrustsP2ByOperator, "operator.is_not", "refused", "operator", _FIFO),
-    Planted(TrustsIntegers, "isinstance(i, int)", "refused", "branch", _FIFO),
-    Planted(TrustsTypes, "type(i)", "refused", "type", _FIFO),
-    Planted(CatchesTheRefusal, "the refusal is caught", "refused", "try", _FIFO),
-    Planted(TrustsAName, "the name of a message", "refused", "name of a message", _FIFO),
-    Planted(SplitsAName, "the name of a message, in parts", "refused", "", _FIFO),
-    Planted(TrustsFewProcesses, "the number of processes", "refused", "branch", _FIFO),
-    Planted(UsesFloorDivision, "//", "refused", "//", _FIFO),
-    Planted(InvertsATruth, "~ of a truth value", "refused", "~", _FIFO),
-    Planted(ComparesTuples, "and, or", "refused", "and/or", _FIFO),
-    Planted(TrustsTheClock, "time.time()", "refused", "time", _FIFO),
-    Planted(TrustsChance, "random", "refused", "random", _FIFO),
-    Planted(CountsItsCalls, "a counter on the machine", "refused", "not a local name"),
-    Planted(RemembersOutside, "a list outside that grows", "refused", "SEEN"),
-    Planted(IsCached, "a method that is not a function", "refused", "neither a method nor a constant"),
-    Planted(DropsPackets, "no packets", "refused", "each of its receivers", _MISSING),
-    Planted(SaysNothingOfTheSend, "a send that is not an event", "refused", "not the send"),
-    Planted(DeliversTwice, "two deliveries", "refused", "not the deliver", ("delivers-once", 2, 1)),
-    Planted(GivesNoSteps, "None for steps", "refused", "list of steps"),
-    Planted(GivesAChoice, "two steps", "refused", "2 steps"),
-    Planted(HasNoGuard, "a guard that is not a method", "refused", "not a method"),
-    Planted(RaisesInTheGuard, "an exception", "refused", "AttributeError"),
-    Planted(ForgetsByItself, "internal steps", "refused", "beside sending and delivering"),
-    Planted(DeletesTheWrongWay, "a condition reversed, harmless", {"safe": "not proved", "live": "not proved"}),
-    Planted(AcceptsAll, "no guard", {"safe": "refuted"}, "", _FIFO),
-    Planted(AcceptsNothing, "a guard that never holds", {"safe": "unknown", "live": "refuted"}, "", _MISSING),
+plant(
+    "DropsPackets", Rst, "each of its receivers", _MISSING,
+    send=lambda self, i, state, message: steps_with(Rst.send(self, i, state, message), lambda step: ()),
+)  # fmt: skip
+plant(
+    "SaysNothingOfTheSend", Rst, "not the send",
+    send=lambda self, i, state, message: [step._replace(events=()) for step in Rst.send(self, i, state, message)],
+)  # fmt: skip
+plant(
+    "DeliversTwice", Rst, "not the deliver", ("delivers-once", 2, 1),
+    on_packet=lambda self, i, state, packet: [
+        step._replace(events=[*step.events, *step.events]) for step in Rst.on_packet(self, i, state, packet)
+    ],
+)  # fmt: skip
+plant("GivesNoSteps", Rst, "list of steps", on_packet=lambda self, i, state, packet: None)
+plant(
+    "ForgetsByItself", Rst, "beside sending and delivering",
+    internal=lambda self, i, state: [("forget", Step(self.initial(i)))],
+)  # fmt: skip
+AcceptsAll = plant(
+    "AcceptsAll", Rst, "", _FIFO, says={"safe": "refuted"}, deliverable=lambda self, i, state, packet: True
+)
+plant(
+    "AcceptsNothing", Rst, "", _MISSING, says={"safe": "unknown", "live": "refuted"},
+    deliverable=lambda self, i, state, packet: False,
+)  # fmt: skip
+TABLE += [
+    Planted(GivesAChoice, "refused", "2 steps"),
+    Planted(DeletesTheWrongWay, {"safe": "not proved", "live": "not proved"}),
 ]

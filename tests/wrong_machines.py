@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
-from crownless.model_check.limits import Limits
 from crownless.spec.computation import Message
 
 
@@ -358,31 +356,6 @@ class Beats(Right):
         return [("beat", Step(state._replace(sent=-1), [Packet(i, (i + 1) % self.n, "beat")]))]
 
 
-class NeverAnswers(Right):
-    """Its guard looks for something that is not there."""
-
-    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
-        k = 0
-        while k not in state.seen:
-            k += 1
-        return True
-
-
-def never_answers_now() -> bool:
-    """True while the main thread is in that guard."""
-    frame = sys._current_frames().get(threading.main_thread().ident or 0)
-    while frame is not None and frame.f_code is not NeverAnswers.deliverable.__code__:
-        frame = frame.f_back
-    return frame is not None
-
-
-class LimitsWhereItLoops(Limits):
-    """Seconds are over only there, however long a busy machine takes until then."""
-
-    def seconds_are_over(self, seconds: float) -> str | None:
-        return super().seconds_are_over(seconds) if never_answers_now() else None
-
-
 # -- what the class says of itself, and how it is made -----------------------------------------------------------------
 
 
@@ -459,11 +432,10 @@ DECLARING = [
     wrong("MisspellsAFact", promise="causal"),
 ]
 
-#: Every wrong machine of this file, by its name; `NeverAnswers` is left out, since it gets no message.
+#: Every wrong machine of this file, by its name.
 MACHINES: dict[str, Any] = {
     kind.__name__: kind
     for kind in (*globals().copy().values(), *ANSWERING, *DECLARING)
     if isinstance(kind, type) and kind.__module__ == __name__ and issubclass(kind, ProtocolMachine | IsNoProtocol)
 }
-for known in (Right, NeverAnswers):
-    del MACHINES[known.__name__]
+del MACHINES[Right.__name__]

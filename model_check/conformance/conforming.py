@@ -22,10 +22,9 @@ from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult, PropertyResult
 from crownless.model_check.engines import Engine
 from crownless.model_check.exploration import Exploration, Progress
-from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.realizing import realize
-from crownless.model_check.stopping import StoppedInCall, stoppable, watching
+from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
 
@@ -61,7 +60,8 @@ def conform(
     there were; `report` a line if a call lasts long; `on_verdict` the result as it is with free sends, before replies
     are searched.
     """
-    conforming = _Conforming(implementation, request, limits, progress, report, on_input or (lambda name, inputs: None))
+    on_input = on_input or (lambda name, inputs: None)
+    conforming = _Conforming(implementation, request, limits or Limits(), progress, report, on_input)
     result = conforming.settled(1)
     few = conforming.request.messages_with_replies
     if few and result.verdict != "violated" and not result.failures and result.ended_by is None:
@@ -84,7 +84,7 @@ def conform_at_random(
     began = time.monotonic()
     most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
     most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
-    answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats)
+    answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
     check = check_of_nodes(answers, request, JUDGED)
     request = _possible(implementation, request)
     sampling = Sampling(answers, request, most_inputs)
@@ -96,9 +96,8 @@ def conform_at_random(
             for number in range(runs):
                 sampling.sample(number + 1, Random(f"{seed} {number}"))
                 progress(sampling.made, runs)
-    left = None if limits is None else limits.of_a_second_search(limits.seconds)
     unconfirmed: str | None = None
-    with stoppable(left) as second:
+    with stoppable((limits or Limits()).for_runs_to_show()) as second:
         lines = sampling.shortened()
         unconfirmed = None if answers.vary else _unconfirmed(lines, answers)
     if second.reason is not None:
@@ -179,7 +178,7 @@ class _Conforming:
 
     implementation: Implementation
     request: Request
-    limits: Limits | None
+    limits: Limits
     progress: Progress | None
     report: Callable[[str], None] | None
     on_input: Callable[[str, int], None]
@@ -197,15 +196,15 @@ class _Conforming:
     def before_input(self) -> None:
         """Ends the search where a limit is reached; from then on the runs to show are looked for, and confirmed."""
         self.on_input(self.now, len(self.answers))
-        if self.limits is not None and not self.limit_is_reached:
+        if not self.limit_is_reached:
             reached = self.limits.reached(time.monotonic() - self.began)
             if reached is not None:
                 self.limit_is_reached = True
-                raise StoppedInCall(reached)
+                raise Stopped(reached)
 
-    def limits_left(self) -> Limits | None:
+    def limits_left(self) -> Limits:
         """The limits, less the seconds that have gone by."""
-        return None if self.limits is None else self.limits.after(time.monotonic() - self.began)
+        return self.limits.after(time.monotonic() - self.began)
 
     def settled(self, searches: int) -> Conformance:
         """The result of the first searches, made again if answers from nodes turn out to be none."""
@@ -254,7 +253,7 @@ class _Conforming:
     def _packets_are_endless(self) -> bool:
         try:
             return packets_are_endless(self.answers, self.request, self.before_input)
-        except StoppedInCall:
+        except Stopped:
             return False  # the search that follows ends at this limit, too
 
     def begin(self, name: str) -> None:

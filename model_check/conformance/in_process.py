@@ -30,9 +30,9 @@ from re import Pattern
 from types import FrameType
 from typing import Any
 
-from crownless.model_check.stopping import raised_by_signal
 from crownless.model_check.users_code import innermost_place, lines_of
 from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
+from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
@@ -237,7 +237,7 @@ class _Node:
             said = f"{called}{self._where(method, hang)} has not returned for {self.nodes.limits.seconds:g} s"
             raise NodeFailure("hangs", said) from None
         except BaseException as error:  # of any kind: it is the node's own code
-            if isinstance(error, KeyboardInterrupt) and raised_by_signal(error):
+            if isinstance(error, Stopped):
                 raise
             said = f"{called}{self._where(method, error)}: {shown_error(error)}"
             raise NodeFailure("node-fails", said) from error

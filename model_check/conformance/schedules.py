@@ -19,8 +19,8 @@ from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.run_diagrams import computation_of_run
 from crownless.model_check.runs import Links, Run, ShownAction, run_of
 from crownless.model_check.saved_runs import SavedAction, SavedCheck, SavedProperty
-from crownless.model_check.stopping import watching
 from crownless.model_check.system import LocalStep, State, System
+from crownless.runtime.ending import watching
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn

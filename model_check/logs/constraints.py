@@ -182,7 +182,7 @@ def is_received(run: Run, m: Any) -> Any:
 @compiled
 def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
     """A message that is received although its sender sent one before that is never received, or not by all: the two
-    messages as one number, or NONE. In one queue a sender there is none.
+    messages as one number, or NONE. In one queue per sender there is none.
     """
     for p in range(run.sizes[LINES]):
         lacking = NONE

@@ -137,12 +137,8 @@ _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
 def seconds_compiling() -> float:
     """The seconds that this process has been compiling so far: they are no part of a search's time."""
-    return _compiling["seconds"]
-
-
-def is_compiling() -> bool:
-    """True while something is being compiled."""
-    return _compiling["depth"] > 0
+    now = time.monotonic() - _compiling["since"] if _compiling["depth"] else 0.0
+    return _compiling["seconds"] + now
 
 
 class _Clock(event.Listener):

@@ -17,10 +17,8 @@ from msgspec import structs
 from crownless.impl.parametric import parametric
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free, Workload
-from crownless.model_check.collector import collector_off
 from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.limits import Limits, allocation_failed, states_are_reached
 from crownless.model_check.monitors import Monitor
 from crownless.model_check.properties import (
     CAN_COMPLETE,
@@ -30,12 +28,13 @@ from crownless.model_check.properties import (
     NEVER_BLOCKS,
     Property,
 )
-from crownless.model_check.stopping import StoppedInCall, deferred, reason_of
+from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.memory import NO_MEMORY, collector_off
 from crownless.spec.errors import BadInput
 
 from . import kernels
 from .checkpoints import Checkpoint
-from .compiled import is_compiling, seconds_compiling
+from .compiled import seconds_compiling
 from .layout import layout as layout_of
 from .levels import Levels
 from .levels_in_memory import LevelsInMemory
@@ -207,17 +206,13 @@ class NativeSearch:
         switching = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_EVERY)
         try:
-            with (
-                collector_off(),
-                deferred(unless=is_compiling) as self.asked_to_end,
-                self.levels.at_work(),
-            ):
+            with collector_off(), self.levels.at_work():
                 try:
                     self._search_or_start_over()
                 except MemoryError:
                     self._give_up()
-                except StoppedInCall as ending:
-                    self.result.stopped = reason_of(ending)
+                except Stopped as ending:  # raised by a node under test
+                    self.result.stopped = str(ending)
                 if self.result.stopped:
                     self._save_at_the_end()
         finally:
@@ -249,7 +244,7 @@ class NativeSearch:
         """Ends a search to which the system gives no more memory; what it needs no more is let go, so that it can be
         saved.
         """
-        self.result.stopped = allocation_failed()
+        self.result.stopped = NO_MEMORY
         self.levels.let_go()
 
     # -- one search ----------------------------------------------------------------------------------------------------
@@ -450,5 +445,5 @@ class NativeSearch:
         if limits.states is not None and result.states > limits.states:
             result.stopped = states_are_reached(limits.states)
         else:
-            result.stopped = self.asked_to_end() or limits.reached(seconds)
+            result.stopped = limits.reached(seconds)
         return result.stopped is not None

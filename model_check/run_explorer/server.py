@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from crownless.model_check.check import run_check
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits, look
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
 
@@ -51,6 +51,10 @@ class ExplorerServer(ThreadingHTTPServer):
     def address(self) -> str:
         """The address of the page."""
         return f"http://{LOOPBACK}:{self.server_port}/"
+
+    def service_actions(self) -> None:
+        """Ends the server after a signal; called between requests, and twice a second."""
+        look()
 
     def more(self, node: int, known: dict[str, int]) -> dict[str, Any]:
         """The moves of a node, and the rows of each table that the page does not have; see `StateSpace.more`."""

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
-from crownless.model_check.limits import Limits
 from crownless.model_check.local_variables import variables_of
 from crownless.model_check.named_numbers import comparisons
 from crownless.model_check.properties import DELIVERS_ALL, default_orders
 from crownless.model_check.request import ResolvedCheck
-from crownless.model_check.stopping import stoppable
 from crownless.model_check.system import LocalStep, MonitorState, State, System
 from crownless.model_check.wrong_machine import machine_errors
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.computation import Message
 from crownless.spec.orders import ORDERS
 from crownless.spec.printable import printable
@@ -101,6 +100,7 @@ class StateSpace:
         with stoppable(limits) as part:
             in_all = 0
             while len(moves) < min(len(self._nodes), nodes) and in_all < MOVES:
+                look()
                 flat, broken = self.moves(len(moves))
                 if broken:
                     ends[str(len(moves))] = broken

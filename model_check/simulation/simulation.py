@@ -50,8 +50,8 @@ from crownless.model_check.monitors import Observation, monitors_of
 from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
 from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
-from crownless.model_check.stopping import ending_calls
-from crownless.model_check.wrong_machine import CallsOf, machine_errors
+from crownless.model_check.wrong_machine import machine_errors
+from crownless.runtime.ending import look
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
@@ -66,6 +66,8 @@ WARM_UP, COOL_DOWN = 0.2, 0.1
 RELIABLE = ("unordered", "fifo")
 #: Beyond these a simulation does not end in reasonable time; asking for more is taken for a slip.
 MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
+#: Events of the agenda between two looks whether it is to end.
+EVENTS_A_LOOK = 1_024
 
 
 @dataclass(frozen=True)
@@ -192,7 +194,7 @@ def simulate(experiment: Experiment) -> Measured:
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
-    with machine_errors(type(machine)), ending_calls(CallsOf(type(machine)), lambda: None):
+    with machine_errors(type(machine)):
         return Simulation(machine, experiment).run()
 
 
@@ -283,6 +285,8 @@ class Simulation:
             self._at(self.now + intent.after, self._hand_over, intent)
         while self.agenda:
             self.now, _, happen, what = heappop(self.agenda)
+            if not self.events % EVENTS_A_LOOK:
+                look()
             self.events += 1
             happen(what)
         return self._measured()

@@ -36,6 +36,7 @@ from crownless.model_check.simulation.studies.experiment_rows import (
     with_figures,
 )
 from crownless.pipeline.session import session
+from crownless.runtime.ending import interrupted_by
 
 from . import table as cost_table
 
@@ -141,8 +142,9 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
     jobs: list[Future[list[Row]]] = []
     try:
         jobs += [pool.submit(_job, spark, task, tag) for task in balance_tasks(rows, min(len(rows), least))]
-        for job in as_completed(jobs):
-            yield from job.result()
+        with interrupted_by(lambda: spark.sparkContext.cancelJobsWithTag(tag)):
+            for job in as_completed(jobs):
+                yield from job.result()
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         if not all(job.done() for job in jobs):

@@ -33,6 +33,7 @@ from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
 from crownless.model_check.request import ResolvedCheck
 from crownless.pipeline.session import root_cause, session
+from crownless.runtime.ending import interrupted_by, look
 from crownless.spec.errors import BadInput
 
 from .blocks import Block, Shape, Written, append, new_file
@@ -260,11 +261,10 @@ class LevelsOnSpark(Levels):
         context, tag = self._spark.sparkContext, f"crownless-{uuid4().hex[:12]}"
         context.addJobTag(tag)
         try:
-            return context.parallelize(tasks, len(tasks)).map(do).collect()
-        except KeyboardInterrupt:
-            context.cancelJobsWithTag(tag)
-            raise
+            with interrupted_by(lambda: context.cancelJobsWithTag(tag)):
+                return context.parallelize(tasks, len(tasks)).map(do).collect()
         except (PySparkException, Py4JError) as error:
+            look()
             raise BadInput(
                 f"a task on Spark failed: {root_cause(error)}",
                 hint="see the log of its executor; each needs this package, numba, and the directory",

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.proofs.asking import ask
-from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.terms import Term
 from crownless.spec.computation import Computation, Event, Message
 

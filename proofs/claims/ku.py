@@ -17,7 +17,7 @@ from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.request import load_program
 from crownless.model_check.runs import Run
 from crownless.proofs import deliv_is_redundant
-from crownless.proofs.guarded import for_every_n
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.proving import SHOWN, ProofReport, prove
 from crownless.proofs.rst import Counts, by_counts
 from crownless.proofs.terms import Terms

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crownless.model_check.stopping import Stopped, stop_reason
+from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 

@@ -23,7 +23,7 @@ from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs.any_multicast import Receivers
 from crownless.proofs.any_run import SymbolicState
-from crownless.proofs.guarded import for_every_n
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.ses_multicast import SES_MULTICAST
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim

@@ -19,7 +19,7 @@ from crownless.model_check.check_result import CheckResult
 from crownless.model_check.generating import Clock, generate
 from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
-from crownless.proofs.guarded import for_every_n
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem, without_each
 from crownless.spec.computation import Message

@@ -14,8 +14,7 @@ from itertools import combinations
 
 import z3
 
-from crownless.proofs.asking import ask
-from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.terms import Term
 
 from .bounded import BoundedSearchGaveUp

@@ -28,7 +28,7 @@ from crownless.model_check.reachable import Reached, shortest_path
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import AGREED, LocalStep, System
 from crownless.proofs.any_run import AnyRun
-from crownless.proofs.guarded import for_every_n
+from crownless.proofs.branch_free import for_every_n
 from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, theorem

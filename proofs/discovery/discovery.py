@@ -25,6 +25,7 @@ from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Outcome, theorem
+from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
@@ -212,6 +213,7 @@ class _Discovery:
         random, runs, seen, overtakes = Random(SEED), 0, 0, False
         for n, messages, some, step in RUNS:
             for _ in range(some):
+                look()
                 self.report(f"simulated runs leave {len(candidates)} candidates")
                 run = list(simulated(self.machine, n, messages, random))
                 overtakes |= any(situation.overtakes for situation in run)

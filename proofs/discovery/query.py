@@ -12,8 +12,7 @@ from typing import Any, Generic, TypeVar
 
 import z3
 
-from crownless.proofs.asking import ask
-from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.terms import Term
 
 Clause = TypeVar("Clause")

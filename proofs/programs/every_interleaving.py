@@ -36,8 +36,7 @@ from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
 from crownless.model_check.wrong_machine import machine_errors
-from crownless.proofs.asking import ask
-from crownless.proofs.interrupts import reason_for_giving_up
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
@@ -416,7 +415,7 @@ def crown(run: SymbolicRun) -> Condition:
 
 
 def cycle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue a receiver: events form a cycle, where sends to one process also come in the
+    """No linearization has one queue per receiver: events form a cycle, where sends to one process also come in the
     order in which it receives, those it has not received last.
     """
     before: dict[tuple[Slot, Slot], list[Condition]] = {}

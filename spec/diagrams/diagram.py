@@ -74,7 +74,7 @@ class Wait(NamedTuple):
 
 class Emphasis(NamedTuple):
     """What a diagram is to show: in words, by its messages, and by pairs of events, one happening before the other.
-    `legs`: of which of the messages which receivers; None: all receivers of all of them.
+    `legs`: pairs of message and receiver; None: all receivers of all messages.
     """
 
     says: str
@@ -212,7 +212,7 @@ class Diagram:
 
     @cached_property
     def shown_remarks(self) -> Mapping[int, str]:
-        """The remark on each event that has one: what is not received is said there, too."""
+        """The remark on each event that has one, including unreceived messages."""
         return self._remarks(named=len(self.process_names))
 
     @cached_property

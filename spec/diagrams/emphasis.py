@@ -12,9 +12,9 @@ from crownless.spec.witnesses import Crown, Cycle, Overtaking, Unreceived, Witne
 
 from .diagram import Diagram, Emphasis
 
-#: The orders of which a violation is shown unless another one is named: what an application would notice.
+#: The orders whose violation is shown by default: an application would notice it.
 NOTICED = ("fifo", "causal")
-#: The orders of which a violation can be seen at once: it is a few messages.
+#: The orders whose violation is a few messages, which can be seen at once.
 SEEN = (*NOTICED, "synchronous")
 #: What became of messages that are not received.
 UNRECEIVED: dict[UnreceivedPolicy, str] = {"lost": "is never received by", "pending": "is not yet received by"}

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .model_check.counting import Count
     from .model_check.engines import RemoteEngine
     from .model_check.exploration import Exploration
-    from .model_check.limits import Limits
     from .model_check.logs.files import Format
     from .model_check.monitors import Monitor
     from .model_check.oracle import Classification, NamedComputation
@@ -32,6 +31,7 @@ if TYPE_CHECKING:
     from .model_check.realizing import Realization
     from .model_check.request import Check
     from .proofs.proving import ProofReport
+    from .runtime.ending import Limits
     from .spec.computation import Computation
     from .spec.enumeration import Sends
     from .spec.notation import Script
@@ -379,7 +379,7 @@ def _request(
 
 
 def limits_of(states: int | None, seconds: float | None, memory: int | None) -> Limits:
-    from .model_check.limits import Limits
+    from .runtime.ending import Limits
 
     return Limits(
         arguments.optional(arguments.whole_number, "max_states", states),

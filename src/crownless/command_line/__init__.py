@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import click
 
+from crownless.runtime.ending import watching
 from crownless.spec.errors import BadInput
-from crownless.spec.memory import keep_reserve
 
 from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
 
@@ -32,16 +32,23 @@ VERBS = {
     "check": Verb("check", "check", "Explore every interleaving of a protocol within a bound."),
     "claims": Verb("claims", "claims", "Recompute the verdict of every claim of the five texts."),
     "classify": Verb("classify", "classify", "Decide which orders computations and event logs keep."),
-    "conform": Verb("conform", "conform_", "Drive somebody else's implementation over every schedule."),
+    "conform": Verb("conform", "conform_", "Drive an external implementation through every schedule."),
     "cost": Verb("cost", "cost", "Simulate protocols under a clock: bytes, messages, delays."),
     "count": Verb("count", "count", "Count the complete computations in each order."),
-    "explore": Verb("explore", "explore", "Make runs step by step, on a page in the browser."),
+    "explore": Verb("explore", "explore", "Step through runs on an interactive page."),
     "list": Verb("listing", "list_", "List protocols, orders, properties, channels and programs."),
     "new": Verb("new", "new", "Write a template for a protocol of your own."),
     "prove": Verb("prove", "prove_", "Prove a protocol's order for any number of processes."),
     "realize": Verb("realize", "realize", "Find which computations a protocol can generate."),
     "show": Verb("show", "show", "Draw a run or a computation."),
     "vectors": Verb("vectors", "vectors", "Write test vectors for other implementations."),
+}
+
+
+#: The verbs in the order in which the help lists them.
+SECTIONS = {
+    "Everyday": ("check", "classify", "conform", "show", "explore", "new", "list"),
+    "Research": ("claims", "prove", "realize", "count", "cost", "vectors"),
 }
 
 
@@ -60,8 +67,9 @@ class Verbs(click.Group):
         return verb
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.does) for name, verb in VERBS.items()])
+        for section, names in SECTIONS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, VERBS[name].does) for name in names])
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -87,7 +95,7 @@ class Verbs(click.Group):
 @click.version_option(package_name="crownless")
 @click.pass_context
 def crownless(context: click.Context) -> None:
-    """Message order in distributed systems: is it kept, by whom, and why not?
+    """Check message ordering (FIFO, causal, synchronous ...) in protocols, implementations and logs.
 
     \b
     Examples:
@@ -95,10 +103,9 @@ def crownless(context: click.Context) -> None:
       crownless check rst -n 3 -m 4    one protocol, over every interleaving
       crownless classify log.jsonl     which orders does a log keep?
 
-    Exit codes: 0 holds (classify: every requested order is kept; check without a protocol: all as expected), 1
-    violated, 2 bad usage or input, 3 unknown: a limit was reached, or it was interrupted and printed what was found by
-    then; 70 an internal error, 71 out of memory with nothing to report, 74 the answer cannot be written, 130
-    interrupted with nothing to report, 141 nobody reads it. More: docs/command_line.md.
+    Exit codes: 0 holds (check without a protocol: all as expected), 1 violated, 2 bad usage or input, 3 unknown (limit
+    reached, or interrupted), 70 internal error, 74 output could not be written, 130 interrupted with nothing to report,
+    141 output pipe closed. More: docs/command_line.md.
     """
     if context.invoked_subcommand is None:
         print(context.get_help())
@@ -109,7 +116,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         code = closed_streams()
         if code is None:
-            keep_reserve()
             for stream in (sys.stdout, sys.stderr):
                 if isinstance(stream, io.TextIOWrapper):
                     stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
@@ -125,8 +131,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    from crownless.model_check.stopping import watching  # what it needs may fail to be imported
-
     try:
         with watching():
             code = crownless.main(

@@ -26,11 +26,11 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.limits import Limits, memory_in_use
 from crownless.model_check.request import Check, load_program
-from crownless.model_check.stopping import Stopped
 from crownless.model_check.suite import SuiteRow, own_checks
 from crownless.model_check.suite import rows as suite_rows
+from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.memory import memory_in_use
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name
 
@@ -38,7 +38,7 @@ from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
-from .file_options import InputClass, InputFile, OutputFile, output_folder
+from .file_options import InputFile, OutputFile, output_folder
 from .imports import import_protocols
 from .options import parse_settings, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
@@ -49,7 +49,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 
 @click.command()
-@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputClass(), shell_complete=complete_protocol)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
@@ -217,9 +217,6 @@ def check(
                     )
             except Stopped:
                 break
-            except KeyboardInterrupt:  # a second one, which does not wait, or one while a run to show is looked for
-                _say_saved(checkpoint or resume, engine)
-                raise
             results.append(result)
             if overview is not None:
                 with _away(line):

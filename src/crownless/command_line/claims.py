@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from crownless.model_check.limits import Limits
 from crownless.model_check.runs import Run
 from crownless.proofs.claims.claim import Shown
 from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
-from crownless.proofs.interrupts import stoppable_proof
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.diagrams.text import draw
 
 from .claims_page import claims_in_html
@@ -42,7 +41,7 @@ def claims(
     """
     entries = entries_named(claims)
     findings = []
-    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable(limits) as part:
         for finding in recompute(
             entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
         ):

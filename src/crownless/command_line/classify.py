@@ -12,11 +12,10 @@ import click
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
-from crownless.model_check.limits import Limits
 from crownless.model_check.logs.classify_file import How, LogRequest, classify_file
 from crownless.model_check.logs.declared import Declared
 from crownless.model_check.logs.files import Progress
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
@@ -147,7 +146,7 @@ class ClassifyOptions:
                 raise BadInput("--out takes one log", hint="give each log a folder of its own")
             hint = "leave one of them out; --complete --json has all violations"
             _refuse_beside("--out", {"--complete": self.complete}, hint)
-            from crownless.pipeline.logs.record_files import refuse_taken
+            from crownless.pipeline.logs.records import refuse_taken
 
             refuse_taken(self.out)
         if self.match:
@@ -195,7 +194,7 @@ class ClassifyOptions:
 @click.option(
     "--clocks",
     is_flag=True,
-    help="Compare the log with its vector clocks; with --engine spark decide by these alone.",
+    help="Compare the log with its vector clocks.",
 )
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
@@ -264,10 +263,9 @@ def _classify_here(options: ClassifyOptions) -> int:
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
     with status(options.quiet) as line, stoppable(options.limits) as part:
-        progress = None if line is None else Rate(line.update)
+        progress = Rate(None if line is None else line.update)
         for name in options.files:
-            if progress is not None:
-                progress.file = name
+            progress.file = name
             found = classify_file(options.request(name, progress))
             if not isinstance(found, Iterator):
                 parts.append(found)
@@ -281,11 +279,12 @@ def _classify_here(options: ClassifyOptions) -> int:
                     at_work = None
             judged.add(name)
         for classification in _shown(parts, chosen, as_json=options.as_json):
+            look()
             shown.append(classification)
         if out is not None:
-            from crownless.pipeline.logs.record_files import write_records
+            from crownless.pipeline.logs.records import write_records
 
-            write_records(out, parts[0], chosen)
+            write_records(out, parts[0])
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
         parts.append(Classifications([last]))

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rich.text import Text
 
-from crownless.model_check.limits import Limits
 from crownless.model_check.logs.classify_file import LogRequest
 from crownless.model_check.logs.matched import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
 from crownless.model_check.logs.rows import Row
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import printable, printable_line, printable_name, some
 
@@ -47,6 +46,7 @@ def classify_match(requests: Sequence[LogRequest], limits: Limits, *, as_json: b
         for request in requests:
             logs.append(matched(request))
         for run in _shown(logs, orders, as_json=as_json):
+            look()
             shown.append(run)
     count = sum(map(len, logs))
     if part.reason is not None and not shown:

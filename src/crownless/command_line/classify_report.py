@@ -11,6 +11,7 @@ from rich.text import Text
 
 from crownless.model_check import oracle
 from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
+from crownless.runtime.ending import look
 from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -332,16 +333,22 @@ def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Del
 
 
 class Rate:
-    """Says how much is done, and how much of it a second."""
+    """How much is done, and how much of it a second, on the line of progress if there is one.
 
-    def __init__(self, update: Callable[[str], None], clock: Callable[[], float] = time.monotonic) -> None:
+    What is read and decided looks here whether it is to end early.
+    """
+
+    def __init__(self, update: Callable[[str], None] | None, clock: Callable[[], float] = time.monotonic) -> None:
         self._update, self._clock = update, clock
         self.file = ""
         self._doing: tuple[str, str] | None = None
         self._began = 0.0
 
     def __call__(self, doing: str, done: int, of: int | None, unit: str) -> None:
-        """So many lines, bytes or runs are read, or decided, of so many."""
+        """Lines, bytes or runs are read or decided: `done` of the number `of`, if that is known."""
+        look()
+        if self._update is None:
+            return
         now = self._clock()
         if (self.file, doing + unit) != self._doing:
             self._doing, self._began = (self.file, doing + unit), now

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from contextlib import redirect_stdout
+from collections.abc import Callable
+from contextlib import AbstractContextManager, redirect_stdout
+from functools import partial
 from pathlib import Path
 
 import click
@@ -16,8 +18,8 @@ from crownless.model_check.conformance.node import Implementation
 from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.exports import junit as junit_of
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import as_json as json_of
@@ -27,18 +29,18 @@ from crownless.spec.reading import read_bytes
 from .check import EXITS, how_far
 from .conform_report import conclusion, print_conformance, print_replay, shown
 from .endings import say
-from .file_options import COMMAND, InputClass, InputFile, OutputFile
-from .implementations import Ways, WithCommand, implementation_of, with_ways
+from .file_options import COMMAND, InputFile, OutputFile
+from .implementations import TIMEOUT, WithCommand, implementation_of
 from .options import limits_of, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_json, shown_progress
 from .pictures import write_file
 
 #: The options that go with `--replay`; a schedule has all others.
-WITH_REPLAY = ("node", "replayed", "ways", "ignore", "timeout", "as_json", "quiet")
+WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 
 
 @click.command(cls=WithCommand)
-@click.argument("node", metavar="FILE.py:CLASS", type=InputClass(), required=False)
+@click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
@@ -66,7 +68,10 @@ WITH_REPLAY = ("node", "replayed", "ways", "ignore", "timeout", "as_json", "quie
     metavar="RUNS",
     help="Run this many random schedules instead of all, for larger systems.",
 )
-@with_ways
+@click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as time stamps.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.01), default=TIMEOUT, show_default=True, help="Seconds for an answer."
+)
 @click.option("--save", "save_in", type=OutputFile(), help="Write the schedule of the first violation to FILE.")
 @click.option(
     "--replay", "replayed", type=InputFile(), metavar="FILE", help="Run only the schedule in FILE: is it still broken?"
@@ -88,7 +93,8 @@ def conform_(
     ticks: int,
     restarts: int,
     random: int | None,
-    ways: Ways,
+    ignore: str | None,
+    timeout: float,
     save_in: str | None,
     replayed: str | None,
     junit: str | None,
@@ -109,8 +115,9 @@ def conform_(
     What a program says and hears: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
+    nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
     if replayed is not None:
-        return _replay(context, node, command, ways, replayed, as_json, quiet)
+        return _replay(context, nodes, replayed, as_json, quiet)
     request = Request(
         processes=within("-n/--processes", processes, MOST_PROCESSES, least=2 - self_sends),
         messages=within("-m/--messages", messages, MOST_MESSAGES),
@@ -123,7 +130,7 @@ def conform_(
         restarts=restarts,
     )
     limits = limits_of(max_seconds, None)
-    with implementation_of(node, command, ways, processes, sends) as implementation:
+    with nodes(processes, request.sends) as implementation:
         if random is None:
             result = _conform(implementation, request, limits, quiet or as_json)
         else:
@@ -141,9 +148,7 @@ def conform_(
 
 def _replay(
     context: click.Context,
-    node: str | None,
-    command: list[str] | None,
-    ways: Ways,
+    nodes: Callable[..., AbstractContextManager[Implementation]],
     file: str,
     as_json: bool,
     quiet: bool,
@@ -155,8 +160,7 @@ def _replay(
                 f"{option.opts[-1]} and --replay: the schedule has its own", hint=f"leave out {option.opts[-1]}"
             )
     schedule = read_schedule(read_bytes(Path(file), file), file)
-    nodes = implementation_of(node, command, ways, schedule.processes, schedule.sends)
-    with nodes as implementation, redirect_stdout(sys.stderr):
+    with nodes(schedule.processes, schedule.sends) as implementation, redirect_stdout(sys.stderr):
         found = replay(implementation, schedule)
     if as_json:
         print_json(found.json())

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.model_check.limits import Limits
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
-from crownless.model_check.stopping import stoppable
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import some
 

@@ -6,7 +6,7 @@ import click
 
 from crownless.model_check.counting import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.counting import count as count_computations
-from crownless.model_check.limits import Limits
+from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
 from .options import with_limits, with_output

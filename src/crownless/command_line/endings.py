@@ -13,13 +13,12 @@ import tempfile
 import traceback
 from typing import TextIO
 
-from crownless.spec.memory import lacks_memory, release_reserve
 from crownless.spec.printable import error_line, printable_line
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
-#: As `sysexits.h` numbers them: a fault of crownless's own; no memory, and nothing to report yet; input or output that
-#: fails, such as an answer that cannot be written.
-EXIT_INTERNAL_ERROR, EXIT_NO_MEMORY, EXIT_CANNOT_WRITE = 70, 71, 74
+#: As `sysexits.h` numbers them: a fault of crownless's own; input or output that fails, such as an answer that cannot
+#: be written.
+EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
 #: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
@@ -74,9 +73,6 @@ def flush() -> None:
 
 def code_of(error: BaseException) -> int:
     """The exit code for what was raised, which is said in a line; never that of a violation."""
-    if lacks_memory(error):
-        error.__traceback__ = error.__context__ = error.__cause__ = None  # with all that was at hand
-        release_reserve()
     try:
         code = _said(error)
         flush()
@@ -92,9 +88,9 @@ def _said(error: BaseException) -> int:
     if isinstance(error, KeyboardInterrupt):
         say("interrupted")
         return EXIT_INTERRUPTED
-    if lacks_memory(error):
-        say("out of memory, and nothing is known yet; request less, or raise ulimit -v")
-        return EXIT_NO_MEMORY
+    if isinstance(error, MemoryError):
+        say("out of memory, and nothing is known yet; request less")
+        return EXIT_UNKNOWN
     if isinstance(error, OSError):
         return _said_of_input_and_output(error)
     if os.environ.get(TRACEBACK):

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from typing import Any
 
 import click
 
-from crownless.model_check.limits import Limits
 from crownless.model_check.run_explorer.page import explorer_page
 from crownless.model_check.run_explorer.server import ExplorerServer
 from crownless.model_check.run_explorer.state_space import NODES
 from crownless.model_check.run_explorer.subjects import Explored
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
@@ -19,8 +18,7 @@ from .completion import complete_protocol
 from .endings import say
 from .explore_subjects import explored_subject
 from .file_options import COMMAND, InputFile, OutputFile
-from .implementations import Ways, WithCommand, with_ways
-from .log_options import LogOptions, with_log_options, with_run
+from .implementations import WithCommand
 from .options import with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
@@ -32,7 +30,6 @@ from .pictures import write_file
 )
 @click.option("--html", type=OutputFile(), help="Write the page into FILE.")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
-@click.option("--port", type=click.IntRange(0, 65535), default=0, help="The port to serve it on.  [default: any]")
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
 @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
@@ -55,9 +52,6 @@ from .pictures import write_file
     show_default=True,
     help="The page has so many states, the nearest to the beginning.",
 )
-@with_ways
-@with_run
-@with_log_options
 @with_limits
 @with_output
 @click.pass_context
@@ -67,43 +61,34 @@ def explore(
     subject: str | None,
     html: str | None,
     serve: bool,
-    port: int,
     max_states: int,
-    ways: Ways,
-    chosen: str | None,
-    log: LogOptions,
     limits: Limits,
     as_json: bool,
     quiet: bool,
     **given: Any,
 ) -> int:
-    """Write a page on which the runs of PROTOCOL are made step by step: what can happen, and what it breaks.
+    """Write an interactive page for stepping through the runs of PROTOCOL.
 
-    NODE is a class with on_send and on_packet (`node.py:MyNode`), and COMMAND a program, both as for `conform`.
-    RUN is what `check --json`, `conform --json` or `conform --save` wrote, a computation, an event log or a bundled
-    name: the page begins with the run, or has every linearization of the computation.
+    NODE is a class such as `node.py:MyNode`, and COMMAND a program, both as for `conform`. RUN is a file with a run, a
+    computation or an event log, or a bundled name.
 
     \b
     Examples:
       crownless explore rst --html rst.html
-      crownless explore unordered -n 2 -m 2 --html unordered.html
       crownless explore mf-fig8 --html fig8.html
-      crownless explore node.py:MyNode --replay schedule.json --html node.html
       crownless explore -n 3 -m 2 --html their.html -- ./their-node
       crownless explore buffer -n 4 --serve
 
-    Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not.
+    Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not. More: docs/diagrams.md.
     """
     if html is None and not as_json and not serve:
         raise BadInput("there is no file to write the page to", hint="add --html page.html, or --serve")
     if serve and (html is not None or as_json):
         raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
-    if port and not serve:
-        raise BadInput("--port: nothing is served", hint="add --serve")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, given, ways, limits, log, chosen, as_json=as_json) as explored:
+    with explored_subject(subject, command, given, limits, as_json=as_json) as explored:
         if serve:
-            return _serve(explored, port)
+            return _serve(explored)
         with status(quiet or as_json) as line:
 
             def progress(states: int) -> None:
@@ -116,23 +101,18 @@ def explore(
     if html is not None:
         write_file("--html", html, explorer_page(data, explored.title, explored.start))
         if not quiet and not as_json:
-            say(f"{printable_name(html)}: {_states(data)}; open it in a browser")
+            say(f"{printable_name(html)}: {some(data['states'], 'state')}; open it in a browser")
     if data["beyond"]:
-        full = f"the page is full with {_states(data)}, the nearest to the beginning"
+        full = f"the page is full with {some(data['states'], 'state')}, the nearest to the beginning"
         hint = "choose fewer processes or messages, or --serve, which goes on from there"
         say(f"{data['stopped'] or full}; runs that lead to others end there: {hint}")
         return EXIT_UNKNOWN
     return EXIT_HOLDS
 
 
-def _states(data: dict[str, Any]) -> str:
-    """How many states the page has, and nodes: states with what a run to them has kept."""
-    return f"{some(data['states'], 'state')}, {len(data['moves']):,} with what is kept so far"
-
-
-def _serve(explored: Explored, port: int) -> int:
+def _serve(explored: Explored) -> int:
     """Until it is interrupted."""
-    with ExplorerServer(explored, port) as server, suppress(KeyboardInterrupt):
+    with stoppable(), ExplorerServer(explored) as server:
         say(f"{server.address} has the page; Ctrl-C ends this")
         server.serve_forever()
     return EXIT_HOLDS

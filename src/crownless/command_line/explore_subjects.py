@@ -10,21 +10,21 @@ from typing import Any
 
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check import oracle
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.schedules import read_schedule
-from crownless.model_check.limits import Limits
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
 from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
 from crownless.model_check.saved_runs import SavedCheck
+from crownless.runtime.ending import Limits
 from crownless.spec import library
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_bytes
 
-from .implementations import Ways, implementation_of
+from .implementations import implementation_of
 from .imports import import_protocols
-from .log_options import LogOptions
 from .options import parse_settings, within
 from .saved import saved_checks
 
@@ -41,32 +41,22 @@ def explored_subject(
     name: str | None,
     command: list[str] | None,
     given: dict[str, Any],
-    ways: Ways,
     limits: Limits,
-    log: LogOptions,
-    run: str | None,
     *,
     as_json: bool,
 ) -> Iterator[Explored]:
-    """The subject of that name, or of a command after `--`; programs are ended with the block. Of a log the run that is
-    called `run`. Raises `BadInput`.
-    """
+    """The subject of that name, or of a command after `--`; programs are ended with the block. Raises `BadInput`."""
     settings = {option: value for option, value in given.items() if value not in (None, ()) and value is not False}
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
-    if name is None or command is not None or (not log.given and _is_of_nodes(name, limits, as_json)):
-        _refuse_of_log(log, run)
-        with _of_nodes(name, command, settings, ways) as explored:
+    if name is None or command is not None or _is_of_nodes(name, limits, as_json):
+        with _of_nodes(name, command, settings) as explored:
             yield explored
-        return
-    if ways.ignore is not None:
-        raise BadInput("--ignore: only of nodes", hint="leave it out")
-    if "replay" in settings:
-        _refuse_of_log(log, run)
+    elif "replay" in settings:
         yield _replayed(name, settings)
-        return
-    yield _subject(name, settings, log, run)
+    else:
+        yield _subject(name, settings)
 
 
 def _is_of_nodes(name: str, limits: Limits, as_json: bool) -> bool:
@@ -82,7 +72,7 @@ def _is_of_nodes(name: str, limits: Limits, as_json: bool) -> bool:
 
 
 @contextmanager
-def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, Any], ways: Ways) -> Iterator[Explored]:
+def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, Any]) -> Iterator[Explored]:
     _refuse({option: settings[option] for option in OF_PROTOCOLS if option in settings}, "only of a protocol")
     schedule = None
     if "replay" in settings:
@@ -100,7 +90,7 @@ def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, A
             self_sends=self_sends,
         )
     request = replace(request, orders=settings.get("orders", ()))
-    with implementation_of(name, command, ways, request.processes, request.sends) as implementation:
+    with implementation_of(name, command, request.processes, request.sends) as implementation:
         yield of_nodes(implementation, request, schedule)
 
 
@@ -129,17 +119,17 @@ def _explored_run(checks: list[SavedCheck], file: str, protocol: str | None = No
         raise error.at(file=file) from None
 
 
-def _subject(name: str, settings: dict[str, Any], log: LogOptions, run: str | None) -> Explored:
-    checks = None if _is_protocol(name) or log.given else saved_checks(name)
+def _subject(name: str, settings: dict[str, Any]) -> Explored:
+    checks = None if _is_protocol(name) else saved_checks(name)
     if checks is not None:
-        _refuse_of_log(log, run)
         _refuse(settings, "a saved run brings its check with it")
         return _explored_run(checks, name)
     if _is_computation(name):
         _refuse(settings, "a computation has its own processes and messages")
-        one = log.one_run(name, run)
+        one, *others = oracle.subjects(name)
+        if others:
+            raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint="cut out one", file=name)
         return of_computation(one.computation, one.run or printable_name(name))
-    _refuse_of_log(log, run)
     program = settings.get("program")
     if program is not None:
         _refuse(
@@ -174,11 +164,6 @@ def _is_computation(name: str) -> bool:
 
 def _bundled() -> tuple[str, ...]:
     return (*library.names(), *library.names(".jsonl"), *library.counterexamples(), *library.counterexamples(".json"))
-
-
-def _refuse_of_log(log: LogOptions, run: str | None) -> None:
-    for option in [*log.given, *["--run"] * (run is not None)]:
-        raise BadInput(f"{option}: only of an event log", hint="leave it out")
 
 
 def _refuse(settings: dict[str, Any], why: str) -> None:

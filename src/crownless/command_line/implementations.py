@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar
 
 import click
 
@@ -14,33 +12,13 @@ from crownless.model_check.conformance.bodies import to_ignore
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Implementation, NodeLimits
 from crownless.model_check.conformance.out_of_process import OutOfProcess
-from crownless.spec.enumeration import known_sends
+from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 
 from .file_options import COMMAND
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
-
-
-class Ways(NamedTuple):
-    """The options that say how nodes are spoken to."""
-
-    ignore: str | None
-    timeout: float
-
-
-def with_ways(verb: Verb) -> Verb:
-    """Gives a verb these options; it is called with them as `ways`."""
-
-    @click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as time stamps.")
-    @click.option(
-        "--timeout", type=click.FloatRange(min=0.01), default=5.0, show_default=True, help="Seconds for an answer."
-    )
-    @wraps(verb)
-    def with_them(*arguments: Any, ignore: str | None, timeout: float, **options: Any) -> Any:
-        return verb(*arguments, ways=Ways(ignore, timeout), **options)
-
-    return with_them  # type: ignore[return-value]  # its options are added, which no type states
+#: Seconds for an answer of a node.
+TIMEOUT = 5.0
 
 
 class WithCommand(click.Command):
@@ -59,10 +37,16 @@ class WithCommand(click.Command):
 
 @contextmanager
 def implementation_of(
-    node: str | None, command: list[str] | None, ways: Ways, n: int, sends: str
+    node: str | None,
+    command: list[str] | None,
+    n: int,
+    sends: Sends,
+    *,
+    ignore: str | None = None,
+    timeout: float = TIMEOUT,
 ) -> Iterator[Implementation]:
     """`n` nodes of a class, by its name, or of a command. Raises `BadInput`."""
-    limits, ignored = NodeLimits(seconds=ways.timeout), to_ignore(ways.ignore)
+    limits, ignored = NodeLimits(seconds=timeout), to_ignore(ignore)
     if (node is None) == (command is None):
         said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
         hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
@@ -76,5 +60,5 @@ def implementation_of(
         return
     if not command:
         raise BadInput("there is no command after --", hint="such as -- ./their-node")
-    with closing(OutOfProcess(command, n, limits, ignored=ignored, sends=known_sends(sends))) as running:
+    with closing(OutOfProcess(command, n, limits, ignored=ignored, sends=sends)) as running:
         yield running

@@ -25,7 +25,7 @@ from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
 from .completion import complete_protocol
-from .file_options import InputClass, OutputFile
+from .file_options import InputFile, OutputFile
 from .imports import import_protocols
 from .options import with_ascii
 from .output import print_json, print_line
@@ -58,9 +58,7 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 
 
 @click.command(name="list")
-@click.argument(
-    "names", nargs=-1, metavar="[SECTION | PROTOCOL]...", type=InputClass(), shell_complete=complete_section
-)
+@click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", type=InputFile(), shell_complete=complete_section)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
 @click.option(
     "--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what is between each two."

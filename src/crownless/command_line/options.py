@@ -10,7 +10,8 @@ from typing import Any, TypeVar
 import click
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.limits import Limits, memory_in_use
+from crownless.runtime.ending import Limits
+from crownless.runtime.memory import memory_in_use
 from crownless.spec.errors import BadInput
 
 from .output import ASCII

@@ -6,7 +6,10 @@ terminal.
 
 from __future__ import annotations
 
+import os
+import shutil
 import sys
+import textwrap
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,20 +17,20 @@ from importlib.metadata import version
 from typing import Any
 
 import click
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.status import Status
 from rich.text import Text
 
 from crownless.model_check.runs import Run
-from crownless.model_check.stopping import Part, is_interrupt
+from crownless.runtime.ending import INTERRUPTED, Part
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
-from .endings import EXIT_INTERRUPTED, EXIT_NO_MEMORY, say
+from .endings import EXIT_INTERRUPTED, say
 from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
 from .endings import EXIT_VIOLATED as EXIT_VIOLATED
-from .widths import columns, columns_given, wrapped
 
 #: Colours of the verdicts, on a terminal.
 STYLES = {
@@ -67,6 +70,33 @@ class SafeConsole(Console):
 def console() -> Console:
     """Standard output, for drawings: lines are as long as they need to be."""
     return SafeConsole(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
+
+
+#: Columns where the environment does not set them, such as in a pipe, and the least that tables get.
+USUAL_COLUMNS, LEAST_COLUMNS = 80, 40
+
+
+def columns_given() -> int | None:
+    """The columns that the environment sets, if it does."""
+    given = os.environ.get("COLUMNS", "")
+    return max(LEAST_COLUMNS, int(given)) if given.isascii() and given.isdigit() and int(given) else None
+
+
+def columns() -> int:
+    """The number of columns: as `COLUMNS` says, else as the terminal has, else 80."""
+    if sys.stdout.isatty() or columns_given():
+        return max(LEAST_COLUMNS, shutil.get_terminal_size((USUAL_COLUMNS, 24)).columns)
+    return USUAL_COLUMNS
+
+
+def wrapped(line: str, room: int) -> str:
+    """The line in as many lines as it takes, the further ones indented; a long word, such as a path, stays whole."""
+    if cell_len(line) <= room:
+        return line
+    indent = line[: len(line) - len(line.lstrip())]
+    return textwrap.fill(
+        line, room, subsequent_indent=f"{indent}  ", break_long_words=False, break_on_hyphens=False, tabsize=1
+    )
 
 
 def print_drawing(drawing: str) -> None:
@@ -183,6 +213,4 @@ def ended_with_nothing(part: Part, answer: Mapping[str, Any] | None) -> int:
     if answer is not None:
         print_json(answer)
     say(f"{part.reason}; nothing is known yet")
-    if part.out_of_memory:
-        return EXIT_NO_MEMORY
-    return EXIT_INTERRUPTED if is_interrupt(part.reason) else EXIT_UNKNOWN
+    return EXIT_INTERRUPTED if part.reason == INTERRUPTED else EXIT_UNKNOWN

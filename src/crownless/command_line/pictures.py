@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import stat
-import tempfile
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -33,35 +32,19 @@ def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram
 
 
 def write_file(option: str, name: str, text: str) -> None:
-    """Writes the file that an option names; raises `BadInput` if that cannot be done. An earlier one is kept then."""
+    """Writes the file that an option names, once it is complete; raises `BadInput` if that cannot be done."""
+    path = Path(os.path.realpath(name))
     try:
-        path, content = Path(name), text.encode()
-        target = Path(os.path.realpath(path))
-        is_device = path.exists() and not path.is_file()
-        if is_device or not os.access(target.parent, os.W_OK):  # there can be no second file beside it
-            path.write_bytes(content)
-        else:
-            _replace(target, content)
+        if path.exists() and not path.is_file():  # a device
+            path.write_text(text, "utf-8")
+            return
+        unfinished = path.with_name(f".{path.name[:40]}.{os.getpid()}")
+        try:
+            unfinished.write_text(text, "utf-8")
+            if path.exists():
+                shutil.copymode(path, unfinished)
+            unfinished.replace(path)
+        finally:
+            unfinished.unlink(missing_ok=True)
     except (OSError, ValueError) as error:
         raise cannot_be_written(option, name, error) from None
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Puts a new file in the place of one that may be there, with the same permissions, once it is complete."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}.", delete=False) as file:
-        unfinished = Path(file.name)
-        try:
-            file.write(content)
-            file.flush()
-            os.chmod(unfinished, stat.S_IMODE(path.stat().st_mode) if path.exists() else 0o666 & ~_umask())
-            os.replace(unfinished, path)
-        except BaseException:
-            unfinished.unlink(missing_ok=True)
-            raise
-
-
-def _umask() -> int:
-    """The permissions that new files do not get."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -8,14 +8,13 @@ from typing import TypeVar
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.model_check.limits import Limits
 from crownless.proofs import second_solver
 from crownless.proofs.causal_order import CODE
-from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
 from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, necessary_hypotheses, proof_of, prove, trusted
 from crownless.proofs.replay import Replayed
 from crownless.proofs.theorem import EFFORT
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
 
@@ -117,7 +116,7 @@ def prove_(
         second_solver.required()
     found: list[ProofReport] = []
     needed: dict[str, dict[str, list[str]]] = {}
-    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable(limits) as part:
         for name, proof in proofs.items():
 
             def report(claim: str, name: str = name) -> None:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from crownless.impl.registry import protocol_named
-from crownless.model_check.limits import Limits
 from crownless.proofs.discovery.discovery import Discovered, discover
-from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.proving import PROOFS
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 
 from .endings import say
@@ -40,7 +39,7 @@ def prove_discovered(
     for name in protocols:
         protocol_named(name)
     found: list[Discovered] = []
-    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def report(what: str) -> None:
             if line is not None:

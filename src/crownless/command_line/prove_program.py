@@ -6,12 +6,11 @@ from rich.text import Text
 
 from crownless.impl.protocol import Setting
 from crownless.model_check.engines import why_not_applicable
-from crownless.model_check.limits import Limits
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
-from crownless.proofs.interrupts import stoppable_proof
 from crownless.proofs.programs.every_interleaving import EFFORT, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
+from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.printable import some
 
 from .endings import say
@@ -52,7 +51,7 @@ def prove_program(
     every = [check(protocol) for protocol in protocols_on_terms()]
     checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
     found: list[ProgramVerdict] = []
-    with status(quiet or as_json) as line, stoppable_proof(limits) as part:
+    with status(quiet or as_json) as line, stoppable(limits) as part:
         for one in checks:
 
             def report(known: Property, protocol: str = one.name) -> None:

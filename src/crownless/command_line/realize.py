@@ -9,9 +9,9 @@ import click
 
 from crownless.model_check import realizing
 from crownless.model_check.generating import possible
-from crownless.model_check.limits import Limits
 from crownless.model_check.realizing import Realization, because, lines_in_notation
 from crownless.model_check.request import Check
+from crownless.runtime.ending import Limits
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.text import draw
 from crownless.spec.enumeration import SENDS, Sends

@@ -1,20 +1,17 @@
-"""Tables that fit the terminal: cells are wrapped, and never cut off.
-
-The first cell of a row stands on the row's first line, and is folded last, so that a program can look for it.
-"""
+"""Tables that fit the terminal: cells are wrapped, and never cut off."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
 from crownless.spec.printable import printable
 
-from .output import console, spelled
-from .widths import FOLDED, columns, fitting, lines_within
+from .output import columns, console, spelled
 
 #: Spaces between two columns.
 GAP = 2
@@ -23,7 +20,7 @@ Cell = str | Text
 
 
 class Rows:
-    """The rows of a table; the columns named in `right` hold numbers."""
+    """The rows of a table; the columns named in `right` hold numbers. The first column is wrapped last."""
 
     def __init__(self, *headings: str, right: Sequence[str] = ()) -> None:
         self.headings = (*headings, *(name for name in right if name not in headings))
@@ -36,35 +33,61 @@ class Rows:
 
     def print(self, *, indent: str = "") -> None:
         """Prints all rows."""
+        table = _table()
         cells = [[name, *(row[k].plain for row in self._rows)] for k, name in enumerate(self.headings)]
-        widths = fitting(cells, _room(len(self.headings), len(indent)))
-        _print(self.headings, self._rows, widths, self._right, indent=indent)
+        widths = _fitting(cells, columns() - len(indent) - GAP * (len(cells) - 1))
+        for heading, width in zip(self.headings, widths, strict=True):
+            justify: Literal["left", "right"] = "right" if heading in self._right else "left"
+            table.add_column(Text(spelled(heading)), width=width, justify=justify, overflow="fold")
+        for row in self._rows:
+            table.add_row(*row)
+        _print(table, indent)
 
 
 class StreamedRows:
-    """A table of which each row is printed as soon as it is known: so its widths are known before.
+    """A table of which each row is printed as soon as it is known, so column widths are fixed in advance.
 
-    `widest` has for each heading how wide the longest text to come will be; the column `rest` gets what is left.
+    `widths` gives the width of each column, by its heading; the column `rest` gets the room that is left.
     """
 
-    def __init__(self, widest: dict[str, int], *, rest: str, right: Sequence[str] = ()) -> None:
-        self._headings, self._right = tuple(widest), right
-        room = _room(len(widest), 0)
-        given = {name: max(len(name), width) for name, width in widest.items()}
-        left = room - sum(width for name, width in given.items() if name != rest)
-        self._widths = [left if name == rest else width for name, width in given.items()]
-        if left < FOLDED:
-            self._widths = fitting([[width * "x"] for width in given.values()], room)
+    def __init__(self, widths: Mapping[str, int], *, rest: str, right: Sequence[str] = ()) -> None:
+        self._right = right
+        self._widths = {name: max(len(name), width) for name, width in widths.items()}
+        others = sum(width for name, width in self._widths.items() if name != rest)
+        self._widths[rest] = max(self._widths[rest] // 2, columns() - others - GAP * (len(widths) - 1))
 
     def print_headings(self) -> None:
-        _print(self._headings, [], self._widths, self._right)
+        _print(self._table(headed=True))
 
     def print_row(self, *cells: Cell) -> None:
-        _print(self._headings, [[_safe(cell) for cell in cells]], self._widths, self._right, headed=False)
+        table = self._table(headed=False)
+        table.add_row(*map(_safe, cells))
+        _print(table)
+
+    def _table(self, *, headed: bool) -> Table:
+        table = _table(headed=headed)
+        for name, width in self._widths.items():
+            table.add_column(name, width=width, justify="right" if name in self._right else "left", overflow="fold")
+        return table
 
 
-def _room(count: int, indent: int) -> int:
-    return columns() - indent - GAP * (count - 1)
+def _table(*, headed: bool = True) -> Table:
+    return Table(box=None, padding=(0, GAP, 0, 0), pad_edge=False, header_style="bold", show_header=headed)
+
+
+def _fitting(cells: Sequence[Sequence[str]], room: int) -> list[int]:
+    """The widths of columns with these cells, so that all fit: the widest column is narrowed first, between words while
+    that is possible, and the first column last of all.
+    """
+    widths = [max(cell_len(line) for cell in column for line in cell.split("\n")) for column in cells]
+    words = [max((cell_len(word) for cell in column for word in cell.split()), default=1) for column in cells]
+    for least in ([widths[0], *words[1:]], words, [1] * len(cells)):
+        while sum(widths) > room:
+            place = max(range(len(widths)), key=lambda k: widths[k] if widths[k] > least[k] else 0)
+            if widths[place] <= least[place]:
+                break
+            widths[place] -= 1
+    return widths
 
 
 def _safe(cell: Cell) -> Text:
@@ -74,28 +97,9 @@ def _safe(cell: Cell) -> Text:
     return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
-def _wrapped(cell: Text, width: int) -> Text:
-    """The cell in lines that are no longer."""
-    return Text("\n").join(cell[start:end] for start, end in lines_within(cell.plain, width))
-
-
-def _print(
-    headings: Sequence[str],
-    rows: Sequence[Sequence[Text]],
-    widths: Sequence[int],
-    right: Sequence[str],
-    *,
-    headed: bool = True,
-    indent: str = "",
-) -> None:
-    plain = Table(box=None, padding=(0, GAP, 0, 0), header_style="bold", show_header=headed)
-    for heading, width in zip(headings, widths, strict=True):
-        justify: Literal["left", "right"] = "right" if heading in right else "left"
-        plain.add_column(_wrapped(Text(spelled(heading)), width), width=width, justify=justify, overflow="fold")
-    for row in rows:
-        plain.add_row(*(_wrapped(cell, width) for cell, width in zip(row, widths, strict=True)))
+def _print(table: Table, indent: str = "") -> None:
     out = console()
     with out.capture() as captured:
-        out.print(plain)
+        out.print(table, width=columns() - len(indent))
     for line in captured.get().splitlines():
-        print(indent + line.rstrip(), flush=not headed)
+        print(indent + line.rstrip(), flush=True)

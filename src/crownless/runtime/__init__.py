@@ -1,0 +1,1 @@
+"""Ending early, limits and memory, for every package."""

@@ -1,0 +1,278 @@
+"""Ending early: signals (Ctrl-C, SIGTERM) and limits of time and memory.
+
+A first signal raises nothing; a thread notes it. Whatever may take long looks now and then whether it is to end: a
+search by `Limits.reached`, which returns the reason, other code by `look`, which raises `Stopped`. A solver does not
+look; the thread stops it by its own function (`interrupted_by`). A second signal ends the process, and so does a limit
+that was reached some seconds ago if nothing has looked since, as in a user's function that never returns.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+
+from .memory import NO_MEMORY, memory_in_use, memory_left
+
+#: Why a search ended that a signal ended.
+INTERRUPTED = "interrupted"
+
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+#: Of the available memory a search uses this share, unless a limit is given.
+SHARE = 0.75
+#: After an interrupt the runs to show are looked for during these seconds: what was found is wanted now.
+SHOWN_WITHIN = 0.5
+#: Seconds between two looks of the thread.
+WATCH_EVERY = 0.1
+#: Seconds after a first signal when a line says what a second one does.
+HINT_AFTER = 3.0
+#: Seconds for which nothing may have looked once a limit is reached.
+GRACE = 8.0
+#: Exit codes of a process that the thread ends.
+EXIT_AT_LIMIT, EXIT_INTERRUPTED = 3, 130
+
+
+class Stopped(KeyboardInterrupt):
+    """Raised by `look`: end, and report what is known. Its text is the reason."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up: the verdict is then `unknown`. None: no limit, but for memory.
+
+    `memory`: the bytes that this process may use; None: three quarters of what is available when this is made. `spent`:
+    the seconds that earlier searches took. `ignores_signals`: of a short search after an interrupt.
+    """
+
+    states: int | None = None
+    seconds: float | None = None
+    memory: int | None = None
+    spent: float = 0.0
+    ignores_signals: bool = False
+    #: The most memory that may be used, and how a reason says so.
+    _most: tuple[int, str] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        most, default = self.memory, ""
+        if most is None:
+            left, limited_by = memory_left()
+            most = memory_in_use() + int(SHARE * left)
+            default = f", three quarters of what {limited_by} left; --max-memory SIZE sets another limit"
+        object.__setattr__(self, "_most", (most, f"{most >> 20} MiB of memory are used{default}"))
+
+    def reached(self, seconds: float) -> str | None:
+        """The reason to end after these seconds: an interrupt, the limit that is reached, or that of the part at work;
+        None if there is none.
+        """
+        reason = self.over(seconds)
+        part = stop_reason()
+        return reason if self.ignores_signals else reason or part
+
+    def over(self, seconds: float) -> str | None:
+        """The same of these limits alone."""
+        if interrupted() and not self.ignores_signals:
+            return INTERRUPTED
+        if self.seconds is not None and seconds + self.spent > self.seconds:
+            return f"{self.seconds:g} seconds are over"
+        most, reason = self._most
+        return reason if memory_in_use() > most else None
+
+    def after(self, seconds: float) -> Limits:
+        """The same for a search that comes after one that took these seconds."""
+        return replace(self, spent=self.spent + seconds)
+
+    def for_runs_to_show(self) -> Limits:
+        """The same for the search for runs to show, after one that ended early: short after an interrupt, and with a
+        quarter more of memory, which may not have been given back.
+        """
+        memory = None if self.memory is None else max(self.memory, memory_in_use() + self.memory // 4)
+        outer = _watches[0].part.outer if _watches and _watches[0].part is not None else None
+        in_a_hurry = interrupted() or (outer is not None and outer.over() is not None)
+        seconds = SHOWN_WITHIN if in_a_hurry else self.seconds
+        return replace(self, seconds=seconds, memory=memory, spent=0.0, ignores_signals=True)
+
+
+def states_are_reached(states: int) -> str:
+    """Why a search ended that may not have more states."""
+    return f"{states} states are reached"
+
+
+class Part:
+    """A part of the work that can end early. `reason`: why it did, or None."""
+
+    def __init__(self, limits: Limits, clock: Callable[[], float], outer: Part | None) -> None:
+        self.limits = limits
+        self.outer = None if limits.ignores_signals else outer
+        self.reason: str | None = None
+        #: When there was first a reason to end.
+        self.ended_at = float("-inf")
+        self._clock = clock
+        self._began = clock()
+
+    def over(self) -> str | None:
+        """The reason to end, from the first time that there is one."""
+        if self.reason is None:
+            own = self.limits.over(self._clock() - self._began)
+            self.reason = own or (None if self.outer is None else self.outer.over())
+            self.ended_at = time.monotonic()
+        return self.reason
+
+
+class _Watch:
+    """The thread that reads signals, and looks at the clock and at memory; there is one at most."""
+
+    def __init__(self) -> None:
+        self.part: Part | None = None
+        self.interrupts: list[Callable[[], None]] = []
+        self.signals = 0
+        self.looked_at = time.monotonic()
+        self._first_at = float("inf")
+        self._leaving = False
+
+    @contextmanager
+    def installed(self) -> Iterator[None]:
+        self._reads, writes = socket.socketpair()
+        writes.setblocking(False)
+        # A process that was started to ignore a signal goes on to do so.
+        watched = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+        before = [(number, signal.signal(number, lambda *_: None)) for number in watched]
+        others = signal.set_wakeup_fd(writes.fileno(), warn_on_full_buffer=False)
+        thread = threading.Thread(target=self._watch, daemon=True)
+        try:
+            thread.start()
+            yield
+        finally:
+            self._leaving = True
+            signal.set_wakeup_fd(others)
+            for number, handler in before:
+                signal.signal(number, handler)
+            writes.close()
+            if thread.ident is not None:
+                thread.join()
+            self._reads.close()
+
+    def _watch(self) -> None:
+        hinted = False
+        while not self._leaving:
+            ready, _, _ = select.select([self._reads], [], [], WATCH_EVERY)
+            numbers = self._reads.recv(64) if ready else b""
+            if any(number in SIGNALS for number in numbers):
+                self.signals += 1
+                self._first_at = min(self._first_at, time.monotonic())
+            if self.signals > 1:
+                _end(EXIT_INTERRUPTED, INTERRUPTED)
+            with suppress(Exception):  # of any kind: it goes on where memory has run out
+                self._stop_part()
+            if time.monotonic() - self._first_at > HINT_AFTER and not (hinted or self._leaving):
+                hinted = True
+                _write("interrupted; it ends as soon as it can, and at once by a second Ctrl-C")
+
+    def _stop_part(self) -> None:
+        """Stops solvers if the part at work is to end, and the process if nothing hears of that."""
+        part = self.part
+        reason = None if part is None or self._leaving else part.over()
+        if part is None or reason is None:
+            return
+        for interrupt in self.interrupts.copy():
+            with suppress(Exception):  # of any kind, as solvers have their own: it is called again
+                interrupt()
+        if reason != INTERRUPTED and time.monotonic() - max(self.looked_at, part.ended_at) > GRACE:
+            _end(EXIT_AT_LIMIT, f"{reason}, in the middle of a call that does not return")
+
+
+_watches: list[_Watch] = []
+
+
+def _write(line: str) -> None:
+    with suppress(OSError):
+        os.write(2, f"crownless: {line}\n".encode())
+
+
+def _end(code: int, line: str) -> None:
+    """Ends the process, with a line; a terminal's cursor, which a line of progress hides, is shown again."""
+    if os.isatty(2):
+        os.write(2, b"\x1b[?25h")
+    _write(line)
+    os._exit(code)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+@contextmanager
+def watching() -> Iterator[None]:
+    """Within it signals are noted, and end the process only the second time; elsewhere than in the main thread nothing
+    changes.
+    """
+    if _watches or not _in_main_thread():
+        yield
+        return
+    watch = _Watch()
+    _watches.append(watch)
+    try:
+        with watch.installed():
+            yield
+    finally:
+        _watches.clear()
+
+
+@contextmanager
+def stoppable(limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> Iterator[Part]:
+    """A part that ends at a signal or at a limit, where it looks, and then goes on after the block; see `Part.reason`.
+
+    An allocation that fails is an end of the same kind. What ends early may fail in any way.
+    """
+    with watching():
+        watch = _watches[0] if _watches and _in_main_thread() else _Watch()
+        outer = watch.part
+        watch.part = part = Part(limits or Limits(), clock, outer)
+        try:
+            yield part
+        except Stopped as ending:
+            part.reason = part.reason or str(ending)
+        except MemoryError:
+            part.reason = part.reason or NO_MEMORY
+        except Exception:
+            if part.over() is None:
+                raise
+        finally:
+            watch.part = outer
+
+
+def stop_reason() -> str | None:
+    """Why the part at work is to end, or None; what it finds from then on is not to be relied on."""
+    for watch in _watches:
+        watch.looked_at = time.monotonic()
+        if watch.part is not None:
+            return watch.part.over()
+    return None
+
+
+def look() -> None:
+    """Raises `Stopped` if the part at work is to end."""
+    reason = stop_reason()
+    if reason is not None:
+        raise Stopped(reason)
+
+
+def interrupted() -> bool:
+    """True once there was a signal."""
+    return bool(_watches and _watches[0].signals)
+
+
+@contextmanager
+def interrupted_by(interrupt: Callable[[], None]) -> Iterator[None]:
+    """Within it the thread calls this function, again and again, once the part at work is to end."""
+    interrupts = _watches[0].interrupts if _watches else []
+    interrupts.append(interrupt)
+    try:
+        yield
+    finally:
+        interrupts.remove(interrupt)

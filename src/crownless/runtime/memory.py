@@ -1,0 +1,51 @@
+"""Memory: how much is in use, how much is left, and Python's garbage collector held off."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+#: Why a search ended to which the system gave no more memory.
+NO_MEMORY = "no more memory could be had"
+#: Seconds between two looks at the memory in use, since a look is slow.
+LOOK_EVERY = 0.02
+
+#: When the memory in use was last looked at, and what it was.
+_last_look = [float("-inf"), 0]
+
+
+def memory_in_use() -> int:
+    """The bytes of memory that this process has taken, looked at now and then."""
+    now = time.monotonic()
+    if now - _last_look[0] > LOOK_EVERY:
+        _last_look[:] = now, psutil.Process().memory_info().rss
+    return int(_last_look[1])
+
+
+def memory_left() -> tuple[int, str]:
+    """The bytes of memory that are available, and who sets that limit: this machine, or a container."""
+    left = [(int(psutil.virtual_memory().available), "this machine")]
+    container = Path("/sys/fs/cgroup")
+    try:
+        most, used = (int((container / name).read_text()) for name in ("memory.max", "memory.current"))
+        left.append((max(0, most - used), "the container"))
+    except (OSError, ValueError):
+        pass  # there is no container, or it has no limit
+    return min(left)
+
+
+@contextmanager
+def collector_off() -> Iterator[None]:
+    """No garbage is collected within it: of millions of tuples the collector would only walk all again and again."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()

@@ -1,0 +1,340 @@
+"""Ending early: the first signal, limits and a lack of memory give what is known by then; a second signal ends all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import pytest
+import z3
+from command_line_runner import Crownless
+from native_engine_setup import question, reported
+
+from crownless.model_check.check import run_check
+from crownless.model_check.counting import count
+from crownless.model_check.native.checkpoints import Checkpoint
+from crownless.model_check.native.row_set import RowSet
+from crownless.model_check.realizing import realize
+from crownless.model_check.request import Check
+from crownless.proofs.asking import AT_ITS_LIMIT, reason_for_giving_up
+from crownless.proofs.theorem import theorem
+from crownless.runtime import ending
+from crownless.runtime.ending import (
+    INTERRUPTED,
+    Limits,
+    Stopped,
+    interrupted_by,
+    look,
+    stop_reason,
+    stoppable,
+    watching,
+)
+from crownless.runtime.memory import memory_in_use
+
+#: Seconds within which what is interrupted must have ended; it takes less than two on a machine that is not busy.
+SOON = 20.0
+#: Seconds; they only bound how long a failing test takes.
+LONG = 120
+MIB = 1 << 20
+
+
+def looks_for_ever() -> None:
+    until = time.monotonic() + LONG
+    while time.monotonic() < until:
+        look()
+        time.sleep(0.01)
+    raise AssertionError("it was not stopped")
+
+
+# -- a part of the work ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "number", "reason"),
+    [
+        (None, signal.SIGINT, "interrupted"),
+        (None, signal.SIGTERM, "interrupted"),
+        (Limits(seconds=0.1), None, "0.1 seconds are over"),
+        (Limits(seconds=1, spent=0.9), None, "1 seconds are over"),
+        (Limits(memory=1), None, "0 MiB of memory are used"),
+    ],
+)
+def test_a_part_that_is_to_end_goes_on_after_its_block(
+    limits: Limits | None, number: signal.Signals | None, reason: str
+) -> None:
+    before = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), threading.active_count()
+    with stoppable(limits) as part:
+        if number is not None:
+            signal.raise_signal(number)
+        looks_for_ever()
+    assert part.reason == reason
+    assert stop_reason() is None
+    after = signal.getsignal(signal.SIGINT), signal.getsignal(signal.SIGTERM), threading.active_count()
+    assert after == before
+
+
+def test_a_part_within_another_ends_alone() -> None:
+    with stoppable() as outer:
+        with stoppable(Limits(seconds=0.05)) as inner:
+            looks_for_ever()
+        look()
+    assert (inner.reason, outer.reason) == ("0.05 seconds are over", None)
+
+
+def test_no_memory_ends_a_part_and_a_fault_does_not() -> None:
+    with stoppable() as part:
+        raise MemoryError
+    assert part.reason == "no more memory could be had"
+    with pytest.raises(ValueError, match="own"), stoppable():
+        raise ValueError("own")
+
+
+def test_whatever_fails_because_it_is_to_end_is_no_fault() -> None:
+    with stoppable(Limits(seconds=0)) as part:
+        raise ValueError("half done")
+    assert part.reason == "0 seconds are over"
+
+
+def test_what_does_not_look_is_stopped_by_its_own_function() -> None:
+    stopped = threading.Event()
+    with stoppable(Limits(seconds=0.1)), interrupted_by(stopped.set):
+        assert stopped.wait(LONG)
+
+
+def test_after_an_interrupt_the_search_for_runs_to_show_is_short() -> None:
+    limits = Limits(seconds=60)
+    assert limits.for_runs_to_show().seconds == 60
+    with watching():
+        signal.raise_signal(signal.SIGINT)
+        until = time.monotonic() + LONG
+        while limits.reached(0.0) is None and time.monotonic() < until:
+            time.sleep(0.01)
+        assert limits.reached(0.0) == INTERRUPTED
+        assert limits.for_runs_to_show().seconds == ending.SHOWN_WITHIN
+        assert limits.for_runs_to_show().reached(0.0) is None
+
+
+def test_by_default_three_quarters_of_the_memory_that_is_left_may_be_used() -> None:
+    with patch.object(ending, "memory_left", return_value=(1000 * MIB, "the container")):
+        limits = Limits()
+    used = memory_in_use()
+    for more, over in ((0, False), (700 * MIB, False), (800 * MIB, True)):
+        with patch.object(ending, "memory_in_use", return_value=used + more):
+            reason = limits.reached(0.0)
+        assert (reason is not None) == over
+    assert reason is not None
+    assert reason.endswith("three quarters of what the container left; --max-memory SIZE sets another limit")
+
+
+#: A call that never looks; it gets SIGTERM after each of these seconds.
+DEAF = """
+import os, signal, sys, threading, time
+from crownless.runtime import ending
+ending.GRACE = ending.HINT_AFTER = 0.3
+with ending.stoppable(ending.Limits(seconds=float(sys.argv[1]))):
+    for seconds in map(float, sys.argv[2:]):
+        threading.Timer(seconds, lambda: os.kill(os.getpid(), signal.SIGTERM)).start()
+    time.sleep(100)
+"""
+
+
+HINT = "interrupted; it ends as soon as it can, and at once by a second Ctrl-C"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["0.2"], 3, ["0.2 seconds are over, in the middle of a call that does not return"]),
+        (["60", "0.1", "0.2"], 130, ["interrupted"]),
+        (["60", "0.1", "1.5"], 130, [HINT, "interrupted"]),
+    ],
+)
+def test_what_never_looks_is_ended_at_a_limit_or_by_a_second_signal(
+    arguments: list[str], code: int, said: list[str]
+) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", DEAF, *arguments], capture_output=True, text=True, check=False, timeout=LONG
+    )
+    assert (ended.returncode, ended.stdout) == (code, "")
+    assert ended.stderr.splitlines() == [f"crownless: {line}" for line in said]
+
+
+# -- verbs -------------------------------------------------------------------------------------------------------------
+
+
+#: Verbs that take long, and what each prints when it is interrupted.
+LONG_VERBS = {
+    "check rst -n 4 -m 9 --quiet --workers 1": "interrupted",
+    "check rst -n 4 -m 9 --engine plain --quiet": "interrupted",
+    "count -n 5 -m 6": "unknown: these at least are there",
+    "realize rst -n 4 -m 7 --quiet": "unknown: interrupted",
+    "cost unordered rst --seeds 9999 -m 50": "mean and 95% confidence interval",
+    "prove rst --why": "rst",
+}
+
+
+@pytest.mark.parametrize("verb", LONG_VERBS)
+def test_a_signal_gives_what_is_known_soon(crownless: Crownless, verb: str) -> None:
+    began: list[float] = []
+    over = Limits.over
+
+    def interrupts(limits: Limits, seconds: float) -> str | None:
+        if not began:  # signals are watched from now on
+            began.append(time.monotonic())
+            number = signal.SIGTERM if "count" in verb else signal.SIGINT
+            threading.Timer(0.6, lambda: os.kill(os.getpid(), number)).start()
+        return over(limits, seconds)
+
+    with patch.object(Limits, "over", interrupts):
+        answer = crownless(*verb.split())
+    assert (answer.code, LONG_VERBS[verb] in " ".join(answer.out.split())) == (3, True), answer.err
+    assert time.monotonic() - began[0] < SOON
+
+
+@pytest.mark.parametrize(
+    ("verb", "code"),
+    [("prove rst", 3), ("prove rst --discover", 130), ("prove rst --program mf-fig1", 130), ("claims KU5", 130)],
+)
+def test_one_interrupt_ends_whatever_z3_is_at(
+    crownless: Crownless, monkeypatch: pytest.MonkeyPatch, verb: str, code: int
+) -> None:
+    """Each query is one that has no end of its own: sums of three cubes."""
+    check = z3.Solver.check
+    begun: list[bool] = []
+
+    def never_ends(solver: Any, *_: Any) -> Any:
+        if not begun:
+            begun.append(True)
+            threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        x, y, z = z3.Ints("x y z", solver.ctx)
+        solver.reset()
+        solver.add(x * x * x + y * y * y + z * z * z == 114, x > y, y > z)
+        solver.set(rlimit=0)
+        return check(solver)
+
+    monkeypatch.setattr(z3.Solver, "check", never_ends)
+    answer = crownless(*verb.split())
+    assert (answer.code, answer.err) == (code, f"crownless: interrupted{'; nothing is known yet' * (code == 130)}\n")
+
+
+def test_no_theorem_is_tried_again_once_it_is_to_end() -> None:
+    tried = []
+
+    def unknown(*_: Any) -> Any:
+        tried.append(True)
+        time.sleep(0.1)
+        return z3.unknown
+
+    x = z3.Int("x")
+    with patch.object(z3.Solver, "check", unknown), stoppable(Limits(seconds=0.05)) as part:
+        theorem("some", {}, x == x, attempts=5)
+    assert (len(tried), part.reason) == (1, "0.05 seconds are over")
+
+
+def test_the_limit_of_z3_itself_is_no_interrupt() -> None:
+    for reason in (AT_ITS_LIMIT, "canceled", "push canceled"):
+        assert reason_for_giving_up(reason) == AT_ITS_LIMIT
+    assert reason_for_giving_up("incomplete quantifiers") == "incomplete quantifiers"
+
+
+#: z3 at work while another thread drops its terms, as the thread does that happens to collect garbage.
+DROPS = """
+import threading
+from crownless.proofs import z3
+x = z3.Int("x")
+dropped = [x * k + k > 3 for k in range(20_000)]
+thread = threading.Thread(target=dropped.clear)
+thread.start()
+made = 10
+while thread.is_alive():
+    made += 1
+    [x * k + k > made for k in range(50)]
+"""
+
+
+def test_terms_that_another_thread_drops_do_not_break_z3_at_work() -> None:
+    done = subprocess.run([sys.executable, "-c", DROPS], capture_output=True, text=True, timeout=LONG, check=False)
+    assert done.returncode == 0, done.stderr[-500:]
+
+
+# -- memory ------------------------------------------------------------------------------------------------------------
+
+#: Runs the command line where only some MiB of address space more than it has by then may be had.
+NARROW = """
+import resource, sys
+import psutil
+from crownless import command_line
+from crownless.command_line import VERBS
+command_line.crownless.get_command(None, sys.argv[2])
+from crownless.model_check import suite
+from crownless.model_check.native import search
+limit = psutil.Process().memory_info().vms + (int(sys.argv[1]) << 20)
+resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+command_line.main(sys.argv[2:])
+"""
+
+
+@pytest.mark.parametrize(
+    ("mebibytes", "verb"),
+    [
+        (60, "check rst -n 4 -m 8 --engine plain --quiet"),
+        (250, "check rst -n 4 -m 8 --workers 1 --quiet"),
+        (60, "realize rst -n 4 -m 6 --quiet"),
+    ],
+)
+def test_where_memory_runs_out_what_is_known_is_printed(mebibytes: int, verb: str) -> None:
+    command = [sys.executable, "-c", NARROW, str(mebibytes), *verb.split()]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONG)
+    assert (ended.returncode, "Traceback" in ended.stderr) == (3, False), ended.stderr
+    assert "no more memory could be had" in " ".join(ended.stdout.split())
+
+
+@pytest.mark.parametrize("engine", ["native", "plain"])
+def test_a_search_stops_by_itself_at_its_limit_of_memory(engine: str) -> None:
+    result = run_check(Check("rst", 3, 4), Limits(memory=1), engine=engine)
+    assert result.verdict == "unknown"
+    assert "0 MiB of memory are used" in result.scope
+
+
+def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:
+    counted = count(3, 4, limits=Limits(seconds=0))
+    assert counted.stopped == "0 seconds are over"
+    assert counted.json()["complete"] is False
+    assert realize(Check("rst", 3, 3), limits=Limits(memory=1)).stopped == "0 MiB of memory are used"
+
+
+def fails_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The same function, for which there is no memory after some calls."""
+    made: list[object] = []
+
+    def failing(*given: Any) -> Any:
+        made.append(given)
+        if len(made) > calls:
+            raise MemoryError
+        return function(*given)
+
+    return failing
+
+
+def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
+    both = question("rst", 3, 4)
+    with patch.object(RowSet, "make_room", fails_after(12, RowSet.make_room)):
+        found = both.search(workers=2).explore(checkpoint=Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False))
+    assert found.stopped == "no more memory could be had"
+    again = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=True)
+    assert reported(both.native(checkpoint=again)) == reported(both.plain())
+
+
+def test_a_level_that_a_node_under_test_ends_is_ended(tmp_path: Path) -> None:
+    """What is raised in the middle of a search is caught where the search is."""
+    with patch("crownless.model_check.explorer.live_properties_broken", side_effect=Stopped("a limit of its own")):
+        result = run_check(Check("rst", 2, 2), engine="plain")
+    assert (result.verdict, result.exploration.stopped) == ("unknown", "a limit of its own")
