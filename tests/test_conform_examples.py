@@ -154,7 +154,7 @@ def assert_caught(bug: str, ask: Callable[[int, int], Conformance]) -> None:
 
 
 def test_every_language_has_a_bug_and_an_adapter() -> None:
-    folders = {folder.name for folder in NODES.iterdir()} - {"maelstrom"}  # which need no adapter
+    folders = {folder.name for folder in NODES.iterdir()} - {"maelstrom", "udp"}  # which need no adapter
     assert folders == {"python", *BUG_IN} == {"python", *NEEDS}
     assert len(set(BUG_IN.values())) == len(BUG_IN)
     for folder in folders:
@@ -219,3 +219,18 @@ def test_a_wrong_class_is_caught_as_a_program() -> None:
     """It is that which only replies from inside deliveries show."""
     command = through_the_adapter("ClockAfterCallback")
     assert_caught("ClockAfterCallback", lambda *bound: asked_of_program(command, *bound))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("options", "verdict"), [([], "holds"), (["--wrong"], "violated")])
+def test_a_program_that_owns_its_socket_is_driven_through_an_adapter(options: list[str], verdict: str) -> None:
+    command = [sys.executable, str(NODES / "udp" / "adapter.py"), *options]
+    with closing(OutOfProcess(command, 2)) as implementation:
+        found = conform(implementation, Request(2, 2, orders=("fifo",)))
+    assert found.failures == []
+    assert found.verdict == verdict
+
+
+def test_the_examples_are_short() -> None:
+    for file in [*(NODES / "maelstrom").iterdir(), *(NODES / "udp").glob("*.py")]:
+        assert len(file.read_text("utf-8").splitlines()) < 60, file

@@ -41,7 +41,7 @@ def results() -> dict[str, Any]:
     checked = cr.check("unordered", 3, 3)
     *_, last = cr.states("rst", 2, 2)
     found = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0)
-    schedule = found.schedule(found["fifo"])
+    schedule = found.schedule("fifo")
     assert schedule is not None
     with_hole = cr.read_log(
         [

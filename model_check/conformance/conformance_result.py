@@ -42,6 +42,9 @@ class Searched(NamedTuple):
     results: list[CheckResult]
     realization: Realization | None = None
 
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {some(len(self.results), 'result')}")
+
     @property
     def complete(self) -> bool:
         """True if each came to its end, or to the first violation if that was its end."""

@@ -90,7 +90,7 @@ def conform_at_random(
     sampling = Sampling(answers, request, most_inputs)
     with stoppable(limits) as part:
         if packets_are_endless(answers, request):
-            sampling.messages, runs = 1, 1
+            sampling.messages, runs = 1, MOST_TRIED
         while sampling.made == 0 or answers.settle():
             sampling.found.clear()
             for number in range(runs):

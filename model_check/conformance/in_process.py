@@ -230,7 +230,6 @@ class _Node:
         try:
             with redirect_stdout(sys.stderr), self._limited():
                 self._perform(method, call or (lambda: getattr(self.object, method)(*arguments)))
-                self._drain()
         except NodeFailure as failure:
             raise NodeFailure(failure.kind, f"{called}{self._where(method, failure)}: {failure.said}") from None
         except _Hangs as hang:
@@ -282,6 +281,7 @@ class _Node:
             self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
         if self.loop is None:
             self._note_returned(method, call())
+            self._drain()
             return
         self.loop.run_until_complete(self._turn(method, call))
         if self._errors and (error := self._errors.pop(0)) is not None:
@@ -292,6 +292,7 @@ class _Node:
         self._note_returned(method, call())
         for _ in range(TURNS):
             await asyncio.sleep(0)
+            self._drain()
 
     async def _awaited(self, method: str, coroutine: Any) -> None:
         try:

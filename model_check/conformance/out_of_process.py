@@ -227,6 +227,7 @@ class _Program:
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
+            self._errors.close()
             reason = getattr(error, "strerror", None) or str(error)
             hint = "give the command of a program that can be run here"
             raise BadInput(f"{shown(command[0], str)} cannot be started: {reason}", hint=hint) from None

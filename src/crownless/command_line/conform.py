@@ -157,7 +157,8 @@ def _replay(
         given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
         if option.name not in WITH_REPLAY and option.expose_value and given:
             raise BadInput(
-                f"{option.opts[-1]} and --replay: the schedule has its own", hint=f"leave out {option.opts[-1]}"
+                f"{'/'.join(option.opts)} and --replay: the schedule has its own",
+                hint=f"leave out {'/'.join(option.opts)}",
             )
     schedule = read_schedule(read_bytes(Path(file), file), file)
     with nodes(schedule.processes, schedule.sends) as implementation, redirect_stdout(sys.stderr):
