@@ -15,9 +15,8 @@ from unittest.mock import patch
 
 import pytest
 from broken_protocols import FAULTS, VARIATIONS
-from in_order import bound
+from in_order import all_renamings, bound
 from native_engine_setup import Question, question, reported, same_verdicts
-from test_machines_are_pure import all_renamings
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
