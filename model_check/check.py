@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crownless.runtime.ending import Limits, Stopped, stoppable, watching
 from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
+from crownless.spec.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, FirstTryLimits
@@ -31,7 +31,6 @@ from .request import Check, ResolvedCheck
 from .runs import Run, run_of, wrong_event
 from .shortest import shortest_run
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -61,7 +60,6 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
-    save_every: float | None = None,
     report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -75,7 +73,7 @@ def run_check(
     `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further; `save_every`: seconds between two saves. Nothing is left there of a check that came to its end. `report`
+    further. Nothing is left there of a check that came to its end. `report`
     gets a line if saving fails, and if a call of the machine's own code lasts long; the search then goes on.
     `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is entered
     around a search by the native engine. `elsewhere` is where the engine `spark` runs.
@@ -85,14 +83,14 @@ def run_check(
     reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
     progress = progress if reports is None else reports.around(progress)
     check_workers(workers, engine)
-    named = engine or reductions or workers or checkpoint or resume or save_every is not None
+    named = engine or reductions or workers or checkpoint or resume
     earlier: Exploration | None = None
     with watching():
         if not named and may_be_native(resolved):
             began = time.monotonic()
             within = FirstTryLimits.within(limits, resolved.workload)
             first_try = Search(resolved, Engine("plain"), within, progress, first=first)
-            with machine_errors(type(resolved.machine)), stoppable(limits):
+            with stoppable(limits):
                 earlier, _ = first_try.explore(None)
                 if not within.ended(earlier):
                     first_try.limits = limits
@@ -113,8 +111,7 @@ def run_check(
         began = clock()
         with (
             stoppable(limits, clock) as part,
-            machine_errors(type(resolved.machine)),
-            _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
+            _saving(resolved, chosen, checkpoint, resume, report) as saving,
             nullcontext() if chosen.name == "plain" else around_native(),
         ):
             return _result_of(search, clock, saving)
@@ -139,7 +136,7 @@ def _clock_for(engine: Engine) -> Callable[[], float]:
     """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
     if engine.name == "plain":
         return time.monotonic
-    from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
+    from .native.compiled import searching_time  # it takes a while to import, and most verbs need none of it
 
     return searching_time
 
@@ -150,15 +147,10 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
-    save_every: float | None,
     report: Callable[[str], None] | None,
-    elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
-    if save_every is not None and (directory is None or engine.name == "spark"):
-        why = "the search is not saved" if directory is None else "Spark saves every level"
-        raise BadInput(f"--save-every: {why}", hint="leave out --save-every")
     if directory is None:
         yield None
         return
@@ -176,16 +168,14 @@ def _saving(
     if check.monitors or check.only:
         own = "monitors" if check.monitors else "a choice of properties"
         raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", hint=f"leave out {option}")
-    if engine.name == "spark":
-        assert elsewhere is not None
-        with elsewhere.saving(check, engine, checkpoint, resume) as saving:
-            yield saving
-        return
-    from .native.checkpoints import checkpoint_in
+    from .native.checkpoints import SAVE_EVERY, checkpoint_in
     from .native.saved_requests import request_of
 
     request = request_of(check, engine.reductions)
-    with checkpoint_in(directory, request, resume=resume is not None, report=report, save_every=save_every) as saving:
+    every = 0.0 if engine.name == "spark" else SAVE_EVERY  # on Spark each level is in files
+    with checkpoint_in(
+        directory, request, engine.name, resume=resume is not None, report=report, every=every
+    ) as saving:
         yield saving
 
 
@@ -244,7 +234,7 @@ class Search:
             began = time.monotonic()
             with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
                 until_it_stood = time.monotonic() - began
-                found = there.explore(self.limits, self.progress, first=self.first)
+                found = there.explore(self.limits, self.progress, saving, first=self.first)
                 return found, there.seconds_before - until_it_stood, there.symmetry
         from .native.search import NativeSearch
 

@@ -1,4 +1,4 @@
-"""The proof of a protocol of queues: invariants of its abstraction (`stages`), by induction.
+"""The proof of a protocol of queues: invariants of its abstraction (`queue_abstraction`), by induction.
 
 What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
 just what its abstraction does is checked up to a bound (`refinement`), and said so.
@@ -16,7 +16,7 @@ from crownless.impl.protocol import ProtocolMachine
 
 from .ground import ground_over, three
 from .machine_view import MachineView
-from .stages import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
+from .queue_abstraction import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
 from .theorem import Claim
 
 #: Claims by name: what is given, beside the invariants, and what follows.
@@ -49,10 +49,6 @@ class QueueProof:
     refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
     #: The same along random runs.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
-
-    #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.
-    reference: type[ProtocolMachine] | None = None
-    bounds: Sequence[tuple[int, int]] = ((3, 4), (4, 3))
 
     #: What is put to z3.
     of: str = "an abstraction"

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from numba.core import event
-from replay import check, violations
+from replay import check
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -25,7 +25,7 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import full_kernels, kernels, reduced_kernels
+from crownless.model_check.native import expansion, expansion_in_order, kernels
 from crownless.model_check.properties import default_orders
 from crownless.model_check.request import Check, load_program
 from crownless.runtime.ending import Limits
@@ -95,13 +95,6 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     assert [result.json()["workers"] for result in (native, reduced, crash, plain)] == [1, 2, 1, 1]
 
 
-def test_a_process_may_choose_among_more_sends_than_a_byte_counts() -> None:
-    wide = Check("unordered", processes=9, messages=1, sends="multicast")
-    found = {engine: run_check(wide, engine=engine).exploration for engine in ("native", "plain")}
-    assert found["native"].states == found["plain"].states
-    assert found["native"].transitions == found["plain"].transitions
-
-
 def test_the_native_engine_requested_by_name_is_not_replaced() -> None:
     with pytest.raises(BadInput) as error:
         run_check(Check("ses", crash="P1"), engine="native")
@@ -135,7 +128,7 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
         run_check(Check("rst", messages=1))
         with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
             assert notices == []
-        for kernel, module in zip(LONG_TO_COMPILE, (full_kernels, reduced_kernels), strict=True):
+        for kernel, module in zip(LONG_TO_COMPILE, (expansion, expansion_in_order), strict=True):
             with event.trigger_event("numba:compile", {"dispatcher": getattr(module, kernel)}):
                 assert notices.pop() == "compiling"
     assert notices == []
@@ -207,25 +200,6 @@ def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
 def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
     with pytest.raises(BadInput, match="what is remembered of its runs cannot be renamed"):
         engine_of(Check("rst"), reductions=["symmetry"], monitors=[Unrenamed()])
-
-
-@pytest.mark.parametrize(
-    "requested",
-    [
-        Check("rst", clocks=("vector-times",)),
-        Check("rst", channel="lossy", messages=2),
-        Check("rst", orders=("n-n", "synchronous"), messages=3),
-        Check("ses-rollback", messages=2),
-    ],
-    ids=str,
-)
-def test_symmetry_changes_no_verdict(requested: Check) -> None:
-    full, reduced = run_check(requested), run_check(requested, reductions=["symmetry"])
-    assert violations(full) == violations(reduced)
-    assert full.verdict == reduced.verdict
-    assert full.exploration.reached == reduced.exploration.reached
-    assert full.exploration.depth == reduced.exploration.depth
-    assert full.exploration.states > reduced.exploration.states
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -301,12 +275,3 @@ def test_how_often_each_action_was_possible_and_what_never_was_is_reported(
     assert sum(result.actions.values()) == result.exploration.transitions
     assert result.never == never
     assert result.json()["never"] == list(never)
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_both_engines_report_the_same_actions(protocol: str) -> None:
-    n = 2 if protocol.startswith("isis-gc") else 3
-    native, plain = (run_check(Check(protocol, n, 2), engine=engine) for engine in ("native", "plain"))
-    assert native.actions == plain.actions
-    assert list(native.actions) == list(plain.actions)
-    assert native.exploration.nodes == plain.exploration.nodes

@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from crownless.model_check.wrong_machine import shown
-from crownless.spec.printable import in_brackets, some
+from crownless.spec.printable import in_brackets, shown, some
 
 from .node import (
     VARYING,

@@ -31,8 +31,8 @@ from collections.abc import Callable, Sequence
 from re import Pattern
 from typing import Any, NamedTuple
 
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.computation import Message
+from crownless.spec.printable import shown
 
 from .bodies import text_body
 from .node import Arrival, Delivers, Input, NodeFailure, Output, Queues, Restart, Send, Sends, Transmits, name_for_nodes

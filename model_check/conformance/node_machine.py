@@ -15,9 +15,8 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, del
 from crownless.impl.workloads import Free
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.computation import Message
-from crownless.spec.printable import some
+from crownless.spec.printable import shown, some
 
 from .answers import Answers
 from .conformance_request import Request

@@ -18,10 +18,9 @@ from contextlib import suppress
 from itertools import count
 from re import Pattern
 
-from crownless.model_check.wrong_machine import shortened, shown
 from crownless.spec.enumeration import Sends as KindOfSends
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable, some
+from crownless.spec.printable import printable, shortened, shown, some
 
 from .line_forms import NUMBERS, REPLIES, End, Form, JsonForm, PlainForm
 from .maelstrom_form import MaelstromForm

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -55,18 +55,6 @@ COLUMN = {
 ENTRIES = 1 << 16
 #: Rows that are decided between two reports, and between two looks at whether to end.
 ROWS_AT_A_TIME = 1 << 19
-
-
-class Loops(NamedTuple):
-    """What the loops work on."""
-
-    run: Run
-    names: Names
-    channels: Channels
-    graph: Graph
-    queue: Queue
-    #: The first copies that overtake (see `overtakings`).
-    found: Numbers
 
 
 @dataclass
@@ -130,19 +118,12 @@ class Monitor:
         if number != self._number:
             lay_out(number, self.rows, self._run, self._names)
             self._found[:] = NONE
-            while not has_room(self._run, self._channels) or not overtakings(
-                self._run, self._channels, 0, 0, self._found
-            ):
+            while not has_room(self._run, self._channels) or not overtakings(self._run, self._channels, 0, self._found):
                 self._found[:] = NONE
                 self.grow()
             self._number = number
             self._by_overtaking = {}
         return self._run
-
-    def loops(self) -> Loops:
-        """What the loops work on; none of its runs is laid out any more."""
-        self._number = NONE
-        return Loops(self._run, self._names, self._channels, self._graph, self._queue, self._found)
 
     def disorder(self, number: int) -> Numbers:
         """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
@@ -208,7 +189,7 @@ def _decide_runs(
             continue
         for k in range(len(found)):
             found[k] = NONE
-        if not has_room(run, channels) or not overtakings(run, channels, 0, 0, found):
+        if not has_room(run, channels) or not overtakings(run, channels, 0, found):
             return run_number
         _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
     return end

@@ -12,11 +12,9 @@ event a process goes on, without time passing, until it can do no more; of what 
 3. requests a message from its protocol, if its application is ready;
 4. submits its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
 
-Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time, or,
-if its work takes time (`work`), when it is done with the message before; a packet whose arrival may deliver waits until
-then, and only then is an outcome drawn.
-Over a FIFO channel a packet arrives no sooner than those before it on its link, and is not overtaken where only the
-application makes it wait. A process's packets leave one after the other, if its line has a `bandwidth`.
+Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time. Over
+a FIFO channel a packet arrives no sooner than those before it on its link. A process's packets leave one after the
+other, if its line has a `bandwidth`.
 
 The randomness of the applications, of the messages' latencies and of all other packets' latencies are apart. So
 protocols are compared on the same messages with the same latencies, where traffic is open.
@@ -44,13 +42,11 @@ from typing import Any, NamedTuple
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
+from crownless.impl.protocol_validation import check_class, machine_errors, make
 from crownless.impl.registry import protocol_named
-from crownless.model_check.class_facts import check_class, make
+from crownless.model_check.machine_calls import MOST_INTERNAL, MachineCalls, without_end
 from crownless.model_check.monitors import Observation, monitors_of
-from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
-from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
-from crownless.model_check.wrong_machine import machine_errors
 from crownless.runtime.ending import look
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -85,8 +81,6 @@ class Experiment:
     #: How many messages are handed over in all.
     messages: int = 1000
     seed: int = 0
-    #: How long an application is busy with a message, on the average (exponential); 0: not at all.
-    work: float = 0.0
     #: Bytes that a process can transmit in one mean latency; 0: any number.
     bandwidth: float = 0.0
     #: Bytes of the application's own in a message.
@@ -121,15 +115,13 @@ class Copy:
 class Waiting:
     """A packet that has reached its destination and is not received yet."""
 
-    __slots__ = ("arrived", "checked_at", "packet", "unready")
+    __slots__ = ("arrived", "checked_at", "packet")
 
     def __init__(self, arrived: float, packet: Packet) -> None:
         self.arrived = arrived
         self.packet = packet
         #: How often the process had changed when the packet was looked at last.
         self.checked_at = -1
-        #: Does only the application make it wait?
-        self.unready = False
 
 
 @dataclass(frozen=True)
@@ -194,8 +186,7 @@ def simulate(experiment: Experiment) -> Measured:
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
-    with machine_errors(type(machine)):
-        return Simulation(machine, experiment).run()
+    return Simulation(machine, experiment).run()
 
 
 def check_experiment(experiment: Experiment) -> ProtocolMachine:
@@ -209,7 +200,7 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
     for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
         if not least <= getattr(experiment, name) <= most:
             raise BadInput(f"{getattr(experiment, name)} {name}", hint=f"give {least} to {most:,} by --{name}")
-    for name, such in (("load", "0.1"), ("work", "0.5"), ("bandwidth", "1000"), ("payload", "100")):
+    for name, such in (("load", "0.1"), ("bandwidth", "1000"), ("payload", "100")):
         value = getattr(experiment, name)
         if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
             enough = "greater than 0" if name == "load" else "0 or greater"
@@ -232,7 +223,7 @@ class Simulation:
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
         self.machine = machine
-        self.inputs = Purity(machine, self._has)
+        self.calls = MachineCalls(machine, self._has)
         self.experiment = experiment
         self.n = n
         traffic = traffic_named(experiment.workload)
@@ -242,7 +233,6 @@ class Simulation:
         self.of_messages = random.Random(f"{seed} messages")
         self.of_others = random.Random(f"{seed} other packets")
         self.choices = random.Random(f"{seed} choices")
-        self.of_work = random.Random(f"{seed} work")
         self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
         self.promised = {machine.promises, "delivers-once"}
         self.monitors = monitors_of(machine, [machine.promises])
@@ -253,11 +243,10 @@ class Simulation:
         self.events = 0
         self._numbers = count()
         self.agenda: list[tuple[float, int, Callable[[Any], None], Any]] = []
-        self.states = [self.inputs.initial(i) for i in range(n)]
+        self.states = [self.calls.initial(i) for i in range(n)]
         self.changes = [0] * n
         self.rooms: list[list[Waiting]] = [[] for _ in range(n)]
         self.handed: list[deque[Message]] = [deque() for _ in range(n)]
-        self.ready = [True] * n
         self.line_free = [0.0] * n
         self.last_arrival: dict[tuple[int, int], float] = {}
 
@@ -327,12 +316,6 @@ class Simulation:
         """True if an application has handed over this message."""
         return any((message.name, q) in self.copies for q in message.receivers)
 
-    def _done(self, i: int) -> None:
-        """The application is done with a message."""
-        self.ready[i] = True
-        self.changes[i] += 1
-        self._go_on(i)
-
     # -- what a process does -------------------------------------------------------------------------------------------
 
     def _go_on(self, i: int) -> None:
@@ -340,23 +323,15 @@ class Simulation:
             pass
 
     def _take_in(self, i: int) -> bool:
-        room, behind = self.rooms[i], set()
-        for place, waiting in enumerate(room):
+        for place, waiting in enumerate(self.rooms[i]):
             packet = waiting.packet
-            if self.fifo and packet.source in behind:
-                continue
             if waiting.checked_at != self.changes[i]:
-                waiting.checked_at, waiting.unready = self.changes[i], False
-                if self.inputs.deliverable(i, self.states[i], packet):
-                    steps = self.inputs.on_packet(i, self.states[i], packet)
-                    waiting.unready = not self.ready[i] and any(map(_delivers, steps))
-                    if not waiting.unready:
-                        del room[place]
-                        self._taken(i, waiting)
-                        self._apply(i, self._chosen(steps))
-                        return True
-            if waiting.unready:
-                behind.add(packet.source)
+                waiting.checked_at = self.changes[i]
+                if self.calls.deliverable(i, self.states[i], packet):
+                    del self.rooms[i][place]
+                    self._taken(i, waiting)
+                    self._apply(i, self._chosen(self.calls.on_packet(i, self.states[i], packet)))
+                    return True
         return False
 
     def _taken(self, i: int, waiting: Waiting) -> None:
@@ -375,24 +350,24 @@ class Simulation:
 
     def _own_steps(self, i: int) -> bool:
         """Its own steps, one after the other, until a packet can be received or there are no more."""
-        states = [self.states[i]]
-        while steps := self.inputs.internal(i, self.states[i]):
+        first, taken = self.states[i], 0
+        while steps := self.calls.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
-            states.append(self.states[i])
-            if len(states) > MOST_FOLLOWED:
-                raise without_end(self.machine, i, steps[0][0], states)
+            taken += 1
+            if taken >= MOST_INTERNAL:
+                raise without_end(self.machine, i, steps[0][0], first, self.states[i])
             if self._take_in(i):
                 break
-        return len(states) > 1
+        return taken > 0
 
     def _receive(self, i: int) -> bool:
-        steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()
+        steps = self.calls.receive(i, self.states[i], None)
         if steps:
             self._apply(i, self._chosen(steps))
         return bool(steps)
 
     def _submit(self, i: int) -> bool:
-        steps = self.inputs.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
+        steps = self.calls.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
         if steps:
             self.handed[i].popleft()
             self._apply(i, self._chosen(steps))
@@ -421,9 +396,6 @@ class Simulation:
         copy.delivered = self.now
         if copy.taken is not None:
             self.lengths[i][2] -= 1
-        if self.experiment.work:
-            self.ready[i] = False
-            self._at(self.now + self.of_work.expovariate(1 / self.experiment.work), self._done, i)
         for intent in self.applications.delivered(message, i):
             self._at(self.now + intent.after, self._hand_over, intent)
 
@@ -520,10 +492,6 @@ class Simulation:
             kept=self.kept,
             events=self.events,
         )
-
-
-def _delivers(step: Step) -> bool:
-    return any(event.kind == "deliver" for event in step.events)
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -9,9 +9,9 @@ from typing import Any
 
 from crownless.impl.protocol import Setting
 from crownless.model_check.simulation.estimates import Estimate
+from crownless.model_check.simulation.experiment_rows import Row, row_of, with_figures
+from crownless.model_check.simulation.figures import Point, difference, points
 from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
-from crownless.model_check.simulation.studies.experiment_rows import Row, row_of, with_figures
-from crownless.model_check.simulation.studies.figures import Point, difference, points
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,9 @@ def _simulated(
     return Runs(asked, tuple(simulate(replace(asked, seed=seed)) for seed in range(runs)))
 
 
-def more(first: Runs, second: Runs, figure: str) -> Estimate:
+def more(both: Sequence[Runs], figure: str) -> Estimate:
     """How much greater a figure is in the first than in the second, run by run on the same messages and latencies."""
+    first, second = both
     return difference([*first.rows, *second.rows], figure, first.point.settings, second.point.settings)
 
 

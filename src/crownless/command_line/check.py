@@ -78,12 +78,6 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     help="Save the search in this directory, a new or an empty one.",
 )
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
-@click.option(
-    "--save-every",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Save so often, at most at every level.  [default: 2, and more where saving takes long]",
-)
 @click.option("--dot", type=OutputFile(), help="Also write the graph of all states, for Graphviz, into FILE.")
 @with_reports
 @with_output
@@ -108,7 +102,6 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
-    save_every: float | None,
     dot: str | None,
     reports: Reports,
     as_json: bool,
@@ -141,8 +134,6 @@ def check(
         )
     if len(crashes) > 1:
         raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", hint="name one")
-    if save_every is not None and not save_every >= 0:
-        raise BadInput(f"--save-every {save_every}: not a number of seconds", hint="such as 60")
     if checkpoint is not None or resume is not None:
         _one_directory(checkpoint, resume)
         if len(protocols) > 1 or (resume is None and not protocols):
@@ -209,7 +200,6 @@ def check(
                         first=first,
                         checkpoint=None if checkpoint is None else Path(checkpoint),
                         resume=None if resume is None else Path(resume),
-                        save_every=save_every,
                         report=say,
                         on_violation=None if quiet or suite is not None else say,
                         around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
@@ -318,17 +308,11 @@ def _saved(
     directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
 ) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
-    from crownless.model_check.native.checkpoints import CHECKPOINT  # it takes a while to import
-    from crownless.model_check.native.saved_directories import manifest_in
+    from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 
-    if engine == "spark":
-        from crownless.pipeline.exploration.manifest import LEVELS
-
-        manifest = manifest_in(directory, LEVELS)
-    else:
-        manifest = manifest_in(directory, CHECKPOINT)
-    saved, reduced = check_of(manifest["question"], f"--resume {directory}")
+    header = header_in(directory, "spark" if engine == "spark" else "native")
+    saved, reduced = check_of(header["request"], f"--resume {directory}")
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program.name}",
@@ -340,9 +324,9 @@ def _saved(
 
 def _say_saved(directory: str | None, engine: str | None) -> None:
     """The directory where a search is saved, if it is."""
-    from crownless.model_check.native.saved_directories import MANIFEST
+    from crownless.model_check.native.checkpoints import CHECKPOINT
 
-    if directory is not None and (Path(directory) / MANIFEST).exists():
+    if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if engine == "spark" else ""
         say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")

@@ -1,0 +1,252 @@
+"""JSON Lines as plain rows: by a compiled loop where lines are in their plainest form, else line by line.
+
+Of that form is a line with one object whose names and texts are without escapes, and whose values are texts, whole
+numbers or null, also decimal ones where a column is ignored. The loop is several times as fast as any reader of JSON.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from crownless.model_check.native.compiled import compiled
+from crownless.runtime.ending import look
+from crownless.spec.reading import as_text
+
+from .columns import TYPES, plain_table, table_of_rows
+from .formats import LogOptions
+from .layout import NONE
+from .rows import rows_of_lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: Bytes that the loop reads at a time.
+BLOCK = 1 << 22
+#: Bytes of JSON Lines for which the loop is loaded.
+WORTH_A_LOOP = 1 << 19
+#: Columns in the order of `TYPES`: that of whole numbers; and those of texts in which whole numbers are texts, too.
+INDEX, RUN, MESSAGE = (list(TYPES).index(name) for name in ("index", "run", "message"))
+#: More digits may not fit into a number.
+DIGITS = 18
+
+SPACE, TAB, RETURN, NEWLINE, QUOTE, ESCAPE = b' \t\r\n"\\'
+OPENS, CLOSES, COLON, COMMA, MINUS, POINT, ZERO, NINE = b"{}:,-.09"
+N, U, L = b"nul"
+
+
+def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bool = True, first: int = 1) -> pa.Table:
+    """The plain rows of a log, of which the first line has this number; raises `BadInput` for a line that is no event.
+
+    `named`: messages have names.
+    """
+    import pyarrow as pa
+
+    if not content.isascii():
+        as_text(content, name)  # which refuses what is not UTF-8
+    loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
+    tables, line = [], first
+    for lines in blocks_of_lines(content.removeprefix(b"\xef\xbb\xbf"), BLOCK if loop else len(content)):
+        look()
+        plain = loop.read(lines) if loop else None
+        if plain is not None:
+            tables.append(plain_table(pa.Table.from_batches([plain]), options.kinds))
+        else:
+            text = bytes(lines).decode().split("\n")
+            rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
+            tables.append(table_of_rows([*rows]))
+        line += bytes(lines).count(b"\n")
+    return pa.concat_tables(tables) if tables else table_of_rows([])
+
+
+def blocks_of_lines(content: bytes, size: int) -> Iterator[memoryview]:
+    """Whole lines, at most `size` bytes at a time unless a line is longer."""
+    begin = 0
+    while begin < len(content):
+        past = content.rfind(b"\n", begin, begin + size) + 1 if len(content) - begin > size else len(content)
+        past = past or content.find(b"\n", begin) + 1 or len(content)
+        yield memoryview(content)[begin:past]
+        begin = past
+
+
+def read_plain_lines(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
+    """The rows of a log in UTF-8, whose columns are called like that; None if a line is not in the plainest form."""
+    import pyarrow as pa
+
+    batch = PlainLines(named, len(content) + 1).read(content)
+    return pa.Table.from_batches([batch]) if batch is not None and batch.num_rows else None
+
+
+class PlainLines:
+    """The compiled loop, with the room that it needs for blocks of up to `size` bytes."""
+
+    def __init__(self, named: Mapping[str, str], size: int) -> None:
+        keys = [named[name].encode() for name in TYPES]
+        self.first_key = np.cumsum([0, *map(len, keys)])
+        self.keys = np.frombuffer(b"".join(keys), np.uint8)
+        self.size = size
+        self.index = np.empty(size // 2 + 1, np.int64)
+        self.offsets = np.zeros((len(TYPES), size // 2 + 2), np.int32)
+        self.letters = np.empty((len(TYPES), size), np.uint8)
+        self.has_value = np.empty((len(TYPES), size // 2 + 1), np.bool_)
+
+    def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
+        """The rows in these lines; None if one is not in the plainest form, or they are longer than the room."""
+        import pyarrow as pa
+
+        content = np.frombuffer(lines, np.uint8)
+        if not len(content) or content[-1] != NEWLINE:
+            content = np.append(content, np.uint8(NEWLINE))
+        if len(content) > self.size:
+            return None
+        room = (self.index, self.offsets, self.letters, self.has_value)
+        content.flags.writeable = False
+        rows = _read(content, self.keys, self.first_key, *room)
+        if rows == NONE:
+            return None
+        columns = []
+        for column in range(len(TYPES)):
+            there = self.has_value[column, :rows]
+            mask = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
+            if column == INDEX:
+                buffers = [mask, pa.py_buffer(self.index[:rows].tobytes())]
+                columns.append(pa.Array.from_buffers(pa.int64(), rows, buffers))
+                continue
+            of = self.offsets[column, : rows + 1]
+            letters = self.letters[column, : of[-1]]
+            buffers = [mask, pa.py_buffer(of.tobytes()), pa.py_buffer(letters.tobytes())]
+            columns.append(pa.Array.from_buffers(pa.string(), rows, buffers))
+        return pa.record_batch(columns, list(TYPES))
+
+
+@compiled
+def _read(lines: Any, keys: Any, first_key: Any, index: Any, offsets: Any, letters: Any, has_value: Any) -> Any:
+    """Reads whole lines into the columns; returns how many rows they are, or NONE."""
+    columns = len(first_key) - 1
+    at, row, column = 0, 0, NONE
+    while at < len(lines):
+        at = _past_space(lines, at)
+        if lines[at] == NEWLINE:
+            at += 1
+            continue
+        if lines[at] != OPENS:
+            return NONE
+        for c in range(columns):
+            has_value[c, row], offsets[c, row + 1] = False, offsets[c, row]
+        seen, at = 0, _past_space(lines, at + 1)
+        more = lines[at] != CLOSES
+        while more:
+            if lines[at] != QUOTE:
+                return NONE
+            past = _past_text(lines, at + 1)
+            if past == NONE:
+                return NONE
+            column = _column(lines, at + 1, past, keys, first_key, column)
+            if column != NONE:
+                if seen & 1 << column:
+                    return NONE
+                seen |= 1 << column
+            at = _past_space(lines, past + 1)
+            if lines[at] != COLON:
+                return NONE
+            begin = _past_space(lines, at + 1)
+            at = past = _past_value(lines, begin, column)
+            if at == NONE:
+                return NONE
+            if lines[begin] == QUOTE:
+                begin, past = begin + 1, past - 1
+            if column == INDEX:
+                has_value[column, row] = lines[begin] != N
+                index[row] = _number(lines, begin, past)
+            elif column != NONE and (lines[begin] != N or lines[begin - 1] == QUOTE):
+                has_value[column, row] = True
+                to = offsets[column, row] - begin
+                for k in range(begin, past):
+                    letters[column, to + k] = lines[k]
+                offsets[column, row + 1] = to + past
+            at = _past_space(lines, at)
+            more = lines[at] == COMMA
+            if more:
+                at = _past_space(lines, at + 1)
+        if lines[at] != CLOSES:
+            return NONE
+        at = _past_space(lines, at + 1)
+        if lines[at] != NEWLINE:
+            return NONE
+        at += 1
+        row += 1
+    return row
+
+
+@compiled
+def _past_space(lines: Any, at: Any) -> Any:
+    while lines[at] == SPACE or lines[at] == TAB or lines[at] == RETURN:
+        at += 1
+    return at
+
+
+@compiled
+def _past_text(lines: Any, at: Any) -> Any:
+    """The closing quote of the text that begins here; NONE if there is none, or something else than plain letters."""
+    while lines[at] != QUOTE:
+        if lines[at] < SPACE or lines[at] == ESCAPE:
+            return NONE
+        at += 1
+    return at
+
+
+@compiled
+def _column(lines: Any, begin: Any, past: Any, keys: Any, first_key: Any, before: Any) -> Any:
+    """The column that is called like that, or NONE; tried first is the one after the column `before`."""
+    columns = len(first_key) - 1
+    for k in range(1, columns + 1):
+        column = before + k if before + k < columns else before + k - columns
+        if first_key[column + 1] - first_key[column] == past - begin:
+            at = begin
+            while at < past and lines[at] == keys[first_key[column] + at - begin]:
+                at += 1
+            if at == past:
+                return column
+    return NONE
+
+
+@compiled
+def _past_value(lines: Any, at: Any, column: Any) -> Any:
+    """The end of the value that begins here; NONE if it is not plain, or not of the column's type."""
+    if lines[at] == N:
+        return at + 4 if lines[at + 1] == U and lines[at + 2] == L and lines[at + 3] == L else NONE
+    if lines[at] == QUOTE:
+        past = _past_text(lines, at + 1)
+        return NONE if past == NONE or column == INDEX else past + 1
+    if column != INDEX and column != RUN and column != MESSAGE and column != NONE:
+        return NONE
+    if lines[at] == MINUS:
+        at += 1
+        if lines[at] == ZERO and column != NONE:
+            return NONE  # as a text it were another one
+    past = _past_digits(lines, at)
+    if past == at or past - at > DIGITS or (lines[at] == ZERO and past - at > 1):
+        return NONE
+    if column == NONE and lines[past] == POINT:
+        at = past + 1
+        past = _past_digits(lines, at)
+        return NONE if past == at else past
+    return past
+
+
+@compiled
+def _past_digits(lines: Any, at: Any) -> Any:
+    while lines[at] >= ZERO and lines[at] <= NINE:
+        at += 1
+    return at
+
+
+@compiled
+def _number(lines: Any, at: Any, past: Any) -> Any:
+    """The whole number that stands there; 0 for null."""
+    number, is_negative = np.int64(0), lines[at] == MINUS
+    for k in range(at + is_negative, past):
+        number = 10 * number + np.int64(lines[k]) - ZERO
+    return 0 if lines[at] == N else -number if is_negative else number

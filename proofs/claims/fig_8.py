@@ -1,0 +1,204 @@
+"""[MG] Fig. 8: shortest runs that break an order, also that of intents; costs of runs; and runs in time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from heapq import heapify, heappop, heappush
+from typing import Any, NamedTuple
+
+from crownless.impl.murty_garg import MurtyGarg
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.monitors import Monitor, Observation
+from crownless.model_check.properties import Property
+from crownless.model_check.reachable import HistoryVariable, reachable
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.system import LocalStep, System
+from crownless.proofs.evidence import Evidence, by_z3
+from crownless.proofs.murty_garg import MURTY_GARG, Priorities
+from crownless.proofs.queue_abstraction import StageEvent, fixed_by, symbolic
+from crownless.proofs.theorem import Claim
+from crownless.spec.computation import Message
+from crownless.spec.notation import parse
+
+from .evidence import OF_STAGES, explored, system_of
+
+
+class IntendedOrder(Monitor):
+    """A process's sends happen in the order in which it handed the messages over; or those to one receiver do."""
+
+    watches = ("in-order",)
+
+    def __init__(self, *, to_one_receiver: bool) -> None:
+        self.to_one_receiver = to_one_receiver
+
+    def initial(self) -> tuple[Message, ...]:
+        return ()
+
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[Any, tuple[str, ...]]:
+        message = code.message
+        if code.kind == "hand":
+            return (*monitor_state, message), ()
+        if code.kind != "send":
+            return monitor_state, ()
+        rivals = [
+            other
+            for other in monitor_state
+            if other.sender == message.sender and (not self.to_one_receiver or other.receivers == message.receivers)
+        ]
+        after = tuple(other for other in monitor_state if other != message)
+        return after, ("in-order",) if rivals[0] != message else ()
+
+
+@cache
+def first_run_that_breaks(
+    name: str, kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered"
+) -> Run | None:
+    """A shortest run, of the free workload, that breaks `synchronous`, `causal`, `fifo`, `in-order` (of intents) or
+    `in-order-to-one` (receiver).
+    """
+    of_intents = name.startswith("in-order")
+    monitors = (IntendedOrder(to_one_receiver=name == "in-order-to-one"),) if of_intents else ()
+    known = Property(name.removesuffix("-to-one"), "always", name)
+    orders = ("asynchronous",) if of_intents else (name,)
+    found = explored(kind(n), Free(n, m), channel=channel, orders=orders, monitors=monitors, properties=(known,))
+    return found[known.name].run
+
+
+class Cost(NamedTuple):
+    """Of a run: messages to bigger and to smaller processes, and control packets transmitted."""
+
+    up: int
+    down: int
+    control: int
+
+
+def costs(n: int, m: int) -> set[Cost]:
+    """The costs of the runs of Fig. 8 at whose end nothing is in flight or waits, m messages in each."""
+    workload = Free(n, m)
+    ends = set()
+    for now in reachable(system_of(MurtyGarg(n), workload), history=CONTROL_PACKETS):
+        if not now.moves:
+            position = now.system.position(now.state)
+            up = sum(k for k, (p, (q,)) in zip(position, workload.channels, strict=True) if p < q)
+            ends.add(Cost(up, m - up, now.history))
+    return ends
+
+
+def _counted(system: System, control: int, step: LocalStep) -> int:
+    return control + sum(packet.kind != "message" for packet in system.transmitted(step))
+
+
+#: How many control packets have been transmitted.
+CONTROL_PACKETS = HistoryVariable(0, _counted)
+
+
+# -- a run in time -----------------------------------------------------------------------------------------------------
+
+
+class Timed(NamedTuple):
+    """A run of a program of Fig. 8, and when each of its actions happened, in ticks."""
+
+    run: Run
+    times: tuple[int, ...]
+
+    def when(self, process: str, action: str, message: str | None = None) -> int:
+        """The time of the first such action."""
+        return next(
+            time
+            for time, known in zip(self.times, self.run.actions, strict=True)
+            if (known.process, known.action) == (process, action) and message in (None, known.message)
+        )
+
+
+def timed(program: str, sends: Mapping[str, int], delays: Mapping[str, int], delay: int) -> Timed:
+    """The run in which messages are handed over at these times, and packets take these delays, all others the same."""
+    workload = Program(parse(program))
+    system = system_of(MurtyGarg(len(workload.processes)), workload)
+    agenda: list[tuple[int, int, Packet | None, str]] = [
+        (time, k, None, name) for k, (name, time) in enumerate(sends.items())
+    ]
+    heapify(agenda)
+    state, steps, times, number = system.initial(), [], [], len(agenda)
+    while agenda:
+        time, _, packet, name = heappop(agenda)
+        step, state = next(
+            (step, target)
+            for step, target in system.moves(state)
+            if (step.action.packet == packet and packet is not None)
+            or (packet is None and step.action.message is not None and step.action.message.name == name)
+        )
+        steps.append(step)
+        times.append(time)
+        for sent in system.transmitted(step):
+            number += 1
+            known = sent.message.name if sent.message is not None else ""
+            heappush(agenda, (time + delays.get(known, delay), number, sent, known))
+    return Timed(run_of(system, steps, keep_names=True), tuple(times))
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+class SendsToAnybody(Priorities):
+    """No priorities: a process that is active sends its message itself, also to a bigger one."""
+
+    def taking(self, *, passive: bool) -> StageEvent:
+        event, now, l = super().taking(passive=passive), self.before, self.logic
+        mine = l.both(self.sender(self.m) == self.i, l.no(now.wanted(self.m)))
+        return event._replace(given={**event.given, "i wants to send m, or is asked to": mine})
+
+
+class CommitsWhenItAsks(Priorities):
+    """A message to a bigger process is committed by its sender with the request."""
+
+    def asking(self) -> StageEvent:
+        return super().asking()._replace(happens=lambda: [self.commit(self.m)])
+
+
+class CommitsOnAcknowledgement(Priorities):
+    """The bigger process commits its message when the acknowledgement comes."""
+
+    def going_on(self) -> StageEvent:
+        return super().going_on()._replace(happens=lambda: [self.commit(self.m)])
+
+
+def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
+    """[MG] §4.2.1, of each event of Fig. 8: what i commits is just what i transmits, or receives, as a message packet;
+    and that goes from a bigger to a smaller process.
+    """
+    run = symbolic(abstraction)
+    now, i, l = run.before, run.i, run.logic
+    packet = MURTY_GARG.view.packets["message"]
+    claims = []
+    for event in (*run.events(), *run.events_with_another()):
+        commits = [happened.message for happened in event.happens()]
+
+        def rule(x: Any, event: StageEvent = event, commits: list[Any] = commits) -> Any:
+            before, after = packet.in_flight(run, now, x), packet.in_flight(run, event.after, x)
+            source, destination = packet.source(run, x), packet.destination(run, x)
+            transmitted, received = l.both(l.no(before), after), l.both(before, l.no(after))
+            here = l.either(l.both(transmitted, source == i), l.both(received, destination == i))
+            downhill = run.rank(source) > run.rank(destination)
+            return l.both(
+                l.either(*(x == each for each in commits)) == here,
+                l.implies(l.either(transmitted, received), l.both(here, downhill)),
+            )
+
+        given = {**MURTY_GARG.now(run), **event.given, **fixed_by(run, event)}
+        claims.append(Claim(f"{event.name}: commits from bigger to smaller", given, l.messages(rule)))
+    return claims
+
+
+@cache
+def commits_go_downhill() -> Evidence:
+    """Of Fig. 8; neither without its priorities, nor if commits were made elsewhere."""
+    variants = (SendsToAnybody, CommitsWhenItAsks, CommitsOnAcknowledgement)
+    return by_z3(
+        "in each event of the stages of a message what a process commits is just what it transmits to a smaller "
+        "process, or receives from a bigger one; not so without priorities",
+        commit_claims(),
+        refuted=[commit_claims(variant) for variant in variants],
+        scope=OF_STAGES,
+    )
