@@ -100,7 +100,7 @@ class ShortestRuns:
             search.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found = worker.found
             if worker.narrow:
-                # Only of the last level are the rows beyond not laid out: nobody looks at them.
+                # Only of the last level are the rows beyond not laid out: they are not looked at.
                 assert beyond is None
                 search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
