@@ -1,8 +1,8 @@
 """The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
-`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for the monitors of nearly every check,
-of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates` are the
-states of these with those of the other monitors beside them.
+`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for the monitors of nearly every
+check, of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates`
+are the states of these with those of the other monitors beside them.
 """
 
 from __future__ import annotations
