@@ -65,7 +65,7 @@ cr.check("rst", max_memory=1.5)
 cr.check("rst", checkpoint=3)
     `checkpoint` 3: not a path; give a string or a pathlib.Path
 cr.check("rst", checkpoint="a", resume="b")
-    `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
+    `checkpoint`: a resumed search is saved further in the directory of `resume`; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
 cr.check("rst", engine="plain", workers=2)

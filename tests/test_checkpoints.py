@@ -341,15 +341,15 @@ def test_what_is_damaged_is_refused(damage: str, saved: Path, crownless: Run) ->
         ("rst ses --resume x", "--resume: one check is saved, not several; name one protocol"),
         (
             "rst --engine plain --checkpoint x",
-            "rst: --checkpoint: the plain explorer does not save itself; {leave}",
+            "--checkpoint: the plain explorer does not save itself; {leave}",
         ),
         (
             "rst --crash P1 --checkpoint x",
-            "rst: --checkpoint: the plain explorer does not save itself: the native engine knows no crashes; {leave}",
+            "--checkpoint: the plain explorer does not save itself: the native engine knows no crashes; {leave}",
         ),
         (
             "rst --checkpoint x --resume x",
-            "--checkpoint and --resume: a search that goes on is saved further in the same directory; {leave}",
+            "--checkpoint: a resumed search is saved further in the directory of --resume; {leave}",
         ),
         (
             "rst --resume x",

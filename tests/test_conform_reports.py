@@ -14,7 +14,6 @@ from hostile_classes import Relay
 import crownless as cr
 from crownless.command_line import output
 from crownless.command_line.output import PrintedProgress
-from crownless.impl.workloads import Free
 from crownless.model_check.conformance import conforming
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.conformance_result import Conformance
@@ -22,7 +21,6 @@ from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Answer, History, Input
 from crownless.model_check.conformance.same_orders import same_orders
-from crownless.model_check.early import FirstTryLimits
 from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 
@@ -195,12 +193,10 @@ def test_a_limit_is_looked_at_before_each_input(monkeypatch: pytest.MonkeyPatch)
     assert nodes.given == 6
 
 
-def test_a_first_try_counts_the_seconds_of_earlier_searches() -> None:
+def test_seconds_of_earlier_searches_count() -> None:
     limits = Limits(seconds=5).after(3)
-    first_try = FirstTryLimits.within(limits, Free(3, 3))
-    assert first_try.reached(1) is None
-    assert first_try.reached(2.5) == "5 seconds are over"
-    assert limits.after(1).reached(1.5) == "5 seconds are over"
+    assert limits.reached(1) is None
+    assert limits.reached(2.5) == limits.after(1).reached(1.5) == "5 seconds are over"
 
 
 def test_progress_is_printed_after_five_seconds_and_ever_less_often(capsys: pytest.CaptureFixture[str]) -> None:
