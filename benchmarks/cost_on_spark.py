@@ -14,8 +14,8 @@ import time
 
 import psutil
 
-from crownless.model_check.simulation.studies.combinations import combinations
-from crownless.pipeline.costs.sweeps import sweep
+from crownless.model_check.simulation.combinations import combinations
+from crownless.pipeline.costs import sweep
 from crownless.pipeline.session import session
 
 

@@ -130,16 +130,13 @@ def processor_time() -> dict[str, float]:
 
 def measure(folder: Path, *, by_rows: bool, witnesses: bool) -> dict[str, Any]:
     """Judges the log of one run once, and then the log twice, in this process."""
-    from crownless.pipeline.logs.judging import judge, judge_parquet, read
+    from crownless.pipeline.logs.judging import judge, read
     from crownless.pipeline.session import session
 
     def judged(log: str, out: str) -> None:
         path = str(folder / log)
-        found = (
-            judge(read(spark, path), ORDERS, witnesses=witnesses)
-            if by_rows
-            else judge_parquet(spark, path, ORDERS, witnesses=witnesses)
-        )
+        events = spark.read.parquet(path) if by_rows else read(spark, path)
+        found = judge(events, ORDERS, witnesses=witnesses)
         found.records.write.partitionBy("record_type").parquet(str(folder / out))
 
     spark = session("local[2]", rows_in_java=by_rows, spark_sql_shuffle_partitions="4")

@@ -300,7 +300,6 @@ BUFFER = QueueProof(
     },
     eventful=_eventful,
     view=VIEW,
-    reference=Buffer,
     assumed=(
         "each message is sent once, to one process, perhaps to its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

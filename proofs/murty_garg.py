@@ -455,7 +455,6 @@ MURTY_GARG = QueueProof(
     },
     eventful=_eventful,
     view=VIEW,
-    reference=MurtyGarg,
     axioms=RANKS,
     refined_along_runs=((4, 4),),
     assumed=(

@@ -23,9 +23,7 @@ from .buffer import BUFFER
 from .causal_order import CausalOrder
 from .cbcast import CBCAST
 from .extra_messages import EXTRA_MESSAGES
-from .extra_messages_refinement import refines_extra_messages
 from .extra_messages_steps import same_steps
-from .lockstep import matches
 from .murty_garg import MURTY_GARG
 from .ops_comparison import compare_ops
 from .queues import QueueProof
@@ -169,9 +167,8 @@ class ProofReport:
     @property
     def covers_machine(self) -> bool:
         """True if what is proved is proved of the machine's own steps, whatever its state."""
-        if isinstance(self.proof, QueueProof):
-            return self.unsupported is None and all(put.verdict for put in self.claims if put.part == STEPS)
-        return not self.refinements or (all(self.refinements) and any(each.any_length for each in self.refinements))
+        steps = all(put.verdict for put in self.claims if put.part == STEPS)
+        return self.unsupported is None and steps and all(self.refinements)
 
     @property
     def of(self) -> str:
@@ -306,14 +303,11 @@ def _prove(
             claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
         possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
         not_vacuous = all(possible)
-        covered = unsupported is None and all(put.verdict for put in claims if put.part == STEPS)
         try:
             with failures_refused(proof.protocol, UnsupportedStep):
-                refinements = _refinements(proof, covered, progress)
+                refinements = _refinements(proof, progress)
         except UnsupportedStep as unsupported_step:
             unsupported = str(unsupported_step)
-            with failures_refused(proof.protocol):
-                refinements = _refinements(proof, False, progress)
         differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
     except (Stopped, z3.Z3Exception):
         stopped = stop_reason()
@@ -360,40 +354,16 @@ def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
     )
 
 
-#: The extra-message machine is compared with what is proved of it for so many processes, messages, and thresholds.
-EXTRA_MESSAGES_BOUNDS = ((3, 3, 2), (3, 4, 3), (4, 2, 2))
-
-
-def _refinements(proof: Proof, covered: bool, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
-    """Compares the machine with what is proved, where that is not put to z3 as it is; further if no proof covers it."""
+def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
+    """Compares the machine with what is proved, where that is not put to z3 as it is."""
     if progress is not None:
         progress("comparing the machine with what is proved")
     if isinstance(proof, QueueProof):
         return (
             *(refines(proof, n, messages) for n, messages in proof.refined),
             *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
-            *(() if covered else _lockstep(proof)),
         )
-    if issubclass(proof.protocol, ExtraMessages):
-        return (
-            *(same_steps(proof.protocol) if covered else ()),
-            *(refines_extra_messages(proof.protocol, n, messages, k) for n, messages, k in EXTRA_MESSAGES_BOUNDS),
-        )
-    return ()
-
-
-def _lockstep(proof: QueueProof) -> tuple[Refinement, ...]:
-    """Compares the machine with the reference, if each step of that is shown to be the abstraction's."""
-    reference = proof.reference
-    if reference is None or reference is proof.protocol:
-        return ()
-    try:
-        claims = step_claims(replace(proof, protocol=reference))
-    except UnsupportedStep:
-        return ()
-    if not all(theorem(*claim, attempts=ATTEMPTS) for claim in claims):
-        return ()
-    return tuple(matches(proof.protocol, reference, *bound, self_sends=False) for bound in proof.bounds)
+    return same_steps(proof.protocol) if issubclass(proof.protocol, ExtraMessages) else ()
 
 
 def necessary_hypotheses(

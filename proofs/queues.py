@@ -50,10 +50,6 @@ class QueueProof:
     #: The same along random runs.
     refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
 
-    #: The machine whose steps are shown to be the abstraction's; another one is compared with it up to `bounds`.
-    reference: type[ProtocolMachine] | None = None
-    bounds: Sequence[tuple[int, int]] = ((3, 4), (4, 3))
-
     #: What is put to z3.
     of: str = "an abstraction"
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from spark_session import spark  # noqa: F401
 
+from crownless.model_check.simulation import combinations as cost_studies
 from crownless.model_check.simulation.estimates import estimate
 from crownless.model_check.simulation.simulation import Experiment, Measured
-from crownless.model_check.simulation.studies import combinations as cost_studies
 
 if TYPE_CHECKING:
     pass

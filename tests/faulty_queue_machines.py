@@ -1,166 +1,134 @@
-"""Machines with a fault that needs a longer queue, a later message, or one process; for `prove` and `check`."""
+"""Machines with a fault that needs a longer queue, a later message, or one process; for `prove`.
+
+Each overrides a piece of its protocol. What is short and has no name of its own is a lambda.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl import buffer, extra_messages, murty_garg
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.ops import Value
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.variants import changed, twice
 from crownless.spec.computation import Message
+
+
+class Fault(NamedTuple):
+    """A planted fault."""
+
+    protocol: str
+    machine: type[ProtocolMachine]
+
+
+FAULTS: list[Fault] = []
+_PROTOCOLS: dict[str, type[ProtocolMachine]] = {
+    "buffer": Buffer, "murty-garg": MurtyGarg, "extra-messages": ExtraMessages,
+}  # fmt: skip
+
+
+def plant(protocol: str, name: str, **does: Any) -> Any:
+    machine: Any = type(name, (_PROTOCOLS[protocol],), {"__module__": __name__, **does})
+    FAULTS.append(Fault(protocol, machine))
+    return machine
+
+
+def newest_first(queue: Any) -> Any:
+    *rest, newest = queue
+    return (newest, *rest)
+
 
 # -- buffers: longer queues --------------------------------------------------------------------------------------------
 
 
-class DropsTheThirdToDeliver(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state if len(state.input) >= 2 else super().get(state, message)
-
-
-class DropsTheThirdToPost(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        return state if len(state.output) >= 2 else super().insert(state, message)
-
-
-class DeliversTheNewestOfThree(Buffer):
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        if len(state.input) >= 3:
-            *rest, message = state.input
-            return super().receive(i, state._replace(input=(message, *rest)), sender)
-        return super().receive(i, state, sender)
-
-
-class PostsTheNewestOfThree(Buffer):
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        if len(state.output) >= 3:
-            *rest, message = state.output
-            return super().internal(i, state._replace(output=(message, *rest)))
-        return super().internal(i, state)
-
-
-class TurnsTheRestRoundWhenItDelivers(Buffer):
-    """After unpacking the rest is a plain list; so its length is looked at without a query to the queue."""
-
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        if not state.input:
-            return []
-        _, *rest = state.input
-        after = state._replace(input=tuple(rest[::-1] if len(rest) > 1 else rest))
-        return [step._replace(state=after) for step in super().receive(i, state, sender)]
-
-
-class ClearsItsOutputAtFour(Buffer):
-    def insert(self, state: buffer.State, message: Message) -> buffer.State:
-        after = super().insert(state, message)
-        return after._replace(output=()) if len(after.output) == 4 else after
-
-
-class TakesNoMoreThanThree(Buffer):
-    """A capacity that nobody requested: the fourth stays on the channel."""
-
-    def deliverable(self, i: int, state: buffer.State, packet: Packet) -> bool:
-        return packet.kind == "ack" or len(state.input) < 3
-
-
-class RefusesToSendBehindThree(Buffer):
-    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) if len(state.output) < 3 else []
-
-
-class PostsOnWhenThreeWait(Buffer):
-    """Impatient: it does not wait for the acknowledgement if so many wait."""
-
-    def may_post(self, state: buffer.State) -> bool:
-        return super().may_post(state) or len(state.output) > 2
-
-
-class DeliversTheNewestOfASender(Buffer):
+def delivers_newest_of_sender(self: Any, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
     """If a message of one process is requested, it gives the newest of that process; the search requests none so."""
-
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        mine = [m for m in state.input if m.sender == sender]
-        if sender is None or not mine:
-            return super().receive(i, state, None) if sender is None else []
-        first = state._replace(input=(mine[-1], *[m for m in state.input if m != mine[-1]]))
-        return super().receive(i, first, None)
+    mine = [m for m in state.input if m.sender == sender]
+    if sender is None or not mine:
+        return Buffer.receive(self, i, state, None) if sender is None else []
+    first = state._replace(input=(mine[-1], *[m for m in state.input if m != mine[-1]]))
+    return Buffer.receive(self, i, first, None)
 
 
-class RefusesRequestsOfASender(Buffer):
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        return super().receive(i, state, sender) if sender is None else []
+def delivers_second(self: Any, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+    """Of two or more, written without asking how many there are."""
+    if not state.input:
+        return []
+    first, *rest = state.input
+    if not rest:
+        return Buffer.receive(self, i, state, sender)
+    second, *others = rest
+    return Buffer.receive(self, i, state._replace(input=(second, first, *others)), sender)
 
 
-class DeliversTheSecondOfASender(Buffer):
-    """Only if a sender is named, and written without asking how many there are."""
+def turns_the_rest_round(self: Any, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
+    """After unpacking the rest is a plain list; so its length is looked at without a query to the queue."""
+    if not state.input:
+        return []
+    _, *rest = state.input
+    after = state._replace(input=tuple(rest[::-1] if len(rest) > 1 else rest))
+    return changed(Buffer.receive(self, i, state, sender), lambda _: after)
 
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        if sender is None or not state.input:
-            return super().receive(i, state, sender)
-        first, *rest = state.input
-        if not rest:
-            return super().receive(i, state, sender)
-        second, *others = rest
-        return super().receive(i, state._replace(input=(second, first, *others)), sender)
 
+plant("buffer", "DropsTheThirdToDeliver", get=lambda self, state, message: (
+    state if len(state.input) >= 2 else Buffer.get(self, state, message)
+))  # fmt: skip
+plant("buffer", "DropsTheThirdToPost", insert=lambda self, state, message: (
+    state if len(state.output) >= 2 else Buffer.insert(self, state, message)
+))  # fmt: skip
+plant("buffer", "DeliversTheNewestOfThree", receive=lambda self, i, state, sender: Buffer.receive(
+    self, i, state._replace(input=newest_first(state.input)) if len(state.input) >= 3 else state, sender
+))  # fmt: skip
+plant("buffer", "PostsTheNewestOfThree", internal=lambda self, i, state: Buffer.internal(
+    self, i, state._replace(output=newest_first(state.output)) if len(state.output) >= 3 else state
+))  # fmt: skip
+plant("buffer", "TurnsTheRestRoundWhenItDelivers", receive=turns_the_rest_round)
+ClearsItsOutputAtFour = plant("buffer", "ClearsItsOutputAtFour", insert=lambda self, state, message: (
+    state._replace(output=()) if len(state.output) == 3 else Buffer.insert(self, state, message)
+))  # fmt: skip
+plant("buffer", "TakesNoMoreThanThree", deliverable=lambda self, i, state, packet: (
+    packet.kind == "ack" or len(state.input) < 3
+))  # fmt: skip
+plant("buffer", "RefusesToSendBehindThree", send=lambda self, i, state, message: (
+    Buffer.send(self, i, state, message) if len(state.output) < 3 else []
+))  # fmt: skip
+plant("buffer", "PostsOnWhenThreeWait", may_post=lambda self, state: (
+    Buffer.may_post(self, state) or len(state.output) > 2
+))  # fmt: skip
+DeliversTheNewestOfASender = plant("buffer", "DeliversTheNewestOfASender", receive=delivers_newest_of_sender)
+plant("buffer", "RefusesRequestsOfASender", receive=lambda self, i, state, sender: (
+    Buffer.receive(self, i, state, sender) if sender is None else []
+))  # fmt: skip
+plant("buffer", "DeliversTheSecondOfASender", receive=lambda self, i, state, sender: (
+    Buffer.receive(self, i, state, sender) if sender is None else delivers_second(self, i, state, sender)
+))  # fmt: skip
+plant("buffer", "DeliversTheSecond", receive=delivers_second)
 
 # -- buffers: one message, one process ---------------------------------------------------------------------------------
 
-
-class LosesTheThirdMessageOfAChannel(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        return state if message.name.endswith("#3") else super().get(state, message)
-
-
-class PutsTheFourthMessageInFront(Buffer):
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        if message.name.endswith("#4"):
-            return state._replace(input=(message, *state.input))
-        return super().get(state, message)
-
-
-class TheLastProcessDoesNotWait(Buffer):
-    def internal(self, i: int, state: buffer.State) -> Sequence[tuple[str, Step]]:
-        return super().internal(i, state._replace(awaits=None) if i == self.n - 1 else state)
-
-
-class TheFirstProcessDeliversTheNewest(Buffer):
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        return super().receive(i, state._replace(input=state.input[::-1]) if i == 0 else state, sender)
-
-
-class TheFourthProcessAcknowledgesNothing(Buffer):
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return () if i == 3 else super().acknowledgement(i, packet)
-
-
-class WaitsForNoAcknowledgementOfTheLast(Buffer):
-    def may_post(self, state: buffer.State) -> bool:
-        return state.awaits is None or state.awaits == self.n - 1
-
+plant("buffer", "LosesTheThirdMessageOfAChannel", get=lambda self, state, message: (
+    state if message.name.endswith("#3") else Buffer.get(self, state, message)
+))  # fmt: skip
+plant("buffer", "PutsTheFourthMessageInFront", get=lambda self, state, message: (
+    state._replace(input=(message, *state.input)) if message.name.endswith("#4") else Buffer.get(self, state, message)
+))  # fmt: skip
+plant("buffer", "TheLastProcessDoesNotWait", internal=lambda self, i, state: Buffer.internal(
+    self, i, state._replace(awaits=None) if i == self.n - 1 else state
+))  # fmt: skip
+plant("buffer", "TheFirstProcessDeliversTheNewest", receive=lambda self, i, state, sender: Buffer.receive(
+    self, i, state._replace(input=state.input[::-1]) if i == 0 else state, sender
+))  # fmt: skip
+plant("buffer", "TheFourthProcessAcknowledgesNothing", acknowledgement=lambda self, i, packet: (
+    () if i == 3 else Buffer.acknowledgement(self, i, packet)
+))  # fmt: skip
+plant("buffer", "WaitsForNoAcknowledgementOfTheLast", may_post=lambda self, state: (
+    state.awaits is None or state.awaits == self.n - 1
+))  # fmt: skip
 
 # -- buffers: without a word of length ---------------------------------------------------------------------------------
-
-
-class ForgetsTheRestWhenItDelivers(Buffer):
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        return [step._replace(state=step.state._replace(input=())) for step in super().receive(i, state, sender)]
-
-
-class DeliversTheSecond(Buffer):
-    """Of two or more, written without asking how many there are."""
-
-    def receive(self, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-        if not state.input:
-            return []
-        first, *rest = state.input
-        if not rest:
-            return super().receive(i, state, sender)
-        second, *others = rest
-        return super().receive(i, state._replace(input=(second, first, *others)), sender)
 
 
 class SwapsTheThirdAndTheFourth(Buffer):
@@ -183,8 +151,11 @@ class SwapsTheThirdAndTheFourth(Buffer):
         return [step._replace(state=state._replace(input=(second, fourth, third, *last))) for step in steps]
 
 
-class WritesOverTheFourth(Buffer):
-    """A comprehension reads a variable that stands for something else afterwards."""
+class AtTheThird(Buffer):
+    """Unpacks the first three; a comprehension, a generator or a name of its own does something to the others."""
+
+    def others(self, message: Message, others: Any) -> Any:
+        raise NotImplementedError
 
     def get(self, state: buffer.State, message: Message) -> buffer.State:
         after = super().get(state, message)
@@ -197,81 +168,46 @@ class WritesOverTheFourth(Buffer):
         if not more:
             return after
         third, *others = more
+        return state._replace(input=(first, second, third, *self.others(message, others), message))
+
+
+class WritesOverTheFourth(AtTheThird):
+    """A comprehension reads a variable that stands for something else afterwards."""
+
+    def others(self, message: Message, others: Any) -> Any:
         keeps = False
         written = [each if keeps else message for each in others]
         keeps = True
-        return state._replace(input=(first, second, third, *written, message))
+        return written
 
 
-class UsesUpTheFourth(Buffer):
+class UsesUpTheFourth(AtTheThird):
     """A generator gives what it has once."""
 
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        after = super().get(state, message)
-        if not state.input:
-            return after
-        first, *rest = state.input
-        if not rest:
-            return after
-        second, *more = rest
-        if not more:
-            return after
-        third, *others = more
+    def others(self, message: Message, others: Any) -> Any:
         each = (one for one in others)
         tuple(each)
-        return state._replace(input=(first, second, third, *tuple(each), message))
+        return tuple(each)
 
 
-class LosesTheOldestOfFour(Buffer):
+class LosesTheOthers(AtTheThird):
     """A function has the name of one to which the code of a proof is redirected."""
 
-    def get(self, state: buffer.State, message: Message) -> buffer.State:
-        after = super().get(state, message)
-        if not state.input:
-            return after
-        _, *rest = state.input
-        if not rest:
-            return after
-        second, *more = rest
-        if not more:
-            return after
-
+    def others(self, message: Message, others: Any) -> Any:
         def __display(make: None, *parts: None) -> tuple[Message, ...]:
-            return after.input
+            return tuple(others)
 
-        return state._replace(input=(second, *more, message))
+        return (*others[1:],)
 
+
+plant("buffer", "ForgetsTheRestWhenItDelivers", receive=lambda self, i, state, sender: changed(
+    Buffer.receive(self, i, state, sender), lambda after: after._replace(input=())
+))  # fmt: skip
+FAULTS += [
+    Fault("buffer", kind) for kind in (SwapsTheThirdAndTheFourth, WritesOverTheFourth, UsesUpTheFourth, LosesTheOthers)
+]
 
 # -- Murty & Garg ------------------------------------------------------------------------------------------------------
-
-
-class DropsTheThirdSend(MurtyGarg):
-    def send_to_smaller(self, i: int, state: murty_garg.State, message: Message) -> Step:
-        step = super().send_to_smaller(i, state, message)
-        return step._replace(state=step.state._replace(messages=step.state.messages[:2]))
-
-
-class SendsTheNewestOfThree(MurtyGarg):
-    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
-        if len(state.messages) >= 3:
-            *rest, message = state.messages
-            return super().acknowledged(i, state._replace(messages=(message, *rest)))
-        return super().acknowledged(i, state)
-
-
-class AcknowledgesTwoAtMost(MurtyGarg):
-    """Of several that are owed; so many are first owed at four processes."""
-
-    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
-        return super().acknowledged(i, state._replace(acks=state.acks[:2]))
-
-
-class AcknowledgesTheNewestFirst(MurtyGarg):
-    """The acknowledgements go out at once, and the order in which a step lists its packets means nothing."""
-
-    def acknowledged(self, i: int, state: murty_garg.State) -> Step:
-        step = super().acknowledged(i, state)
-        return step._replace(packets=tuple(reversed(step.packets)))
 
 
 class AcknowledgesOnlyTheOldest(MurtyGarg):
@@ -281,47 +217,6 @@ class AcknowledgesOnlyTheOldest(MurtyGarg):
         oldest, *rest = state.acks
         step = super().acknowledged(i, state._replace(acks=(oldest,)))
         return step._replace(state=step.state._replace(acks=tuple(rest)))
-
-
-class AcknowledgesAtOnceBehindTwo(MurtyGarg):
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        if len(state.acks) >= 2:
-            return Step(state, [Packet(i, j, "ack")], [self.commit(i, message)])
-        return super().commit_and_acknowledge(i, state, j, message)
-
-
-class OnePairIsRankedTheOtherWay(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return j < i if {i, j} == {1, 2} else i < j
-
-
-class TheFourthProcessNeverAsks(MurtyGarg):
-    def must_request(self, i: int, j: int) -> bool:
-        return i < j and j != 4
-
-
-class TheLastProcessDoesNotWaitToSend(MurtyGarg):
-    def send(self, i: int, state: murty_garg.State, message: Message) -> Sequence[Step]:
-        if i == self.n - 1:
-            return [self.commit_and_send(i, state._replace(active=False), message)]
-        return super().send(i, state, message)
-
-
-class TheFirstProcessAcknowledgesWhilePassive(MurtyGarg):
-    """The smallest process is never passive, so this is none: what nobody comes to."""
-
-    def commit_and_acknowledge(self, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
-        if i == 0:
-            return Step(state, [Packet(i, j, "ack")], [self.commit(i, message)])
-        return super().commit_and_acknowledge(i, state, j, message)
-
-
-class CommitsTheFourthRequestTwice(MurtyGarg):
-    def on_packet(self, i: int, state: murty_garg.State, packet: Packet) -> Sequence[Step]:
-        steps = super().on_packet(i, state, packet)
-        if packet.kind == "request" and packet.message is not None and packet.message.name.endswith("#4"):
-            return [step._replace(events=(*step.events, *step.events)) for step in steps]
-        return steps
 
 
 class SendsOnWhileItOwes(MurtyGarg):
@@ -334,141 +229,91 @@ class SendsOnWhileItOwes(MurtyGarg):
         return step._replace(state=step.state._replace(acks=state.acks))
 
 
+def acknowledges_at_once(self: Any, i: int, state: murty_garg.State, j: int, message: Message) -> Step:
+    return Step(state, [Packet(i, j, "ack")], [self.commit(i, message)])
+
+
+def keeps_two(step: Step) -> Step:
+    return step._replace(state=step.state._replace(messages=step.state.messages[:2]))
+
+
+plant("murty-garg", "DropsTheThirdSend", send_to_smaller=lambda self, i, state, message: keeps_two(
+    MurtyGarg.send_to_smaller(self, i, state, message)
+))  # fmt: skip
+plant("murty-garg", "SendsTheNewestOfThree", acknowledged=lambda self, i, state: MurtyGarg.acknowledged(
+    self, i, state._replace(messages=newest_first(state.messages)) if len(state.messages) >= 3 else state
+))  # fmt: skip
+#: Of several that are owed; that many are first owed at five processes.
+AcknowledgesTwoAtMost = plant("murty-garg", "AcknowledgesTwoAtMost", acknowledged=lambda self, i, state: (
+    MurtyGarg.acknowledged(self, i, state._replace(acks=state.acks[:2]))
+))  # fmt: skip
+plant("murty-garg", "AcknowledgesAtOnceBehindTwo", commit_and_acknowledge=lambda self, i, state, j, message: (
+    acknowledges_at_once(self, i, state, j, message)
+    if len(state.acks) >= 2
+    else MurtyGarg.commit_and_acknowledge(self, i, state, j, message)
+))  # fmt: skip
+#: The smallest process is never passive, so this is no fault, but it looks at an index.
+plant("murty-garg", "TheFirstAcknowledgesWhilePassive", commit_and_acknowledge=lambda self, i, state, j, message: (
+    acknowledges_at_once(self, i, state, j, message)
+    if i == 0
+    else MurtyGarg.commit_and_acknowledge(self, i, state, j, message)
+))  # fmt: skip
+plant("murty-garg", "OnePairIsRankedTheOtherWay", must_request=lambda self, i, j: j < i if {i, j} == {1, 2} else i < j)
+plant("murty-garg", "TheFourthProcessNeverAsks", must_request=lambda self, i, j: i < j and j != 4)
+plant("murty-garg", "TheLastProcessDoesNotWaitToSend", send=lambda self, i, state, message: (
+    [self.commit_and_send(i, state._replace(active=False), message)]
+    if i == self.n - 1
+    else MurtyGarg.send(self, i, state, message)
+))  # fmt: skip
+plant("murty-garg", "CommitsTheFourthRequestTwice", on_packet=lambda self, i, state, packet: (
+    twice(MurtyGarg.on_packet(self, i, state, packet))
+    if packet.kind == "request" and packet.message.name.endswith("#4")
+    else MurtyGarg.on_packet(self, i, state, packet)
+))  # fmt: skip
+FAULTS += [Fault("murty-garg", kind) for kind in (AcknowledgesOnlyTheOldest, SendsOnWhileItOwes)]
+
 # -- extra messages ----------------------------------------------------------------------------------------------------
-
-
-class EncodesNothingBeyondThree(ExtraMessages):
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return tuple((k, l, min(value, 3)) for k, l, value in super().entries(matrix))
-
-
-class EncodesNoIntegersBeyondFour(ExtraMessages):
-    """What is compared with it are no integers."""
-
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return tuple(entry for entry in super().entries(matrix) if not (isinstance(entry[2], int) and entry[2] > 4))
-
-
-class EncodesNothingOfFive(ExtraMessages):
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return () if self.n == 5 else super().entries(matrix)
-
-
-class EncodesNothingOfFiveRows(ExtraMessages):
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return () if len(matrix) == 5 else super().entries(matrix)
-
-
-class EncodesEqualEntriesOnce(ExtraMessages):
-    """Says nothing of numbers, and still distinguishes equal ones from others."""
-
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        every = super().entries(matrix)
-        return every if len({value for _, _, value in every}) == len(every) else every[:1]
-
 
 KIND = "{0.__class__.__name__}"
 
 
-class ReadsTheTypeOfAnEntryInAText(ExtraMessages):
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return tuple(
-            entry for entry in super().entries(matrix) if not (KIND.format(entry[2]) == "int" and entry[2] > 4)
-        )
+def encodes(name: str, entries: Any) -> Any:
+    """Encodes what this makes of the machine, the matrix and its entries."""
+    return plant("extra-messages", name, made=entries, entries=lambda self, matrix: (
+        self.made(matrix, ExtraMessages.entries(self, matrix))
+    ))  # fmt: skip
 
 
-class ForgetsTheLastOfManyEntries(ExtraMessages):
-    def entries(self, matrix: Value) -> extra_messages.Entries:
-        return super().entries(matrix)[:5]
-
-
-class TheLastProcessSendsAnEmptyColumn(ExtraMessages):
-    def column(self, state: extra_messages.State, j: int) -> extra_messages.Entries:
-        return super().column(state, j)[:1] if j == self.n - 1 else super().column(state, j)
-
-
-class ClearsThreeEntriesWithoutSending(ExtraMessages):
-    def clearings(self, i: int, state: Any) -> Iterable[tuple[Any, Sequence[Packet]]]:
-        full = any(sum(1 for row in state.matrix if row[j]) >= 3 for j in range(self.n))
-        return [(after, () if full else packets) for after, packets in super().clearings(i, state)]
-
-
-class DeliversTheFourthOfAChannelAtOnce(ExtraMessages):
-    def deliverable(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
-        fourth = packet.message is not None and packet.message.name.endswith("#4")
-        return fourth or super().deliverable(i, state, packet)
-
-
-class CountsNoMoreThanFour(ExtraMessages):
-    def on_packet(self, i: int, state: extra_messages.State, packet: Packet) -> Sequence[Step]:
-        return [
-            step._replace(state=step.state._replace(deliv=tuple(min(v, 4) for v in step.state.deliv)))
-            for step in super().on_packet(i, state, packet)
-        ]
-
-
-class TheFirstProcessWaitsForNobody(ExtraMessages):
-    def deliverable(self, i: int, state: extra_messages.State, packet: Packet) -> Value:
-        return i == 0 or super().deliverable(i, state, packet)
-
-
-class Fault(NamedTuple):
-    """A planted fault, and the least processes and messages at which a step of it differs in some state; None: it does
-    not at 5 processes and 4 messages, or it is no fault. (Of extra messages, with the default threshold, by reading.)
-    """
-
-    protocol: str
-    machine: type[ProtocolMachine]
-    seen_at: tuple[int, int] | None
-
-
-FAULTS = (
-    Fault("buffer", DropsTheThirdToDeliver, (2, 3)),
-    Fault("buffer", DropsTheThirdToPost, (2, 3)),
-    Fault("buffer", DeliversTheNewestOfThree, (2, 3)),
-    Fault("buffer", PostsTheNewestOfThree, (2, 3)),
-    Fault("buffer", TurnsTheRestRoundWhenItDelivers, (2, 3)),
-    Fault("buffer", ClearsItsOutputAtFour, (2, 4)),
-    Fault("buffer", TakesNoMoreThanThree, (2, 4)),
-    Fault("buffer", RefusesToSendBehindThree, (2, 4)),
-    Fault("buffer", PostsOnWhenThreeWait, (2, 4)),
-    Fault("buffer", DeliversTheNewestOfASender, (2, 1)),
-    Fault("buffer", RefusesRequestsOfASender, (2, 1)),
-    Fault("buffer", DeliversTheSecondOfASender, (2, 2)),
-    Fault("buffer", LosesTheThirdMessageOfAChannel, (2, 3)),
-    Fault("buffer", PutsTheFourthMessageInFront, (2, 4)),
-    Fault("buffer", TheLastProcessDoesNotWait, (2, 2)),
-    Fault("buffer", TheFirstProcessDeliversTheNewest, (2, 2)),
-    Fault("buffer", TheFourthProcessAcknowledgesNothing, (4, 1)),
-    Fault("buffer", WaitsForNoAcknowledgementOfTheLast, (2, 2)),
-    Fault("buffer", ForgetsTheRestWhenItDelivers, (2, 2)),
-    Fault("buffer", DeliversTheSecond, (2, 2)),
-    Fault("buffer", SwapsTheThirdAndTheFourth, (2, 4)),
-    Fault("buffer", WritesOverTheFourth, (2, 5)),
-    Fault("buffer", UsesUpTheFourth, (2, 5)),
-    Fault("buffer", LosesTheOldestOfFour, (2, 4)),
-    Fault("murty-garg", DropsTheThirdSend, (2, 3)),
-    Fault("murty-garg", SendsTheNewestOfThree, (2, 4)),
-    Fault("murty-garg", AcknowledgesTwoAtMost, (5, 4)),
-    Fault("murty-garg", AcknowledgesTheNewestFirst, None),
-    Fault("murty-garg", AcknowledgesOnlyTheOldest, (4, 3)),
-    Fault("murty-garg", AcknowledgesAtOnceBehindTwo, (5, 4)),
-    Fault("murty-garg", OnePairIsRankedTheOtherWay, (3, 1)),
-    Fault("murty-garg", TheFourthProcessNeverAsks, (5, 1)),
-    Fault("murty-garg", TheLastProcessDoesNotWaitToSend, (2, 1)),
-    Fault("murty-garg", TheFirstProcessAcknowledgesWhilePassive, None),
-    Fault("murty-garg", CommitsTheFourthRequestTwice, (2, 4)),
-    Fault("murty-garg", SendsOnWhileItOwes, (3, 3)),
-    Fault("extra-messages", EncodesNothingBeyondThree, (2, 5)),
-    Fault("extra-messages", EncodesNoIntegersBeyondFour, (2, 6)),
-    Fault("extra-messages", EncodesNothingOfFive, (5, 2)),
-    Fault("extra-messages", EncodesNothingOfFiveRows, (5, 2)),
-    Fault("extra-messages", EncodesEqualEntriesOnce, (3, 3)),
-    Fault("extra-messages", ReadsTheTypeOfAnEntryInAText, (2, 6)),
-    Fault("extra-messages", ForgetsTheLastOfManyEntries, None),
-    Fault("extra-messages", TheLastProcessSendsAnEmptyColumn, (3, 4)),
-    Fault("extra-messages", ClearsThreeEntriesWithoutSending, (4, 5)),
-    Fault("extra-messages", DeliversTheFourthOfAChannelAtOnce, (2, 4)),
-    Fault("extra-messages", CountsNoMoreThanFour, (2, 5)),
-    Fault("extra-messages", TheFirstProcessWaitsForNobody, (2, 2)),
+EncodesNothingBeyondThree = encodes(
+    "EncodesNothingBeyondThree", lambda self, matrix, some: tuple((k, l, min(value, 3)) for k, l, value in some)
 )
+encodes("EncodesNoIntegersBeyondFour", lambda self, matrix, some: tuple(  # what is compared with it are no integers
+    entry for entry in some if not (isinstance(entry[2], int) and entry[2] > 4)
+))  # fmt: skip
+encodes("ReadsTheTypeOfAnEntryInAText", lambda self, matrix, some: tuple(
+    entry for entry in some if not (KIND.format(entry[2]) == "int" and entry[2] > 4)
+))  # fmt: skip
+encodes("EncodesNothingOfFive", lambda self, matrix, some: () if self.n == 5 else some)
+encodes("EncodesNothingOfFiveRows", lambda self, matrix, some: () if len(matrix) == 5 else some)
+encodes("EncodesEqualEntriesOnce", lambda self, matrix, some: (  # says nothing of numbers, and compares them
+    some if len({value for _, _, value in some}) == len(some) else some[:1]
+))  # fmt: skip
+encodes("ForgetsTheLastOfManyEntries", lambda self, matrix, some: some[:5])
+plant("extra-messages", "TheLastProcessSendsAnEmptyColumn", column=lambda self, state, j: (
+    ExtraMessages.column(self, state, j)[:1] if j == self.n - 1 else ExtraMessages.column(self, state, j)
+))  # fmt: skip
+plant("extra-messages", "ClearsThreeEntriesWithoutSending", clearings=lambda self, i, state: [
+    (after, () if any(sum(1 for row in state.matrix if row[j]) >= 3 for j in range(self.n)) else packets)
+    for after, packets in ExtraMessages.clearings(self, i, state)
+])  # fmt: skip
+plant("extra-messages", "DeliversTheFourthOfAChannelAtOnce", deliverable=lambda self, i, state, packet: (
+    (packet.message is not None and packet.message.name.endswith("#4"))
+    or ExtraMessages.deliverable(self, i, state, packet)
+))  # fmt: skip
+plant("extra-messages", "CountsNoMoreThanFour", on_packet=lambda self, i, state, packet: changed(
+    ExtraMessages.on_packet(self, i, state, packet),
+    lambda after: extra_messages.State(after.matrix, tuple(min(v, 4) for v in after.deliv)),
+))  # fmt: skip
+plant("extra-messages", "TheFirstProcessWaitsForNobody", deliverable=lambda self, i, state, packet: (
+    i == 0 or ExtraMessages.deliverable(self, i, state, packet)
+))  # fmt: skip

@@ -20,7 +20,6 @@ from contextlib import chdir
 from functools import cache
 from pathlib import Path
 
-from fuzz_cost_tables import CostTables
 from fuzz_logs import (
     ClockedLogs,
     CompressedFiles,
@@ -59,7 +58,6 @@ READERS: dict[str, Callable[[], Reader]] = {
         OneRunLogs,
         Settings,
         Arguments,
-        CostTables,
     )
 }
 

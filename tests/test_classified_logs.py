@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from test_pipeline_logs import random_run
+from log_runs import random_run
 
 from crownless.command_line import main
 from crownless.model_check.event_logs import read_log

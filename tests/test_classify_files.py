@@ -20,13 +20,13 @@ from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs import files, monitor
 from crownless.model_check.logs.classify_file import LogRequest, classify_file
 from crownless.model_check.oracle import NamedComputation
-from crownless.pipeline.logs import record_files
 from crownless.spec import reading
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, Verdict
 from crownless.spec.reading import read_bytes
 
 pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
 EXAMPLES = Path(__file__).parents[1] / "examples" / "logs"
 
 
@@ -309,7 +309,7 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_written(
         assert any(one.startswith(".out.") for one in os.listdir(tmp_path)), "it is written beside"
         raise error
 
-    monkeypatch.setattr(record_files._Writers, "write", fail)
+    monkeypatch.setattr(pq.ParquetWriter, "write_table", fail)
     answer = crownless("classify", str(EXAMPLES / "events.csv"), "--out", str(tmp_path / "out"))
     assert answer.code == (74 if isinstance(error, OSError) else 1)
     assert "nothing was written to" in answer.err or isinstance(error, OSError)

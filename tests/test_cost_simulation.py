@@ -21,7 +21,6 @@ from crownless.model_check.simulation.encoding import HEADER
 from crownless.model_check.simulation.estimates import estimate
 from crownless.model_check.simulation.latencies import LATENCIES, output_wait
 from crownless.model_check.simulation.simulation import Experiment, Simulation, simulate, simulate_machine
-from crownless.model_check.simulation.studies import combinations as cost_studies
 from crownless.model_check.simulation.traffic import TRAFFIC, Applications
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.orders import decide
@@ -102,14 +101,13 @@ def test_a_simulation_is_a_function_of_its_experiment() -> None:
     workload=st.sampled_from(sorted(TRAFFIC)),
     latency=st.sampled_from(sorted(LATENCIES)),
     n=st.integers(2, 5),
-    work=st.sampled_from([0.0, 0.3]),
     bandwidth=st.sampled_from([0.0, 1000.0]),
     seed=st.integers(0, 10**6),
 )
 def test_delays_add_up_and_nothing_is_lost(
-    name: str, workload: str, latency: str, n: int, work: float, bandwidth: float, seed: int
+    name: str, workload: str, latency: str, n: int, bandwidth: float, seed: int
 ) -> None:
-    experiment = Experiment(name, n, workload, 0.2, latency, messages=40, seed=seed, work=work, bandwidth=bandwidth)
+    experiment = Experiment(name, n, workload, 0.2, latency, messages=40, seed=seed, bandwidth=bandwidth)
     run = simulate(experiment)
     assert run.kept
     assert run.undelivered == 0 or name == "rendezvous"
@@ -251,7 +249,6 @@ def test_what_waits_on_the_average_is_what_comes_times_how_long_it_waits() -> No
     for experiment in (
         Experiment("buffer", 4, load=0.3, messages=4000),
         Experiment("rst", 4, load=2, messages=4000),
-        Experiment("buffer", 4, load=0.2, messages=4000, work=1.5),
     ):
         run = simulate(experiment)
         for length, most, wait in (
@@ -283,26 +280,7 @@ def test_what_waits_already_when_measuring_starts_counts_with_the_most() -> None
     assert run.run().unsent_most == 7
 
 
-def test_near_saturation_the_studys_runs_are_long_enough() -> None:
-    messages = {
-        point.load: point.messages
-        for point in cost_studies.STUDIES["delay"](1)
-        if (point.workload, point.protocol, point.latency) == ("uniform", "buffer", "constant")
-    }
-    assert list(messages) == list(cost_studies.LOADS)
-    assert messages[0.1] == 1000
-    assert messages[0.45] == pytest.approx(4 * messages[0.4], rel=0.01)
-    runs = [
-        simulate(Experiment("buffer", 6, load=0.4, latency="constant", messages=messages[0.4], seed=s))
-        for s in (0, 1, 2)
-    ]
-    found = estimate(run.before for run in runs)
-    assert found is not None
-    assert abs(found.mean - 4.0) < found.error
-    assert found.mean == pytest.approx(4.0, rel=0.1)
-
-
-def test_all_outcomes_are_as_likely_also_where_the_application_is_busy() -> None:
+def test_all_outcomes_are_as_likely() -> None:
     class Loses(Notifying):
         """Delivers a message, or does not."""
 
@@ -312,7 +290,7 @@ def test_all_outcomes_are_as_likely_also_where_the_application_is_busy() -> None
                 for kept in (0, 1)
             ]
 
-    run = simulate_machine(Loses(3), Experiment("loses", 3, load=0.5, messages=1000, work=1.0))
+    run = simulate_machine(Loses(3), Experiment("loses", 3, load=0.5, messages=1000))
     assert run.undelivered == pytest.approx(500, abs=60)
 
 
@@ -330,22 +308,6 @@ def test_clearing_one_way_costs_what_any_way_costs() -> None:
     assert one is not None
     assert any_ is not None
     assert abs(one.mean - any_.mean) < one.error + any_.error
-
-
-def test_an_application_that_takes_time_makes_messages_wait() -> None:
-    for name in ("rst", "buffer"):
-        busy = simulate(Experiment(name, work=1.0, messages=400))
-        idle = simulate(Experiment(name, messages=400))
-        assert busy.added is not None
-        assert idle.added is not None
-        assert busy.added > idle.added + 0.05
-    assert busy.unread > idle.unread == 0
-
-
-def test_over_fifo_channels_a_busy_application_does_not_let_messages_overtake() -> None:
-    experiment = Experiment("unordered", load=1, messages=400, work=0.5, channel="fifo")
-    assert simulate_machine(promising("fifo", "unordered", 4), experiment).kept
-    assert not simulate_machine(promising("fifo", "unordered", 4), replace(experiment, channel="unordered")).kept
 
 
 def test_a_narrow_line_takes_time() -> None:

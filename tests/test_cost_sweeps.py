@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 import subprocess
@@ -16,17 +15,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from cost_experiments import WIDE, small
-from pyarrow import parquet
 
 from crownless.command_line.cost import cost
+from crownless.model_check.simulation import combinations as cost_studies
+from crownless.model_check.simulation import figures as cost_figures
 from crownless.model_check.simulation.estimates import estimate, probability_within, student
+from crownless.model_check.simulation.experiment_rows import experiment_of, row_of
 from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
-from crownless.model_check.simulation.studies import combinations as cost_studies
-from crownless.model_check.simulation.studies import figures as cost_figures
-from crownless.model_check.simulation.studies import findings as cost_findings
-from crownless.model_check.simulation.studies.experiment_rows import experiment_of, row_of
-from crownless.pipeline.costs import table as cost_table
-from crownless.pipeline.costs.sweeps import balance_tasks, effort, sweep
+from crownless.pipeline.costs import read_table, sweep
 from crownless.runtime.ending import Stopped
 from crownless.spec.errors import BadInput
 
@@ -65,23 +61,23 @@ def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     first = sweep(small(2), out=tmp_path)
     (tmp_path / ".part-1.parquet.unfinished").write_bytes(b"killed here")
     reported: list[tuple[int, int]] = []
-    monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", lambda experiment: pytest.fail("simulated again"))
+    monkeypatch.setattr("crownless.pipeline.costs.simulate", lambda experiment: pytest.fail("simulated again"))
     again = sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append((done, total)))
     assert again == first
     assert reported == [(16 - 2, 14)]
     monkeypatch.undo()
     more = sweep(small(3), out=tmp_path)
     assert {row["key"] for row in first} < {row["key"] for row in more}
-    assert len(cost_table.read(tmp_path)) == len(more)
+    assert len(read_table(tmp_path)) == len(more)
 
 
 KILLED = """
 import sys
 from pathlib import Path
-from crownless.model_check.simulation.studies import combinations as studies
-from crownless.pipeline.costs import sweeps
-sweeps.ROWS_A_FILE = 2
-sweeps.sweep(studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
+from crownless.model_check.simulation import combinations as studies
+from crownless.pipeline import costs
+costs.ROWS_A_FILE = 2
+costs.sweep(studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
 """
 
 
@@ -91,7 +87,7 @@ def test_a_sweep_that_is_killed_loses_at_most_what_it_was_about(tmp_path: Path) 
         time.sleep(0.02)
     process.kill()
     assert process.wait() < 0, "it was killed in the midst of its work"
-    kept = cost_table.read(tmp_path)
+    kept = read_table(tmp_path)
     assert 6 <= len(kept) < 400
     experiments = cost_studies.combinations(("rst",), seeds=len(kept) + 2, messages=500)
     assert sweep(experiments, out=tmp_path) == sweep(experiments)
@@ -107,20 +103,11 @@ def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatc
         return simulate(experiment)
 
     reported: list[int] = []
-    monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
+    monkeypatch.setattr("crownless.pipeline.costs.simulate", interrupted)
     with pytest.raises(Stopped):
         sweep(small(2), out=tmp_path, progress=lambda done, total: reported.append(done))
     assert reported == [0, 1, 2, 3, 4, 5], "each finished simulation is reported"
-    assert [experiment_of(row) for row in cost_table.read(tmp_path)] == done
-
-
-def test_rows_do_not_wait_for_many_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(1000))
-    monkeypatch.setattr("crownless.pipeline.costs.sweeps.time.monotonic", lambda: float(next(clock)))
-    kept: list[int] = []
-    sweep(small(2), out=tmp_path, progress=lambda done, total: kept.append(len(cost_table.read(tmp_path))))
-    assert all(done - kept[done] <= 3 for done in range(14))
-    assert len(list(tmp_path.glob("*.parquet"))) < 14
+    assert [experiment_of(row) for row in read_table(tmp_path)] == done
 
 
 def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,49 +123,19 @@ def test_the_command_says_what_an_interrupt_leaves(tmp_path: Path, monkeypatch: 
         ),
         ([], "crownless: 2 of 4 simulations done, none kept; with --out FOLDER they are"),
     ):
-        monkeypatch.setattr("crownless.pipeline.costs.sweeps.simulate", interrupted)
+        monkeypatch.setattr("crownless.pipeline.costs.simulate", interrupted)
         options = ["rst", "--seeds", "4", "-m", "60"]
         assert expected in CliRunner().invoke(cost, [*options, *more]).output.splitlines()
         monkeypatch.undo()
-    assert len(cost_table.read(tmp_path)) == 2
+    assert len(read_table(tmp_path)) == 2
     assert CliRunner().invoke(cost, [*options, "--out", str(tmp_path)]).exit_code == 0
-    assert len(cost_table.read(tmp_path)) == 4
+    assert len(read_table(tmp_path)) == 4
 
 
 def test_a_folder_that_is_not_a_table_is_refused(tmp_path: Path) -> None:
     (tmp_path / "part-1.parquet").write_bytes(b"nonsense")
-    with pytest.raises(BadInput, match="not a Parquet file"):
+    with pytest.raises(BadInput, match="not a table of costs"):
         sweep(small(1), out=tmp_path)
-
-
-@pytest.mark.parametrize("figure", [math.inf, math.nan, 1e308, -1e308])
-def test_a_figure_that_no_simulation_measures_is_refused(figure: float, tmp_path: Path) -> None:
-    sweep(small(2), out=tmp_path)
-    file, *others = tmp_path.glob("*.parquet")
-    rows = [row | {"delay": figure} for row in cost_table.read(tmp_path)]
-    parquet.write_table(cost_table.arrow_table(rows), file)
-    for other in others:
-        other.unlink()
-    with pytest.raises(BadInput, match="delay is"):
-        sweep(small(2), out=tmp_path)
-
-
-def test_a_column_whose_name_is_no_utf_8_is_refused(tmp_path: Path) -> None:
-    sweep(small(2), out=tmp_path)
-    (file,) = tmp_path.glob("*.parquet")
-    file.write_bytes(file.read_bytes().replace(b"withheld_most", b"withheld_mos\xec"))
-    with pytest.raises(BadInput, match=r"unreadable values|not a table of costs|not a Parquet file"):
-        sweep(small(2), out=tmp_path)
-
-
-def test_tasks_are_balanced_and_the_most_expensive_start_first() -> None:
-    rows = [row_of(each) for each in cost_studies.of_the_page(1)]
-    tasks = balance_tasks(rows, 16)
-    loads = [sum(map(effort, task)) for task in tasks]
-    assert sorted(row["key"] for task in tasks for row in task) == sorted(row["key"] for row in rows)
-    assert loads == sorted(loads, reverse=True)
-    assert loads[0] < 1.1 * loads[-1]
-    assert len(balance_tasks(rows[:3], 16)) == 3
 
 
 def test_points_have_the_means_of_their_rows() -> None:
@@ -213,51 +170,30 @@ def made(protocol: str = "rst", stuck: int = 0, **figures: tuple[float, ...]) ->
 def test_a_growing_delay_is_reported() -> None:
     growing = made(added=(10.0, 11.0, 12.0), drift=(5.0, 5.5, 6.0))
     assert growing.growing
-    assert cost_findings._growing(growing) == "11.0 ± 2.5 and growing"
     assert growing.json()["growing"]
     for drift in ((5.0, -1.0, 6.0), (0.5, 0.6, 0.7), (-5.0, -5.5, -6.0)):
         steady = made(added=(10.0, 11.0, 12.0), drift=drift)
         assert not steady.growing
-        assert cost_findings._growing(steady) == "11.0 ± 2.5"
 
 
-def test_where_a_run_got_stuck_there_are_no_figures(tmp_path: Path) -> None:
+def test_where_a_run_got_stuck_there_are_no_figures() -> None:
     point = made("rendezvous", stuck=1, added=(1.0, 2.0, 3.0))
     assert point.stuck == 1
     assert set(point.figures.values()) == {None}
     assert point.said("added") == "stuck (1 of 3)"
     assert set(point.json()["figures"].values()) == {None}
-    cost_figures.write_csv([point, made(added=(1.0, 2.0, 3.0))], tmp_path / "figures.csv")
-    with (tmp_path / "figures.csv").open(encoding="utf-8") as file:
-        stuck, other = csv.DictReader(file)
-    assert (stuck["stuck"], stuck["added"], stuck["added_error"], stuck["added_values"]) == ("1", "", "", "0")
-    assert (other["stuck"], other["added"], other["added_values"]) == ("0", "2", "3")
     done = CliRunner().invoke(cost, ["rendezvous", "-n", "6", "--load", "0.3", "--seeds", "2", "-m", "200"], env=WIDE)
     assert done.output.splitlines()[-1].split() == ["rendezvous", *"–––––––", "stuck", "(2", "of", "2)"]
 
 
-def test_one_run_alone_has_no_error(tmp_path: Path) -> None:
+def test_one_run_alone_has_no_error() -> None:
     (point,) = cost_figures.points(sweep(cost_studies.combinations(("rst",), seeds=1, messages=60)))
     assert point.json()["figures"]["bytes"] == {"mean": 64, "error": None, "values": 1}
-    cost_figures.write_csv([point], tmp_path / "figures.csv")
-    assert "inf" not in (tmp_path / "figures.csv").read_text("utf-8")
 
 
 def test_the_command_marks_a_delay_that_grows() -> None:
     done = CliRunner().invoke(cost, ["buffer", "--load", "2", "--seeds", "3", "-m", "300"], env=WIDE)
     assert done.output.splitlines()[-1].endswith("delay growing")
-
-
-def test_a_wait_longer_than_the_proved_bound_is_reported() -> None:
-    experiments = [
-        replace(each, messages=40) for each in cost_studies.STUDIES["withheld"](2) if each.processes in (3, 6)
-    ]
-    rows = sweep(experiments)
-    assert "None is above the 2(n − 2) t that is proved" in cost_findings._withheld(rows)[0]
-    for row in rows:
-        if (row["processes"], row["latency"], row["seed"]) == (3, "constant", 1):
-            row["withheld_most"] = 2.1
-    assert "ABOVE the proved bound for [3]" in cost_findings._withheld(rows)[0]
 
 
 def mean_of(rows: Sequence[Any], protocol: str) -> float:
@@ -284,7 +220,6 @@ def test_an_unknown_parameter_is_refused() -> None:
         ({"load": -1.0}, "load -1.0: not a number greater than 0; give one by --load, such as 0.1"),
         ({"payload": -1}, "payload -1: not a number 0 or greater; give one by --payload, such as 100"),
         ({"processes": 200}, "200 processes; give 2 to 128 by --processes"),
-        ({"work": -1.0}, "work"),
         ({"processes": 1}, "1 processes"),
         ({"messages": 1}, "1 messages"),
     ],

@@ -195,7 +195,7 @@ def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_p
         ("x" * 300, "File name too long; name another folder"),
     ],
 )
-@pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out", "cost --page"])
+@pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out"])
 def test_a_folder_that_cannot_be_one_is_refused_at_once(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

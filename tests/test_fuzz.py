@@ -30,7 +30,6 @@ def test_every_reader_is_fuzzed() -> None:
     assert READERS.keys() == {
         "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
         "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
-        "costs",
     }  # fmt: skip
 
 

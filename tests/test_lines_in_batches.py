@@ -1,17 +1,18 @@
 """On Spark lines are read batch by batch by the compiled loop, and where it cannot read one as that line by itself."""
 
 from collections.abc import Sequence
-from random import Random
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from test_plain_lines import EVENT, NOT_PLAIN, PLAIN
 
-from crownless.model_check.logs.columns import COLUMNS
-from crownless.pipeline.logs import rows
-from crownless.pipeline.logs.rows import UNREADABLE, plain_line, read_lines
+from crownless.model_check.logs.columns import COLUMNS, json_line
+from crownless.model_check.logs.reasons import UnusableRow
+from crownless.model_check.logs.rows import Row, read_row
+from crownless.pipeline.logs.sources import UNREADABLE, plain_line, read_lines
 
 INTERNAL = '{"process": "P1", "index": 2, "kind": "internal"}'
 #: Plain to the loop, and no events or not quite.
@@ -31,15 +32,21 @@ ODD = (
 )
 
 
-def read(lines: Sequence[bytes | None]) -> list[dict[str, Any]]:
+def read(lines: Sequence[bytes | None]) -> list[Row | str]:
+    """The events of a batch of lines, or for what is none the reason."""
     batch = pa.RecordBatch.from_arrays([pa.array(lines, pa.binary())], names=["value"])
-    found = list(read_lines([batch]))
-    assert all(batch.schema.names == list(COLUMNS) for batch in found)
-    return [row for batch in found for row in batch.to_pylist()]
+    return [as_event(row) for table in read_lines([batch]) for row in table.to_pylist()]
 
 
-def one_by_one(lines: Sequence[bytes]) -> list[dict[str, Any]]:
-    return [dict(zip(COLUMNS, plain_line(line), strict=True)) for line in lines if line.strip()]
+def one_by_one(lines: Sequence[bytes]) -> list[Row | str]:
+    return [as_event(dict(zip(COLUMNS, plain_line(line), strict=True))) for line in lines if line.strip()]
+
+
+def as_event(row: dict[str, Any]) -> Row | str:
+    try:
+        return read_row(0, json_line(row))
+    except UnusableRow as unusable:
+        return unusable.reason.text
 
 
 @pytest.mark.parametrize("text", [*PLAIN, *NOT_PLAIN, *ODD])
@@ -49,37 +56,24 @@ def test_a_batch_is_read_as_its_lines(text: str) -> None:
         assert read(content) == one_by_one(content)
 
 
-def test_bytes_that_are_no_text_are_kept() -> None:
+@given(
+    st.lists(st.sampled_from([EVENT, INTERNAL, *ODD[-6:]]), max_size=5),
+    st.integers(0, 4),
+    st.integers(0, 90),
+    st.sampled_from('{}",:\\ 0n'),
+    st.integers(0, 1),
+)
+def test_random_batches_are_read_as_their_lines(lines: list[str], k: int, at: int, put: str, left_out: int) -> None:
+    if k < len(lines):
+        lines[k] = lines[k][:at] + put + lines[k][at + left_out :]
+    content = [line.encode() for line in lines]
+    assert read(content) == one_by_one(content)
+
+
+def test_lines_that_are_no_text_or_several_in_one_are_no_events() -> None:
     lines = [EVENT.encode(), EVENT.encode().replace(b"P1", b"P\xff")]
     assert read(lines) == one_by_one(lines)
-
-
-def test_several_lines_in_one_are_no_event() -> None:
-    for end in ("\n", "\r\n", "\n\n"):
-        several = f"{EVENT}{end}{INTERNAL}".encode()
-        assert [row["kind"] for row in read([several])] == [UNREADABLE]
-        assert read([several, b"oops"]) == one_by_one([several, b"oops"])
-        assert read([EVENT.encode() + b"\n"]) == read([EVENT.encode()])
-
-
-def test_no_line_is_an_empty_one() -> None:
+    several = f"{EVENT}\n{INTERNAL}".encode()
+    assert plain_line(several)[3] == UNREADABLE
+    assert read([several, b"oops"]) == one_by_one([several, b"oops"])
     assert read([EVENT.encode(), None]) == read([EVENT.encode(), b""])
-
-
-def test_random_batches_are_read_as_their_lines() -> None:
-    chance = Random(5)
-    events = [EVENT, INTERNAL, EVENT.replace("send", "deliver").replace(', "peer": "P2"', ""), *ODD[-6:]]
-    for _ in range(1_000):
-        lines = [chance.choice(events) for _ in range(chance.randrange(6))]
-        if lines and chance.random() < 0.5:
-            k = chance.randrange(len(lines))
-            at = chance.randrange(len(lines[k]) + 1)
-            lines[k] = lines[k][:at] + chance.choice('{}",:\\ 0n') + lines[k][at + chance.randrange(2) :]
-        content = [line.encode() for line in lines]
-        assert read(content) == one_by_one(content), lines
-
-
-def test_plain_events_are_read_by_the_loop() -> None:
-    lines = [EVENT.encode(), INTERNAL.encode()] * 10
-    with patch.object(rows, "plain_line", side_effect=AssertionError):
-        assert len(read(lines)) == 20

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
@@ -12,20 +12,15 @@ import z3
 from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
 
-from crownless.impl.cbcast import Cbcast
 from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst, State
-from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.variants import USUAL, Fault
 from crownless.proofs import proving
 from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.extra_messages_refinement import refines_extra_messages
 from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
 from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
-from crownless.spec.computation import Message
 
 #: Broken so that a step does not come to an end.
 NEVER_END = {ClearsTheRow}
@@ -223,106 +218,6 @@ def test_vacuity_is_a_situation_of_three_processes() -> None:
             verdict = theorem(*never)
             assert verdict.outcome == "refuted"
             assert verdict.model is not None
-
-
-# -- what a step may do, beside what z3 sees ---------------------------------------------------------------------------
-
-
-class ForgetsByItself(Rst):
-    def internal(self, i: int, state: State) -> Sequence[tuple[str, Step]]:
-        return [("forget", Step(self.initial(i)))]
-
-
-class SaysNothingOfDeliveries(Rst):
-    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=()) for step in super().on_packet(i, state, packet)]
-
-
-class SendsToItself(Rst):
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(packets=[packet._replace(destination=i) for packet in step.packets])]
-
-
-class LooksAtTheName(Rst):
-    def deliverable(self, i: int, state: State, packet: Packet) -> Any:
-        assert packet.message is not None
-        return True if packet.message.name == "m2" else super().deliverable(i, state, packet)
-
-
-class CountsItsReceivers(Cbcast):
-    """One less than there are: right for two."""
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        after = state
-        for _ in list(message.receivers)[1:]:
-            after = self.after_sending(i, after)
-        return [step._replace(state=after)]
-
-
-class SendsToTheFirstTwo(SesMulticast):
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [step._replace(packets=step.packets[:2]) for step in super().send(i, state, message)]
-
-
-class DeliversToSeveralAtOnce(SesMulticast):
-    def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
-        assert packet.message is not None
-        return True if len(packet.message.receivers) > 1 else super().deliverable(i, state, packet)
-
-
-@pytest.mark.parametrize(
-    "machine",
-    [
-        ForgetsByItself,
-        SaysNothingOfDeliveries,
-        SendsToItself,
-        LooksAtTheName,
-        CountsItsReceivers,
-        SendsToTheFirstTwo,
-        DeliversToSeveralAtOnce,
-    ],
-    ids=lambda machine: machine.__name__,
-)
-def test_what_z3_would_not_see_is_refused(machine: type[ProtocolMachine]) -> None:
-    proof = proof_for(machine)
-    assert proof is not None
-    with pytest.raises(TypeError):
-        proof.claims()
-
-
-class TransmitsNothing(ExtraMessages):
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [step._replace(packets=()) for step in super().send(i, state, message)]
-
-
-class TransmitsNoEntries(ExtraMessages):
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [
-            step._replace(packets=[packet._replace(stamp=None) for packet in step.packets])
-            for step in super().send(i, state, message)
-        ]
-
-
-class NeverSends(ExtraMessages):
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return []
-
-
-class NeverReceives(ExtraMessages):
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return []
-
-
-@pytest.mark.parametrize("machine", [NeverSends, NeverReceives])
-def test_a_machine_without_a_step_differs(machine: type[ExtraMessages]) -> None:
-    assert "has no step" in str(refines_extra_messages(machine, 2, 2, 3).differs)
-
-
-@pytest.mark.parametrize("machine", [TransmitsNothing, TransmitsNoEntries])
-def test_steps_that_cannot_be_read_are_others(machine: type[ExtraMessages]) -> None:
-    assert refines_extra_messages(machine, 2, 2, 3).differs is not None
 
 
 @pytest.mark.parametrize(

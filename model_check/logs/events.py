@@ -4,15 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .layout import DELIVER, NONE, SEND, Numbers
-from .named_rows import as_numbers
-
-if TYPE_CHECKING:
-    import pyarrow as pa
+from .layout import DELIVER, SEND, Numbers
 
 
 @dataclass(frozen=True)
@@ -34,18 +29,6 @@ class Events:
         return cls(process, kind, message, np.zeros(1, np.int64), np.empty(0, np.int32))
 
     @classmethod
-    def of(cls, process: pa.Array, sends: pa.Array, message: pa.Array, receivers: pa.ListArray) -> Events:
-        """Events as columns; `receivers` has none where there is a deliver."""
-        counts = as_numbers(receivers.value_lengths(), 0)
-        return cls(
-            as_numbers(process, NONE).astype(np.int32),
-            np.where(sends.to_numpy(zero_copy_only=False), SEND, DELIVER).astype(np.int8),
-            as_numbers(message, NONE).astype(np.int64),
-            np.append(0, np.cumsum(counts)).astype(np.int64),
-            as_numbers(receivers.flatten(), NONE).astype(np.int32),
-        )
-
-    @classmethod
     def of_rows(cls, rows: Sequence[tuple[int, bool, int, Sequence[int]]]) -> Events:
         """Events as rows: process, whether it sends, message, receivers."""
         return cls(
@@ -58,20 +41,11 @@ class Events:
 
     def rows(self) -> Iterator[tuple[int, bool, int, list[int]]]:
         """The events as rows."""
-        process, kind, message, first, receiver = self.json()
+        columns = (self.process, self.kind, self.message, self.first_receiver, self.receiver)
+        process, kind, message, first, receiver = (column.tolist() for column in columns)
         for event in range(len(self)):
             sends = kind[event] == SEND
             yield process[event], sends, message[event], receiver[first[event] : first[event + 1]]
-
-    @classmethod
-    def from_json(cls, columns: Sequence[Sequence[int]]) -> Events:
-        """Events from what `json` made of them."""
-        kinds = (np.int32, np.int8, np.int64, np.int64, np.int32)
-        return cls(*(np.array(column, kind) for column, kind in zip(columns, kinds, strict=True)))
-
-    def json(self) -> list[list[int]]:
-        columns = (self.process, self.kind, self.message, self.first_receiver, self.receiver)
-        return [column.tolist() for column in columns]
 
     def __len__(self) -> int:
         return len(self.process)

@@ -1,13 +1,13 @@
-"""One run of a log larger than memory: read block by block, and decided by the streaming monitor.
+"""One run whose rows come block by block, such as one larger than memory, decided by the streaming monitor.
 
 Events may come in any order, as long as few are early: those of a process before an earlier one of it, and delivers
 before their sends. Names of messages are known as long as the monitor holds the message: a name that is used again
-later counts as that of another message. A run with holes is not decided.
+later counts as that of another message. Of a run with holes the events before them are judged.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,12 +24,12 @@ from .columns import json_line
 from .events import Events
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 from .lost_events import Gap, Hole, MissingSend, first_hole
-from .monitor import BROKEN, COLUMN, KEPT
+from .monitor import COLUMN, KEPT
 from .named_rows import NamedRows
 from .overtaking import LINES_UP_TO
 from .reasons import ONE_A_LINE, BeforeFirst, SendersDiffer, TwoEvents, UnusableRow
 from .rows import conflicts, read_row
-from .streaming import Contradiction, StreamingMonitor
+from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,21 +46,48 @@ def classified_in_blocks(
 
     Raises `BadInput` for rows of several runs, for what is no event, and for rows that contradict each other.
     """
-    run = _LargeRun(file, orders, reading)
+    run = RunMonitor(file, orders, reading)
     for line, table in blocks:
         run.add(table, line)
     return run.classification()
 
 
-class _LargeRun:
-    def __init__(self, file: str, orders: Sequence[str], reading: UnreceivedPolicy) -> None:
+def no_events(numbers: Rows) -> Numbers:
+    """True of each row that is no event."""
+    kind, peer = numbers.kind, numbers.peer
+    bad: Numbers = (numbers.process < 0) | (numbers.place < 0) | (kind == NO_KIND)
+    bad |= (kind != INTERNAL) & (numbers.message < 0)
+    named = np.append(np.diff(numbers.first_receiver), 0)[np.maximum(peer, NONE)]
+    bad |= ((kind == SEND) & (peer < 0)) | ((kind == DELIVER) & ((peer < NONE) | (named > 1)))
+    return bad
+
+
+class RunMonitor:
+    """The streaming monitor of one run, fed with rows; it can be pickled between two blocks.
+
+    `first_index`: that of the first event of each process; by default 0 or 1, whichever comes first.
+    `at_once`: each block is decided at once, not when as many events have come as are held.
+    """
+
+    def __init__(
+        self,
+        file: str,
+        orders: Sequence[str],
+        reading: UnreceivedPolicy,
+        *,
+        first_index: int | None = None,
+        hold_up_to: int = HOLD_UP_TO,
+        forget_from: int = FORGET_FROM,
+        at_once: bool = False,
+    ) -> None:
         self.file, self.orders, self.reading = file, orders, reading
-        self.monitor = StreamingMonitor(1, orders, reading == "pending")
+        self.monitor = StreamingMonitor(1, orders, reading == "pending", None, hold_up_to, forget_from)
         self.run: str | None = None
         self.number: dict[str, int] = {}
         #: Of each process the index of its next event; the least index in the log.
         self.next_index = np.zeros(0, np.int64)
-        self.first_index: int | None = None
+        self.first_index = first_index
+        self.at_once = at_once
         #: Events that came early, and their indices.
         self.early, self.early_index = Events.none(), np.zeros(0, np.int64)
         #: The messages that may still be named: names, numbers, and the sender that some row names, or NONE.
@@ -72,12 +99,13 @@ class _LargeRun:
         #: What shows the violations: the events of the messages, by name.
         self.shown: dict[int, list[tuple[str, str, str, list[str]]]] = {}
         self.pairs: dict[int, list[str]] = {}
-        #: Those that what came before the end shows, read as a run in progress.
-        self.early_shown: set[int] = set()
+        #: The violations that only the end of the run shows; before it, messages may still come.
+        self.shown_by_end: set[int] = set()
 
     # -- events --------------------------------------------------------------------------------------------------------
 
-    def add(self, table: pa.Table, line: int) -> None:
+    def add(self, table: pa.Table, line: int = 1) -> None:
+        """Takes these plain rows, the first of which is on that line; raises `BadInput`."""
         rows = by_run(table)
         self._one_run(rows)
         numbers = rows.numbers()
@@ -115,12 +143,7 @@ class _LargeRun:
             raise BadInput(several, hint="leave --one-run out, or give the events of one run", file=self.file)
 
     def _refuse_no_events(self, rows: NamedRows, numbers: Rows, line: int) -> None:
-        kind, peer = numbers.kind, numbers.peer
-        bad = (numbers.process < 0) | (numbers.place < 0) | (kind == NO_KIND)
-        bad |= (kind != INTERNAL) & (numbers.message < 0)
-        named = np.append(np.diff(numbers.first_receiver), 0)[np.maximum(peer, NONE)]
-        bad |= ((kind == SEND) & (peer < 0)) | ((kind == DELIVER) & ((peer < NONE) | (named > 1)))
-        for row in np.flatnonzero(bad)[:1].tolist():
+        for row in np.flatnonzero(no_events(numbers))[:1].tolist():
             try:
                 read_row(line + row, json_line(rows.row(row)))
             except UnusableRow as problem:
@@ -169,7 +192,7 @@ class _LargeRun:
             process = list(self.number)[line[k]]
             if int(at[k]) < (self.first_index or 0):
                 hint = "leave --one-run out, or sort the log by index"
-                raise BadInput(BeforeFirst(process, int(at[k]), 1).text, hint=hint, file=self.file)
+                raise BadInput(BeforeFirst(process, int(at[k]), self.first_index or 0).text, hint=hint, file=self.file)
             reason = TwoEvents(process, int(at[k]))
             raise BadInput(reason.text, hint=reason.hint, file=self.file)
         starts = np.searchsorted(line, np.arange(len(self.next_index)))
@@ -185,7 +208,7 @@ class _LargeRun:
             text = f"more than {EARLY_UP_TO:,} events come before an earlier one of their process"
             raise BadInput(text, hint="sort the log, or crownless classify --engine spark --one-run", file=self.file)
         self.events += len(taken)
-        self._decide(lambda: self.monitor.feed(events.some(taken), at_once=False))
+        self._decide(lambda: self.monitor.feed(events.some(taken), at_once=self.at_once))
         held = np.append(self.monitor.messages, self.early.message)
         kept = np.isin(self.named, held)
         self.names = [name for name, keeps in zip(self.names, kept.tolist(), strict=True) if keeps]
@@ -218,20 +241,57 @@ class _LargeRun:
         assert first is not None, "these events go together"
         raise BadInput(first.reason.text, hint=first.reason.hint, file=self.file)
 
-    # -- the end -------------------------------------------------------------------------------------------------------
+    # -- verdicts ------------------------------------------------------------------------------------------------------
 
-    def classification(self) -> Classification:
+    def broken(self, order: str, gaps: Collection[str] = ()) -> Verdict | None:
+        """The verdict on an order that the events so far break; None if they do not.
+
+        `gaps`: processes that may have received in a hole what they are not known to receive.
+        """
+        column = COLUMN[order]
+        if column not in self.shown:
+            return None
+        violation, shown = self.monitor.violations[column], self.shown[column]
+        received = {(p, message) for p, kind, message, _ in shown if kind == "deliver"}
+        certain = [
+            (p, kind, message, [q for q in to if q not in gaps or (q, message) in received])
+            for p, kind, message, to in shown
+        ]
+        certain = [event for event in certain if event[1] == "deliver" or event[3]]
+        if not certain:
+            return None
+        c = logged_run("", rows_of(certain)).computation
+        verdict = decide(c, order, self.reading if column in self.shown_by_end else "pending")
+        if not verdict.kept:
+            return verdict
+        if violation.receiver is not None:  # the messages between the two sends were forgotten
+            number = {message.name: m for m, message in enumerate(c.messages)}
+            receiver = c.processes.index(list(self.number)[violation.receiver])
+            first, second = (number.get(name, NONE) for name in self.pairs[column])
+            if first != NONE and receiver in c.messages[first].receivers:
+                witness = Overtaking(first, second, receiver, (c.send_event[first], c.send_event[second]))
+                return Verdict(order, kept=False, witness=witness, computation=c)
+        assert gaps, f"the messages that show {order} broken keep it"
+        return None
+
+    @property
+    def given_up(self) -> list[str]:
+        """The orders for which too much would have to be held."""
+        return [order for order in self.orders if COLUMN[order] in self.monitor.given_up]
+
+    def classification(self, lost: Sequence[Hole] = ()) -> Classification:
+        """The verdicts on the whole run; `lost`: holes that the rows do not show."""
         if self.run is None:
             raise BadInput("the log is empty", hint=ONE_A_LINE, file=self.file)
-        self.early_shown = set(self.shown)
+        before = set(self.shown)
         self._decide(self.monitor.finish)
+        self.shown_by_end = set(self.shown) - before
         cycle = self.monitor.cycle()
         if cycle:
             steps = [f"{list(self.number)[p]} receives {self._name(message)}" for p, message in cycle]
             text = f"no linearization exists: {' waits for '.join([*steps, steps[0]])}"
             raise BadInput(text, hint="correct the events, which form a cycle", file=self.file)
-        holes = self._holes()
-        verdicts = [self._verdict(order, holes) for order in self.orders]
+        holes = (*self._holes(), *lost)
         names = list(self.number)
         subject = LargeRun(
             self.file,
@@ -244,7 +304,7 @@ class _LargeRun:
             (*((FROM_ONE,) if self.first_index == 1 else ()), NAMES),
             holes,
         )
-        return Classification(subject, self.reading, tuple(verdicts))
+        return Classification(subject, self.reading, tuple(self._verdict(order, holes) for order in self.orders))
 
     def _holes(self) -> tuple[Hole, ...]:
         names = list(self.number)
@@ -259,26 +319,24 @@ class _LargeRun:
         # Behind a gap, and after the monitor has stopped, nothing else is known to be missing.
         return (*gaps, *(() if gaps or self.monitor.has_stopped else unsent))
 
+    def _gaps(self, holes: Sequence[Hole]) -> set[str]:
+        """The processes that may have received more than what was judged."""
+        names = list(self.number)
+        if any(isinstance(hole, MissingSend) or hole.process is None for hole in holes):
+            return set(names)
+        unjudged = {*self.early.process.tolist(), *self.monitor.waiting.process.tolist()}
+        return {*(names[p] for p in unjudged), *(str(hole.process) for hole in holes)}
+
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
         outcome = self.monitor.outcomes[COLUMN[order]]
+        broken = self.broken(order, self._gaps(holes) if holes else ())
+        if broken is not None:
+            return broken
         if holes:
-            return not_decided(order, f"{first_hole(holes)}; with holes it is not judged block by block")
+            return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:
             return Verdict(order, kept=True)
-        if outcome != BROKEN and self.monitor.processes > LINES_UP_TO:
+        if self.monitor.processes > LINES_UP_TO:
             return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
-        if outcome != BROKEN:
-            held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
-            return not_decided(order, "other orders do not settle it" if order == "n-n" else held)
-        violation = self.monitor.violations[COLUMN[order]]
-        c = logged_run("", rows_of(self.shown[COLUMN[order]])).computation
-        early = COLUMN[order] in self.early_shown
-        verdict = decide(c, order, "pending" if early else self.reading)
-        if verdict.kept and violation.receiver is not None:  # what comes between the two sends was forgotten
-            number = {message.name: m for m, message in enumerate(c.messages)}
-            first, second = (number[name] for name in self.pairs[COLUMN[order]])
-            receiver = c.processes.index(list(self.number)[violation.receiver])
-            witness = Overtaking(first, second, receiver, (c.send_event[first], c.send_event[second]))
-            verdict = Verdict(order, kept=False, witness=witness, computation=c)
-        assert not verdict.kept, f"the messages that show {order} broken keep it"
-        return verdict
+        held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
+        return not_decided(order, "other orders do not settle it" if order == "n-n" else held)

@@ -46,34 +46,8 @@ class QuarantinedRows:
         return f"{self.process or 'any process'}: rows of it are in quarantine"
 
 
-@dataclass(frozen=True)
-class MissingEvents:
-    """All gaps of a process together: so many events are missing."""
-
-    process: str
-    count: int
-
-    @property
-    def text(self) -> str:
-        return f"{self.process}: {some(self.count, 'event')} {'is' if self.count == 1 else 'are'} missing"
-
-
-@dataclass(frozen=True)
-class UnsentMessages:
-    """A process delivers so many messages whose sends are missing from the log."""
-
-    process: str
-    count: int
-
-    @property
-    def text(self) -> str:
-        messages = "a message whose send is" if self.count == 1 else f"{self.count:,} messages whose sends are"
-        return f"{self.process} delivers {messages} not in the log"
-
-
-#: What shows that the log has lost events, and the process on whose line it shows; of a run that is judged as one on
-#: Spark, all of a kind on one line together.
-Hole = Gap | MissingSend | QuarantinedRows | MissingEvents | UnsentMessages
+#: What shows that the log has lost events, and the process on whose line it shows.
+Hole = Gap | MissingSend | QuarantinedRows
 
 
 class _HasText(Protocol):

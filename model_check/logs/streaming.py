@@ -14,7 +14,7 @@ held, it is decided as far as other orders settle it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -170,48 +170,6 @@ class StreamingMonitor:
             if process in path:
                 return [(p, heads[p]) for p in path[path.index(process) :]]
         return []
-
-    def state(self) -> dict[str, Any]:
-        """All that it knows, as JSON has it; `restored` goes on from there."""
-        return {
-            "processes": self.processes,
-            "orders": [order for order, column in COLUMN.items() if column in self._asked],
-            "open": sorted(self._open),
-            "given_up": sorted(self.given_up),
-            "pending": self.pending,
-            "hold_up_to": self.hold_up_to,
-            "forget_from": self.forget_from,
-            "outcomes": list(self.outcomes),
-            "held": self._held.json(),
-            "waiting": self.waiting.json(),
-            "counts": self._counts.tolist(),
-            "times": self._times.tolist(),
-            "stamps": self._stamps.tolist(),
-            "unicasts": self._unicasts,
-            "stopped": self.has_stopped,
-        }
-
-    @classmethod
-    def restored(cls, state: Mapping[str, Any], processes: int = 0) -> StreamingMonitor:
-        """The monitor of that state; of more processes, if there are."""
-        known, n = state["processes"], max(processes, state["processes"])
-        monitor = cls(
-            known,
-            state["orders"],
-            state["pending"],
-            None,
-            state["hold_up_to"],
-            state["forget_from"],
-            [*state["outcomes"]],
-        )
-        monitor.given_up, monitor._open = set(state["given_up"]), set(state["open"])
-        monitor._held, monitor.waiting = Events.from_json(state["held"]), Events.from_json(state["waiting"])
-        monitor._counts[:] = state["counts"]
-        monitor._times[:] = state["times"]
-        monitor._stamps = np.array(state["stamps"], np.int32).reshape(len(state["stamps"]), known)
-        monitor._unicasts, monitor.has_stopped = state["unicasts"], state["stopped"]
-        monitor.grow(n)
-        return monitor
 
     def grow(self, processes: int) -> None:
         """There are so many processes now, not fewer than before."""

@@ -12,11 +12,9 @@ event a process goes on, without time passing, until it can do no more; of what 
 3. requests a message from its protocol, if its application is ready;
 4. submits its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
 
-Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time, or,
-if its work takes time (`work`), when it is done with the message before; a packet whose arrival may deliver waits until
-then, and only then is an outcome drawn.
-Over a FIFO channel a packet arrives no sooner than those before it on its link, and is not overtaken where only the
-application makes it wait. A process's packets leave one after the other, if its line has a `bandwidth`.
+Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time. Over
+a FIFO channel a packet arrives no sooner than those before it on its link. A process's packets leave one after the
+other, if its line has a `bandwidth`.
 
 The randomness of the applications, of the messages' latencies and of all other packets' latencies are apart. So
 protocols are compared on the same messages with the same latencies, where traffic is open.
@@ -85,8 +83,6 @@ class Experiment:
     #: How many messages are handed over in all.
     messages: int = 1000
     seed: int = 0
-    #: How long an application is busy with a message, on the average (exponential); 0: not at all.
-    work: float = 0.0
     #: Bytes that a process can transmit in one mean latency; 0: any number.
     bandwidth: float = 0.0
     #: Bytes of the application's own in a message.
@@ -121,15 +117,13 @@ class Copy:
 class Waiting:
     """A packet that has reached its destination and is not received yet."""
 
-    __slots__ = ("arrived", "checked_at", "packet", "unready")
+    __slots__ = ("arrived", "checked_at", "packet")
 
     def __init__(self, arrived: float, packet: Packet) -> None:
         self.arrived = arrived
         self.packet = packet
         #: How often the process had changed when the packet was looked at last.
         self.checked_at = -1
-        #: Does only the application make it wait?
-        self.unready = False
 
 
 @dataclass(frozen=True)
@@ -209,7 +203,7 @@ def check_experiment(experiment: Experiment) -> ProtocolMachine:
     for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
         if not least <= getattr(experiment, name) <= most:
             raise BadInput(f"{getattr(experiment, name)} {name}", hint=f"give {least} to {most:,} by --{name}")
-    for name, such in (("load", "0.1"), ("work", "0.5"), ("bandwidth", "1000"), ("payload", "100")):
+    for name, such in (("load", "0.1"), ("bandwidth", "1000"), ("payload", "100")):
         value = getattr(experiment, name)
         if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
             enough = "greater than 0" if name == "load" else "0 or greater"
@@ -242,7 +236,6 @@ class Simulation:
         self.of_messages = random.Random(f"{seed} messages")
         self.of_others = random.Random(f"{seed} other packets")
         self.choices = random.Random(f"{seed} choices")
-        self.of_work = random.Random(f"{seed} work")
         self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
         self.promised = {machine.promises, "delivers-once"}
         self.monitors = monitors_of(machine, [machine.promises])
@@ -257,7 +250,6 @@ class Simulation:
         self.changes = [0] * n
         self.rooms: list[list[Waiting]] = [[] for _ in range(n)]
         self.handed: list[deque[Message]] = [deque() for _ in range(n)]
-        self.ready = [True] * n
         self.line_free = [0.0] * n
         self.last_arrival: dict[tuple[int, int], float] = {}
 
@@ -327,12 +319,6 @@ class Simulation:
         """True if an application has handed over this message."""
         return any((message.name, q) in self.copies for q in message.receivers)
 
-    def _done(self, i: int) -> None:
-        """The application is done with a message."""
-        self.ready[i] = True
-        self.changes[i] += 1
-        self._go_on(i)
-
     # -- what a process does -------------------------------------------------------------------------------------------
 
     def _go_on(self, i: int) -> None:
@@ -340,23 +326,15 @@ class Simulation:
             pass
 
     def _take_in(self, i: int) -> bool:
-        room, behind = self.rooms[i], set()
-        for place, waiting in enumerate(room):
+        for place, waiting in enumerate(self.rooms[i]):
             packet = waiting.packet
-            if self.fifo and packet.source in behind:
-                continue
             if waiting.checked_at != self.changes[i]:
-                waiting.checked_at, waiting.unready = self.changes[i], False
+                waiting.checked_at = self.changes[i]
                 if self.inputs.deliverable(i, self.states[i], packet):
-                    steps = self.inputs.on_packet(i, self.states[i], packet)
-                    waiting.unready = not self.ready[i] and any(map(_delivers, steps))
-                    if not waiting.unready:
-                        del room[place]
-                        self._taken(i, waiting)
-                        self._apply(i, self._chosen(steps))
-                        return True
-            if waiting.unready:
-                behind.add(packet.source)
+                    del self.rooms[i][place]
+                    self._taken(i, waiting)
+                    self._apply(i, self._chosen(self.inputs.on_packet(i, self.states[i], packet)))
+                    return True
         return False
 
     def _taken(self, i: int, waiting: Waiting) -> None:
@@ -386,7 +364,7 @@ class Simulation:
         return len(states) > 1
 
     def _receive(self, i: int) -> bool:
-        steps = self.inputs.receive(i, self.states[i], None) if self.ready[i] else ()
+        steps = self.inputs.receive(i, self.states[i], None)
         if steps:
             self._apply(i, self._chosen(steps))
         return bool(steps)
@@ -421,9 +399,6 @@ class Simulation:
         copy.delivered = self.now
         if copy.taken is not None:
             self.lengths[i][2] -= 1
-        if self.experiment.work:
-            self.ready[i] = False
-            self._at(self.now + self.of_work.expovariate(1 / self.experiment.work), self._done, i)
         for intent in self.applications.delivered(message, i):
             self._at(self.now + intent.after, self._hand_over, intent)
 
@@ -520,10 +495,6 @@ class Simulation:
             kept=self.kept,
             events=self.events,
         )
-
-
-def _delivers(step: Step) -> bool:
-    return any(event.kind == "deliver" for event in step.events)
 
 
 def _mean(values: Iterable[float]) -> float | None:

@@ -1,11 +1,11 @@
-"""Verdicts and witnesses for event logs of millions of runs.
+"""Verdicts and witnesses for event logs of millions of runs, or of one run that is larger than memory.
 
-The verdicts are those of `crownless classify` (`model_check.oracle`), run by run; the tests compare them. Where
-`classify` refuses a log for one bad row, that row goes to quarantine with the reason (see `runs`).
+The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` refuses a log for
+one bad row, that row goes to quarantine with the reason (`model_check.logs.quarantine`).
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
-are. There the compiled monitor decides all runs of a bucket at once (`records`). The spec decides the runs that it
-leaves: those with a hole or an unusable row.
+are; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it
+to the streaming monitor.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
 """
@@ -14,24 +14,49 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crownless.model_check.logs.columns import COLUMNS, check_columns, plain_table
-from crownless.model_check.logs.files import CALLED, format_of
+from crownless.model_check.logs.classified import by_run
+from crownless.model_check.logs.columns import COLUMNS, json_line
+from crownless.model_check.logs.lost_events import QuarantinedRows
+from crownless.model_check.logs.named_rows import Named, NamedRows, are_names
+from crownless.model_check.logs.quarantine import NO_ROW, judge_clocked_run, order_verdicts, unknown
+from crownless.model_check.logs.reasons import Copy, UnusableRow
+from crownless.model_check.logs.rows import process_of, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .blocks import BLOCKS, packed, unpacked
-from .records import HOLE, JUDGED, QUARANTINE, RECORD_SCHEMA, VERDICT, Query, Witnesses, records_of_runs
-from .rows import as_bytes, plain, plain_lines, read_lines
+from .records import (
+    HOLE,
+    JUDGED,
+    QUARANTINE,
+    RECORD_SCHEMA,
+    VERDICT,
+    Query,
+    Record,
+    Witnesses,
+    batch_of,
+    data_quality_records,
+    quarantined,
+    record,
+    records_of_runs,
+    verdict_records,
+)
+from .sources import PLAIN, UNKNOWN_RUN, UNREADABLE, Batches, Source, read, source_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
+
+__all__ = ["LogResult", "judge", "judge_by_clocks", "judge_one_run", "read"]
 
 #: The number of buckets of runs; one is held in memory at a time.
 BUCKETS = 64
+#: The number of events of one run that the monitor is fed at once.
+STRETCH = 200_000
+#: The record of a task that refuses the rows of its run.
+REFUSED = "refused"
 
 
 class Account(NamedTuple):
@@ -44,12 +69,10 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class LogResult:
-    """The result for a log; `records` holds all of it (persist or write `records`, to compute it once).
+    """The result for a log; `records` holds all of it (persist or write `records`, to compute it once)."""
 
-    `events`: the rows of the log, to be counted again, or their number.
-    """
-
-    events: DataFrame | int
+    #: Counts the rows of the log.
+    count: Callable[[], int]
     records: DataFrame
 
     @property
@@ -80,197 +103,81 @@ class LogResult:
 
         counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")
         sums = {row["record_type"]: int(row["n"]) for row in counted.agg(f.sum("rows").alias("n")).collect()}
-        rows = self.events if isinstance(self.events, int) else self.events.count()
-        account = Account(rows, sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
+        account = Account(self.count(), sums.get(JUDGED, 0), sums.get(QUARANTINE, 0))
         assert account.rows == account.judged + account.quarantined, f"rows were dropped: {account}"
         return account
 
 
+# -- many runs ---------------------------------------------------------------------------------------------------------
+
+
 def judge(
-    events: DataFrame,
+    events: Source | DataFrame,
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
     *,
     witnesses: Witnesses = True,
     buckets: int = BUCKETS,
 ) -> LogResult:
-    """Judges every run of a DataFrame of events; all seven orders unless some are named.
+    """Judges every run of a log (`read`), or of a DataFrame of events; all seven orders unless some are named.
 
     `witnesses`: of each violation, or with "first" at least that of the first run that breaks each order, by name;
     without them a log in which most runs break some order takes a small part of the time. `buckets`: more of them, less
     memory. Raises `BadInput` if the columns are not those of a log.
     """
-    query = Query.of(orders, reading, witnesses)
-    rows = plain(events)
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _packed(batches, buckets)
-
-    return LogResult(rows, _records(rows.mapInArrow(pack, BLOCKS), query))
+    source, query = source_of(events), Query.of(orders, reading, witnesses)
+    return _by_bucket(source, source.read, lambda rows: records_of_runs(rows, query), buckets)
 
 
-def judge_lines(
-    spark: SparkSession,
-    path: str,
+def judge_by_clocks(
+    events: Source | DataFrame,
+    processes: Sequence[str] = (),
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
-    *,
-    witnesses: Witnesses = True,
-    buckets: int = BUCKETS,
 ) -> LogResult:
-    """Judges every run of JSON Lines, a file or a folder of files, read and packed in one pass."""
-    query = Query.of(orders, reading, witnesses)
-    lines = read_text(spark, path)
+    """Judges every run as `crownless classify --clocks`: its messages are compared with the clocks of its events.
+
+    The column `clock` is an array: the number of events of each process, in the order of `processes`, known after the
+    event, itself included; or an object of processes and numbers.
+    """
+    source, query = source_of(events), Query.of(orders, reading)
+
+    def records(rows: NamedRows) -> Iterator[pa.RecordBatch]:
+        for run, name in enumerate(rows.named["run"].names.to_pylist()):
+            texts = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+            found = judge_clocked_run(name, texts, query.orders, query.reading, processes)
+            verdicts = () if name == UNKNOWN_RUN else found.order_verdicts
+            of_run = [*verdict_records(name, verdicts), *data_quality_records(name, found)]
+            yield batch_of([*of_run, record(JUDGED, None, rows=found.judged)])
+
+    return _by_bucket(source, source.with_clocks, records, BUCKETS)
+
+
+def _by_bucket(
+    source: Source,
+    tables: Callable[[Batches], Iterator[pa.Table]],
+    judged: Callable[[NamedRows], Iterator[pa.RecordBatch]],
+    buckets: int,
+) -> LogResult:
+    """The records that one task makes of the runs of a bucket."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _packed(read_lines(batches), buckets)
+        from pyspark import TaskContext
 
-    return LogResult(lines.where(lines.value.rlike(r"\S")), _records(as_bytes(lines).mapInArrow(pack, BLOCKS), query))
-
-
-def judge_parquet(
-    spark: SparkSession,
-    path: str,
-    orders: Sequence[str] = (),
-    reading: UnreceivedPolicy = "lost",
-    *,
-    witnesses: Witnesses = True,
-    buckets: int = BUCKETS,
-) -> LogResult:
-    """Judges every run of a Parquet dataset (a file, or a folder of files) that all executors see under this path.
-
-    Executors read the files themselves, one row group after the other, which is several times cheaper than Spark's
-    conversion of columns to rows and back. Raises `BadInput` if a file is not Parquet, or lacks the columns of a log.
-    """
-    import pyarrow.parquet as pq
-
-    query = Query.of(orders, reading, witnesses)
-    root = Path(path)
-    files = data_files(path)
-    if any("=" in part for file in files for part in file.relative_to(root).parts[:-1]):
-        return judge(read(spark, path), orders, reading, witnesses=witnesses, buckets=buckets)
-    rows, groups = 0, []
-    for file in files:
-        try:
-            known = pq.read_metadata(file)
-        except (OSError, ValueError) as problem:
-            reason = str(problem).split(". ")[0].splitlines()[0]
-            hint = "write it again, or remove it from the folder"
-            raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
-        check_columns(known.schema.to_arrow_schema(), str(file))
-        rows += known.num_rows
-        groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
-
-    def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return _packed(_row_groups(groups, batches), buckets)
-
-    tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
-    blocks = spark.range(0, len(groups), 1, max(tasks, 1)).mapInArrow(pack, BLOCKS)
-    return LogResult(rows, _records(blocks, query))
-
-
-def read(spark: SparkSession, path: str) -> DataFrame:
-    """The events of a Parquet dataset, or of JSON Lines (a file or folder), as plain rows (see `rows`)."""
-    return plain(_opened(spark.read.parquet, path)) if is_parquet(path) else plain_lines(read_text(spark, path))
-
-
-def read_text(spark: SparkSession, path: str) -> DataFrame:
-    """The lines of a text file, or of all files in a folder."""
-    return _opened(spark.read.text, path)
-
-
-def _opened(read: Callable[[str], DataFrame], path: str) -> DataFrame:
-    from pyspark.errors import AnalysisException
-
-    try:
-        return read(path)
-    except AnalysisException as problem:
-        if "PATH_NOT_FOUND" in str(problem):
-            raise BadInput("there is no such file or folder", hint=_INPUT_HINT, file=path) from None
-        raise
-
-
-_INPUT_HINT = "name a Parquet or JSON Lines log"
-_PARQUET = (".parquet", ".pq")
-
-
-def is_parquet(path: str) -> bool:
-    """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
-
-    Raises `BadInput` if files of both kinds are in one folder, or files of another format.
-    """
-    if "://" in path:
-        return path.rstrip("/").endswith(_PARQUET)
-    files = data_files(path)
-    for file in files:
-        form = format_of(file.name)
-        if form not in (None, "jsonl", "parquet"):
-            hint = "leave --engine spark out, or convert it"
-            raise BadInput(f"Spark does not read {CALLED[form]}, but Parquet and JSON Lines", hint=hint, file=str(file))
-    kinds = {file.suffix in _PARQUET for file in files}
-    if len(kinds) == 2:
-        hint = "put the Parquet files into a folder of their own"
-        raise BadInput("it holds Parquet files and others", hint=hint, file=path)
-    return True in kinds
-
-
-def data_files(path: str) -> list[Path]:
-    """The files of a dataset on this machine, in order; names that begin with _ or . are skipped, as by Spark.
-
-    Raises `BadInput` if there is none.
-    """
-    root = Path(path)
-    files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
-    if not files:
-        problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
-        raise BadInput(problem, hint=_INPUT_HINT, file=path)
-    return files
-
-
-def _is_data(file: Path, root: Path) -> bool:
-    return file.is_file() and not any(part.startswith(("_", ".")) for part in file.relative_to(root).parts)
-
-
-def _row_groups(groups: list[tuple[str, int]], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The rows of these row groups, as plain rows."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    for batch in batches:
-        for k in batch["id"].to_pylist():
-            path, group = groups[k]
-            schema = pq.read_schema(path)
-            present = [name for name in COLUMNS[:-1] if name in schema.names]
-            named = [name for name in present if pa.types.is_string(schema.field(name).type)]
-            file = pq.ParquetFile(path, read_dictionary=named)
-            yield plain_table(file.read_row_group(group, columns=present, use_threads=False))
-
-
-def _packed(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> Iterator[pa.RecordBatch]:
-    """The rows of the part of the log that this task reads, as blocks."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
-    return packed(batches, buckets, 0 if task is None else task.partitionId())
-
-
-def _records(blocks: DataFrame, query: Query) -> DataFrame:
-    """The records of the runs in these blocks."""
+        task = TaskContext.get()
+        return packed(tables(batches), buckets, 0 if task is None else task.partitionId())
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for held in _by_bucket(batches):
-            yield from records_of_runs(unpacked(held), query)
+        for held in _blocks_by_bucket(batches):
+            yield from judged(unpacked(held))
 
     # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches, and in the order of the log.
-    return (
-        blocks.repartition("bucket")
-        .sortWithinPartitions("bucket", "part", "number")
-        .select("bucket", "block")
-        .mapInArrow(answer, RECORD_SCHEMA)
-    )
+    blocks = source.frame.mapInArrow(pack, BLOCKS).repartition("bucket")
+    blocks = blocks.sortWithinPartitions("bucket", "part", "number").select("bucket", "block")
+    return LogResult(source.count, blocks.mapInArrow(answer, RECORD_SCHEMA))
 
 
-def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Buffer]]:
+def _blocks_by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Buffer]]:
     now: int | None = None
     held: list[pa.Buffer] = []
     for batch in batches:
@@ -282,3 +189,121 @@ def _by_bucket(batches: Iterable[pa.RecordBatch]) -> Iterator[list[pa.Buffer]]:
             held.append(block.as_buffer())
     if held:
         yield held
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def judge_one_run(
+    events: Source | DataFrame,
+    orders: Sequence[str] = (),
+    reading: UnreceivedPolicy = "lost",
+    *,
+    stretch: int = STRETCH,
+) -> LogResult:
+    """Judges the one run of these events; all seven orders unless some are named.
+
+    Spark sorts the rows; then one task feeds them to the monitor (`model_check.logs.large_run`), which holds those that
+    may still matter. Copies of rows, and rows that are no events, go to quarantine. Raises `BadInput` if the columns
+    are not those of a log, if the rows are of several runs, or contradict each other.
+    """
+    from pyspark.sql import functions as f
+
+    source, query = source_of(events), Query.of(orders, reading)
+    rows = source.plain().mapInArrow(_unusable_as_text, PLAIN).persist()
+    try:
+        names = f.when(f.col("run") != UNKNOWN_RUN, f.col("run"))
+        count, least, most = rows.agg(f.count("*"), f.min(names), f.max(names)).collect()[0]
+        if least != most:
+            several = f"the events are of several runs, such as {least!r} and {most!r}"
+            raise BadInput(several, hint="give the events of one, or have all judged run by run")
+        run = least or ""
+        records = [
+            quarantined(run if row["run"] == run else None, row["text"], _reason(row["text"]))
+            for row in rows.where("text IS NOT NULL").collect()
+        ]
+        lost = sorted({process_of(one["row"]) or "" for one in records})
+        usable = rows.where("text IS NULL").drop("text").replace("receive", "deliver", ["kind"])
+        for row in usable.groupBy(*usable.columns).count().where("count > 1").collect():
+            text = json_line({**row.asDict(), "text": None})
+            records += [quarantined(run, text, Copy(row["process"], row["index"]).text)] * (row["count"] - 1)
+        judged = count - len(records)
+        if judged:
+            records += _judged_in_one_task(usable.dropDuplicates(), query, lost, stretch)
+        else:
+            records += verdict_records(run, unknown(query.orders, NO_ROW))
+        records.append(record(JUDGED, run, rows=judged))
+        frame = source.frame.sparkSession.createDataFrame([tuple(one.values()) for one in records], RECORD_SCHEMA)
+        return LogResult(lambda: count, frame)
+    finally:
+        rows.unpersist()
+
+
+def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
+    """Plain rows, of which those that are no events keep their text alone."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from crownless.model_check.logs.large_run import no_events
+
+    for batch in batches:
+        runs = Named.of(batch["run"])
+        of_one_run = batch.set_column(0, "run", pa.repeat("", len(batch)))  # so that the rows keep their order
+        bad = no_events(by_run(pa.Table.from_batches([of_one_run])).numbers())
+        plain = pa.array(~bad & are_names(runs.names, empty=True)[runs.codes])
+        yield batch.filter(plain)
+        texts = [
+            {"run": row["run"], "kind": UNREADABLE, "text": json_line(row)}
+            for row in batch.filter(pc.invert(plain)).to_pylist()
+        ]
+        yield pa.RecordBatch.from_pylist(texts, schema=batch.schema)
+
+
+def _reason(text: str) -> str:
+    """Why this line is no event."""
+    try:
+        read_row(0, text)
+    except UnusableRow as unusable:
+        return unusable.reason.text
+    raise AssertionError(f"an event is taken for unusable: {text}")
+
+
+def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], stretch: int) -> list[Record]:
+    """The records of the run of these rows; `lost`: processes of which rows cannot be used, empty if of any."""
+    from pyspark.sql import functions as f
+
+    # All processes advance at about the same pace, so that few events are held: sorted by the part of its line that is
+    # before an event.
+    last = usable.groupBy("process").agg(f.max("index").alias("last"))
+    share = (f.col("index") / (f.col("last") + 1)).alias("share")
+    in_turn = usable.join(f.broadcast(last), "process").orderBy(share, "process", "index")
+    holes = [QuarantinedRows(name or None) for name in lost]
+
+    def judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        import pyarrow as pa
+
+        from crownless.model_check.logs.large_run import RunMonitor  # which loads what is compiled
+
+        monitor, held = RunMonitor("", query.orders, query.reading), list[pa.RecordBatch]()
+        try:
+            for batch in batches:
+                held.append(batch)
+                if sum(map(len, held)) >= stretch:
+                    monitor.add(pa.Table.from_batches(held))
+                    held = []
+            if held:
+                monitor.add(pa.Table.from_batches(held))
+            found = monitor.classification(holes)
+        except BadInput as problem:
+            yield batch_of([record(REFUSED, None, because=problem.message, row=problem.hint)])
+            return
+        run = found.subject.run or ""
+        records = list(verdict_records(run, order_verdicts(found.verdicts)))
+        yield batch_of([*records, *(record(HOLE, run, because=hole.text) for hole in found.subject.holes)])
+
+    texts = in_turn.select(*COLUMNS[:-1], f.lit(None).cast("string").alias("text"))
+    records = [row.asDict() for row in texts.coalesce(1).mapInArrow(judged, RECORD_SCHEMA).collect()]
+    for one in records:
+        if one["record_type"] == REFUSED:
+            raise BadInput(one["because"], hint=one["row"])
+    return records

@@ -1,72 +1,325 @@
-"""Live event logs on Spark: a verdict as soon as a run breaks an order, and all others when the run has ended.
+"""Live event logs: a verdict as soon as a run breaks an order, and all others when the run has ended.
 
-Events may arrive late, twice, and in any order; `live_run` has the records of a run, and the reasons to withdraw them.
+Events may arrive in batches, late, twice and in any order. After each batch an order is reported as broken if the
+events that have no missing one before them break it, read as a run in progress. Two things can undo this: a row that
+contradicts another or is unusable, and a row that never arrives (`model_check.event_logs`). Therefore:
+
+- at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
+  reports before the run has ended;
+- then the run is judged whole (`model_check.logs.quarantine`), and a reported verdict that does not hold of all its
+  rows is withdrawn.
+
 A log does not mark the end of a run. There are two ways to determine it.
 
 *By the clock of the machine.* A run ends when no event of it has arrived for some time (`idle_timeout`). Only time in
-which the stream runs counts: after a start, or a batch that takes longer than the timeout, counting begins again, since
-events may be waiting in the source. So no run ends while every batch takes longer than that. A quiet run cannot be
+which the stream runs counts, so no run ends while every batch takes longer than that. A quiet run cannot be
 distinguished from a source that is behind for longer than the timeout with short batches: where that may happen, name
 an `event_time`.
 
-*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the log has passed its
-last event by more than `idle_timeout`. Events may be late by as much as `max_lateness`: Spark's *watermark* is the
-latest time in the log less that. Clocks, stops and backlogs do not matter. But while no event at all arrives, no run
-ends; and a time stamp from far in the future ends them all.
+*By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the latest time in the
+log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
+no event at all arrives, no run ends; and a time stamp from far in the future ends them all.
 
 An event of an ended run is quarantined for as long as the end is remembered (`retention`, by the same clock). An event
 after that begins a new run, with a hole. A row that names no run is quarantined at once.
 
-Spark keeps the runs in the folder of the query's checkpoint; another start with the same checkpoint resumes there.
-Spark needs a state store that can exceed memory (RocksDB, which it includes), and in Python the package `protobuf`
-(``pip install 'crownless[spark]'`` has it). `pipeline.session` makes a session with these settings. In a session of
-your own set `spark.sql.streaming.stateStore.providerClass`, and before it starts the environment variable
-`PYSPARK_PYTHON` to the Python that has crownless: its workers take ``python3`` otherwise.
+Spark delivers the batches; the rows of the runs that have not ended are held in the memory of the driver. With a
+checkpoint they are saved after each batch, beside Spark's own checkpoint, and another start resumes there.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.util import find_spec
+import os
+import pickle
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
+from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR
+from crownless.model_check.logs.columns import PEER_SEPARATOR, json_line, plain_table
+from crownless.model_check.logs.large_run import RunMonitor
+from crownless.model_check.logs.quarantine import judge_run, order_verdicts
+from crownless.model_check.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
+from crownless.model_check.logs.rows import Row, conflicts, object_in, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
-from .live_run import (
-    LATER,
-    POLLS_TO_END,
-    RECORD_FIELDS,
-    WITHDRAWN,
-    LiveRun,
-    Record,
-    RunState,
-    add_events,
-    end_run,
-    on_batch,
-    on_poll,
-)
-from .records import RECORD_SCHEMA, Query
-from .rows import UNKNOWN_RUN, plain, plain_line
+from .records import JUDGED, Query, Record, data_quality_records, quarantined, record, verdict_records
+from .sources import UNKNOWN_RUN, plain_line, source_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import Column, DataFrame, Row, SparkSession
+    from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-    from pyspark.sql.streaming.stateful_processor import MapState
 
-__all__ = ["LATER", "WITHDRAWN", "LiveRun", "add_events", "end_run", "judge_live", "read_live", "stop"]
-
+#: Record types of live runs only: a verdict is withdrawn; an order will be reported when the run has ended.
+WITHDRAWN, LATER = "withdrawn", "later"
 #: In seconds: the time without events after which a run ends; how long its end is remembered; the greatest lateness of
 #: events.
 IDLE_TIMEOUT, RETENTION, MAX_LATENESS = 60.0, 3600.0, 10.0
+#: The monitor of a live run holds at most this many events.
+HELD_UP_TO = 50_000
+#: Between two polls no more than this part of the idle timeout counts: while one takes longer, events may be waiting.
+COUNTED_A_POLL = 1 / 3
+#: Times outside the years 0 to 9999 are ignored; in seconds since 1970.
+_EARLIEST, _LATEST = -62e9, 253e9
 
-_STORE = "spark.sql.streaming.stateStore.providerClass"
-_ROCKS_DB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+class LiveRun:
+    """A live run: all its rows, and the monitor of those that have no missing one before them.
+
+    `first`: the index of the first event of each process.
+    """
+
+    def __init__(self, name: str, query: Query, first: int = 0) -> None:
+        self.name, self.query, self.first = name, query, first
+        self.monitor = RunMonitor(
+            "", query.orders, query.reading, first_index=first, hold_up_to=HELD_UP_TO, forget_from=0, at_once=True
+        )
+        self.rows: dict[tuple[str, int], str] = {}
+        self.about: dict[str, list[Row]] = {}
+        #: Rows that have no valid place.
+        self.unplaced: list[str] = []
+        self.reported: list[str] = []
+        self.deferred: list[str] = []
+        #: Why nothing is certain of the run before its end.
+        self.invalid_because: str | None = None
+
+    def add(self, lines: Iterable[str]) -> Iterator[Record]:
+        """Adds events of the run; yields the new records."""
+        new: list[Row] = []
+        problem: BadInput | None = None
+        for line in lines:
+            try:
+                row = read_row(0, line)
+                known = self.rows.get((row.process, row.index))
+                if known is not None and read_row(0, known) == row:
+                    yield quarantined(self.name, line, Copy(row.process, row.index).text)
+                elif known is not None:
+                    raise UnusableRow(TwoEvents(row.process, row.index))
+                else:
+                    self.rows[row.process, row.index] = line
+                    new.append(row)
+                    problem = problem or self._contradiction(row)
+            except UnusableRow as unusable:
+                self.unplaced.append(line)
+                problem = problem or unusable
+        if problem is None and new and self.invalid_because is None:
+            try:
+                self.monitor.add(_table(new))
+            except BadInput as contradiction:
+                problem = contradiction
+        if self.invalid_because is None:
+            yield from self._violations() if problem is None else self._withdrawn(problem.message)
+
+    def _contradiction(self, row: Row) -> BadInput | None:
+        """Why a row contradicts an earlier one about its message, also one that the monitor has forgotten."""
+        if row.kind == "internal":
+            return None
+        about = self.about.setdefault(row.message, [])
+        about.append(row)
+        return next((UnusableRow(conflict.reason) for conflict in conflicts(about)), None)
+
+    def _withdrawn(self, because: str) -> Iterator[Record]:
+        self.invalid_because = because
+        for order in self.reported:
+            yield record(WITHDRAWN, self.name, order=order, because=because)
+        self.reported = []
+
+    def _violations(self) -> Iterator[Record]:
+        for order in self.query.orders:
+            broken = None if order in self.reported else self.monitor.broken(order)
+            if broken is not None:
+                self.reported.append(order)
+                yield from verdict_records(self.name, order_verdicts([broken]))
+        for order in self.monitor.given_up:
+            if order not in (*self.reported, *self.deferred):
+                self.deferred.append(order)
+                because = f"more than {HELD_UP_TO:,} events are not settled: reported when the run has ended"
+                yield record(LATER, self.name, order=order, because=because)
+
+    def end(self) -> Iterator[Record]:
+        """Ends the run; yields the remaining verdicts and the data-quality records."""
+        found = judge_run(self.name, [*self.rows.values(), *self.unplaced], self.query.orders, self.query.reading)
+        for one in found.order_verdicts:
+            reported = one.order in self.reported
+            if reported and one.verdict != "broken":
+                yield record(WITHDRAWN, self.name, order=one.order, because=one.because)
+            if not reported or one.verdict != "broken":
+                yield from verdict_records(self.name, [one])
+        yield from data_quality_records(self.name, found)
+        yield record(JUDGED, None, rows=found.judged)
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    """These rows as plain rows of one run."""
+    import pyarrow as pa
+
+    return pa.table(
+        {
+            "run": pa.array([""] * len(rows)),
+            "process": pa.array([row.process for row in rows]),
+            "index": pa.array([row.index for row in rows], pa.int64()),
+            "kind": pa.array([row.kind for row in rows]),
+            "message": pa.array([row.message or None for row in rows], pa.string()),
+            "peer": pa.array([PEER_SEPARATOR.join(row.peers) or None for row in rows], pa.string()),
+            "text": pa.nulls(len(rows), pa.string()),
+        }
+    )
+
+
+# -- many runs ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _State:
+    """The state of a live log: its runs, when the last event of each came, and when runs ended.
+
+    Times are seconds since 1970 in the log, or seconds for which the stream has run.
+    """
+
+    runs: dict[str, LiveRun] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict)
+    ended: dict[str, float] = field(default_factory=dict)
+    now: float = 0.0
+    #: The last batch of Spark's that is contained.
+    batch: int = -1
+
+
+class LiveLog:
+    """The runs of a live log. `on_records` gets the new records, after each batch and each poll with any.
+
+    `first` is the index of the first event of each process. `event_time` names a column of the log (of lines, a key):
+    time stamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
+    it. `checkpoint`: a file for the state. It is read by `pickle`: give no file but one of your own.
+    """
+
+    def __init__(
+        self,
+        on_records: Callable[[list[Record]], None],
+        orders: Sequence[str] = (),
+        reading: UnreceivedPolicy = "lost",
+        *,
+        idle_timeout: float = IDLE_TIMEOUT,
+        retention: float = RETENTION,
+        first: int = 0,
+        event_time: str | None = None,
+        max_lateness: float = MAX_LATENESS,
+        checkpoint: Path | None = None,
+    ) -> None:
+        self.on_records, self.query, self.first = on_records, Query.of(orders, reading), first
+        self.idle_timeout, self.retention = idle_timeout, retention
+        self.event_time, self.max_lateness = event_time, max_lateness
+        self.checkpoint = checkpoint
+        self.state = _State()
+        if checkpoint is not None and checkpoint.exists():
+            self.state = pickle.loads(checkpoint.read_bytes())
+        self._polled: float | None = None
+        #: Spark adds batches in a thread of its own.
+        self._lock = Lock()
+
+    def add(self, number: int, rows: Iterable[tuple[str, str, float | None]]) -> None:
+        """Adds the batch of that number, unless it was added before: run, line, and time of each event."""
+        with self._lock:
+            state, by_run = self.state, dict[str, list[str]]()
+            if number <= state.batch:
+                return
+            self._advance()
+            for run, line, time in rows:
+                by_run.setdefault(run, []).append(line)
+                at = state.now if self.event_time is None else time
+                if at is not None:
+                    state.last[run] = max(at, state.last.get(run, at))
+                    if self.event_time is not None:
+                        state.now = max(state.now, at - self.max_lateness)
+            records = [new for run, lines in by_run.items() for new in self._added(run, lines)]
+            state.batch = number
+            self._report([*records, *self._ended()])
+            self._polled = monotonic()  # the time that the batch took does not count
+
+    def poll(self) -> None:
+        """Ends the runs whose time has come; to be called more often than the idle timeout."""
+        with self._lock:
+            self._advance()
+            records = list(self._ended())
+            if records:
+                self._report(records)
+
+    def _added(self, run: str, lines: list[str]) -> Iterator[Record]:
+        if run == UNKNOWN_RUN:
+            for line in lines:
+                try:
+                    read_row(0, line)
+                except UnusableRow as unusable:
+                    yield quarantined(None, line, unusable.reason.text)
+            self.state.last.pop(run, None)
+        elif run in self.state.ended:
+            yield from (quarantined(run, line, AfterEnd().text) for line in lines)
+            self.state.last.pop(run, None)
+        else:
+            yield from self.state.runs.setdefault(run, LiveRun(run, self.query, self.first)).add(lines)
+
+    def _advance(self) -> None:
+        """Advances the clock of the stream, if there is no other."""
+        now = monotonic()
+        if self.event_time is None and self._polled is not None:
+            self.state.now += min(now - self._polled, COUNTED_A_POLL * self.idle_timeout)
+        self._polled = now
+
+    def _ended(self) -> Iterator[Record]:
+        state = self.state
+        for run, last in list(state.last.items()):
+            if state.now - last >= self.idle_timeout:
+                yield from state.runs.pop(run).end()
+                del state.last[run]
+                state.ended[run] = state.now
+        state.ended = {run: at for run, at in state.ended.items() if state.now - at < self.retention}
+
+    def _report(self, records: list[Record]) -> None:
+        """Reports records, and then saves the state: after an interruption between, they are reported again."""
+        if records:
+            self.on_records(records)
+        if self.checkpoint is not None:
+            unfinished = self.checkpoint.with_suffix(".unfinished")
+            unfinished.write_bytes(pickle.dumps(self.state))
+            os.replace(unfinished, self.checkpoint)
+
+    def rows_of(self, table: pa.Table) -> Iterator[tuple[str, str, float | None]]:
+        """Run, line and time of each event of a batch: lines in a column `value`, or the columns of a log."""
+        name = self.event_time
+        if table.schema.names == ["value"]:
+            for line in table["value"].to_pylist():
+                if line and line.strip():
+                    content = line.encode() if isinstance(line, str) else line
+                    time = None if name is None else (object_in(content) or {}).get(name)
+                    yield plain_line(content)[0], content.decode(errors="backslashreplace"), _seconds(time)
+            return
+        times = [None] * len(table) if name is None else table[name].to_pylist()
+        for row, time in zip(plain_table(table).to_pylist(), times, strict=True):
+            yield row["run"], json_line(row), _seconds(time)
+
+
+def _seconds(time: object) -> float | None:
+    """A time in seconds since 1970; None if it is none, or not of the years 0 to 9999."""
+    if isinstance(time, str):
+        time = _parsed(time)
+    if isinstance(time, datetime):
+        return time.timestamp()
+    return float(time) if isinstance(time, (int, float)) and _EARLIEST < time < _LATEST else None
+
+
+def _parsed(text: str) -> float | datetime | None:
+    for parse in (float, datetime.fromisoformat):
+        with suppress(ValueError):
+            return parse(text)
+    return None
+
+
+# -- on Spark ----------------------------------------------------------------------------------------------------------
 
 
 def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> DataFrame:
@@ -86,104 +339,31 @@ def read_live(spark: SparkSession, folder: str, *, files_at_once: int = 100) -> 
     return stream.schema(spark.read.parquet(str(files[0])).schema).parquet(folder)
 
 
-def judge_live(
-    events: DataFrame,
-    orders: Sequence[str] = (),
-    reading: UnreceivedPolicy = "lost",
-    *,
-    idle_timeout: float = IDLE_TIMEOUT,
-    retention: float = RETENTION,
-    first: int = 0,
-    event_time: str | None = None,
-    max_lateness: float = MAX_LATENESS,
-) -> DataFrame:
-    """The stream of records of a stream of events: a table as `judging.LogResult.records`, in append mode.
+def start(live: LiveLog, events: DataFrame, checkpoint: str, interval: float = 5.0) -> StreamingQuery:
+    """Starts to judge a stream: of events with the columns of a log, or of lines in a column `value` (`read_live`).
 
-    `events` has the columns of a log, or one column `value` of lines of JSON (`read_live`). `first` is the index of the
-    first event of a line. `event_time` names a column of the log (of lines, a key): time stamps, ISO 8601 texts, or
-    seconds since 1970. An event without a time belongs to its run and does not prolong it.
-
-    While runs have not ended the stream triggers itself, to poll for their end: give it a trigger shorter than
-    `idle_timeout` (``trigger(processingTime="5 seconds")``), and do not wait for it to have processed all. End it with
-    `stop`. Raises `BadInput` if the column, or a requirement of Spark, is missing.
+    `checkpoint`: Spark's folder for what it has read. Spark looks for new events every `interval` seconds. While it
+    runs, call `live.poll()` at least as often; end it with `stop`.
     """
-    from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+    from pyspark.sql import functions as f
 
-    _require_state_store(events.sparkSession)
-    query = Query.of(orders, reading, witnesses=True)
+    if events.columns == ["value"]:
+        events = events.select(f.col("value").cast("binary").alias("value"))  # a line may not be valid UTF-8
+    else:
+        source_of(events)  # checks the columns
+        if live.event_time is not None and live.event_time not in events.columns:
+            hint = f"name one of {', '.join(events.columns)}"
+            raise BadInput(f"the events have no column '{live.event_time}'", hint=hint)
 
-    class Runs(StatefulProcessor):
-        """The stateful processor: state and timers of each run."""
+    def on_batch(batch: DataFrame, number: int) -> None:
+        live.add(number, live.rows_of(batch.toArrow()))
 
-        def init(self, handle: StatefulProcessorHandle) -> None:
-            self.handle = handle
-            self.state = handle.getValueState("state", "state string")
-            self.rows = handle.getMapState("rows", "key string", "text string")
-            self.messages = handle.getMapState("messages", "key string", "text string")
-
-        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
-            live, latest = self._live(), None
-            lines = []
-            for row in rows:
-                lines.append(row.line)
-                latest = row.at if latest is None else max(latest, row.at or latest)
-            yield from map(_row, add_events(live, key[0], lines, query, first=first))
-            if key[0] == UNKNOWN_RUN:
-                return
-            if not live.state.ended:
-                on_batch(live.state, _start(), latest)
-                self._set_timer(self._next_poll(live.state, timerValues))
-            self._keep(live)
-
-        def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Iterator[Row]:  # noqa: N802, N803
-            live, now = self._live(), _now(timerValues, event_time)
-            if live.state.ended:
-                self.state.clear()
-                return
-            if event_time is None:
-                overdue = (now - expiredTimerInfo.getExpiryTimeInMs()) / 1000
-                ended = on_poll(live.state, _start(), overdue, idle_timeout)
-            else:
-                ended = live.state.latest is not None
-                live.state.latest = now if live.state.latest is None else live.state.latest
-            if ended:
-                yield from map(_row, end_run(live, key[0], query))
-            self._set_timer(now + int(1000 * retention) if ended else self._next_poll(live.state, timerValues))
-            self._keep(live)
-
-        def _next_poll(self, state: RunState, timers: Any) -> int:
-            """The time of the next poll for the end of the run; without known times, the next watermark."""
-            now = _now(timers, event_time)
-            if event_time is None:
-                return now + int(1000 * idle_timeout / POLLS_TO_END)
-            return now + 1 if state.latest is None else state.latest + int(1000 * idle_timeout)
-
-        def _set_timer(self, milliseconds: int) -> None:
-            for timer in list(self.handle.listTimers()):
-                self.handle.deleteTimer(timer)
-            self.handle.registerTimer(milliseconds)
-
-        def _live(self) -> LiveRun:
-            kept = self.state.get()
-            state = RunState() if kept is None else RunState(**json.loads(kept[0]))
-            return LiveRun(state, _BufferedState(self.rows), _BufferedState(self.messages))
-
-        def _keep(self, live: LiveRun) -> None:
-            for store in (live.rows, live.messages):
-                assert isinstance(store, _BufferedState)
-                store.keep()
-            self.state.update((json.dumps(vars(live.state)),))
-
-        def close(self) -> None:
-            pass
-
-    mode = "ProcessingTime" if event_time is None else "EventTime"
-    runs = _lines(events, event_time, max_lateness).groupBy("run")
-    return runs.transformWithState(Runs(), RECORD_SCHEMA, outputMode="Append", timeMode=mode)
+    stream = events.writeStream.foreachBatch(on_batch).option("checkpointLocation", checkpoint)
+    return stream.trigger(processingTime=f"{int(1000 * interval)} milliseconds").start()
 
 
 def stop(query: StreamingQuery, within: float = 30.0) -> None:
-    """Stops a stream between two batches: within a batch Spark would fail to write its state."""
+    """Stops a stream between two batches."""
     until, last = monotonic() + within, _batch(query)
     while query.isActive and query.status["isTriggerActive"] and _batch(query) == last and monotonic() < until:
         sleep(0.02)
@@ -194,137 +374,3 @@ def _batch(query: StreamingQuery) -> Any:
     """The number of the last finished batch."""
     progress = query.lastProgress
     return None if progress is None else progress["batchId"]
-
-
-def _require_state_store(spark: SparkSession) -> None:
-    """Checks that the session has a state store; sets it in a session made by `pipeline.session`."""
-    if find_spec("google") is None or find_spec("google.protobuf") is None:
-        raise BadInput("PySpark keeps state by protobuf, which is missing", hint="pip install protobuf")
-    if spark.conf.get(_STORE, "") == _ROCKS_DB:
-        return
-    if spark.conf.get("spark.app.name", "") != "crownless":
-        hint = f'spark.conf.set("{_STORE}", "{_ROCKS_DB}")'
-        raise BadInput("this session has no state store for live runs", hint=hint)
-    spark.conf.set(_STORE, _ROCKS_DB)
-
-
-class _BufferedState:
-    """A store in Spark's state that reads and writes each text once a batch."""
-
-    def __init__(self, state: MapState) -> None:
-        self.state = state
-        self.read: dict[str, str | None] = {}
-        self.written: set[str] = set()
-
-    def get(self, key: str, /) -> str | None:
-        if key not in self.read:
-            found = self.state.getValue((key,))
-            self.read[key] = None if found is None else found[0]
-        return self.read[key]
-
-    def __setitem__(self, key: str, text: str, /) -> None:
-        self.read[key] = text
-        self.written.add(key)
-
-    def values(self) -> Iterable[str]:
-        self.keep()
-        return [text for (text,) in self.state.values()]
-
-    def clear(self) -> None:
-        self.read, self.written = {}, set()
-        self.state.clear()
-
-    def keep(self) -> None:
-        for key in self.written:
-            self.state.updateValue((key,), (self.read[key],))
-        self.written = set()
-
-
-def _now(timers: Any, event_time: str | None) -> int:
-    """The current time in milliseconds, by the clock that ends runs."""
-    now = timers.getCurrentProcessingTimeInMs() if event_time is None else timers.getCurrentWatermarkInMs()
-    return int(now)
-
-
-def _start() -> str:
-    """A name for this start of the stream."""
-    from pyspark import TaskContext
-
-    task = TaskContext.get()
-    return "" if task is None else task.getLocalProperty("spark.jobGroup.id") or ""
-
-
-def _row(record: Record) -> Row:
-    from pyspark.sql import Row
-
-    return Row(**{name: record[name] for name in RECORD_FIELDS})
-
-
-# -- rows as lines -----------------------------------------------------------------------------------------------------
-
-
-def _lines(events: DataFrame, event_time: str | None, max_lateness: float) -> DataFrame:
-    """run, line (of JSON), at (milliseconds since 1970, null if unknown) of each event.
-
-    Spark drops rows behind the watermark if it knows their times; here times are numbers, so it keeps them.
-    """
-    from pyspark.sql import functions as f
-
-    as_text = events.columns == ["value"]
-    if event_time is not None:
-        events = events.withColumn(_AT, _time(events, event_time, as_text)).withWatermark(
-            _AT, f"{int(1000 * max_lateness)} milliseconds"
-        )
-    at = (f.lit(None).cast("long") if event_time is None else f.unix_millis(_AT)).alias("at")
-    if as_text:
-        return events.select(f.col("value").cast("binary").alias("value"), at).mapInArrow(_read, _LINES)
-    rows = plain(events.drop(_AT))  # raises if the columns are not those of a log
-    of = {name: f.col(f"`{name}`") for name in COLUMNS[:-1] if name in events.columns}
-    line = _as_json(of)
-    if "text" in events.columns and events.schema["text"].metadata == rows.schema["text"].metadata:  # plain already
-        several = f.col("peer").contains(PEER_SEPARATOR)
-        line = f.when(several, _as_json(of | {"peer": f.split("peer", PEER_SEPARATOR)})).otherwise(line)
-        line = f.coalesce(f.col("text"), line)
-    run = f.coalesce(of["run"].cast("string"), f.lit("")) if "run" in of else f.lit("")
-    return events.select(run.alias("run"), line.alias("line"), at)
-
-
-_AT = "crownless_at"
-_LINES = "run string, line string, at long"
-#: Times outside the years 0 to 9999 are ignored; in seconds since 1970.
-_EARLIEST, _LATEST = -62e9, 253e9
-
-
-def _as_json(columns: dict[str, Column]) -> Column:
-    from pyspark.sql import functions as f
-
-    return f.to_json(f.struct(*(column.alias(name) for name, column in columns.items())))
-
-
-def _time(events: DataFrame, name: str, as_text: bool) -> Column:
-    """The time of each event, null where there is none."""
-    from pyspark.sql import functions as f
-
-    if as_text:
-        text = f.get_json_object("value", f"$['{name}']")
-    elif name not in events.columns:
-        raise BadInput(f"the events have no column '{name}'", hint=f"name one of {', '.join(events.columns)}")
-    elif dict(events.dtypes)[name].startswith("timestamp"):
-        return f.col(f"`{name}`").cast("timestamp")
-    else:
-        text = f.col(f"`{name}`").cast("string")
-    seconds = text.try_cast("double")
-    return f.when(seconds.between(_EARLIEST, _LATEST), f.timestamp_seconds(seconds)).otherwise(f.try_to_timestamp(text))
-
-
-def _read(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The run, line and time of lines of JSON; empty lines are skipped."""
-    import pyarrow as pa
-
-    for batch in batches:
-        values, at = batch["value"].to_pylist(), batch["at"].to_pylist()
-        rows = [(plain_line(line)[0], line, time) for line, time in zip(values, at, strict=True) if line.strip()]
-        runs = pa.array([run for run, _, _ in rows], pa.string())
-        lines = pa.array([line.decode(errors="backslashreplace") for _, line, _ in rows], pa.string())
-        times = pa.array([time for _, _, time in rows], pa.int64())
-        yield pa.RecordBatch.from_arrays([runs, lines, times], names=["run", "line", "at"])

@@ -1,36 +1,51 @@
-"""Verdicts on the runs of a bucket, with witnesses: by the monitor, and by the spec where it leaves one open."""
+"""The records of judged runs: verdicts with witnesses, quarantined rows, holes; as batches of Arrow, and in files.
+
+The monitor decides most runs, many at once; the specification decides those that it leaves: with holes, or with rows
+that cannot be used.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from crownless.model_check.classified_runs import ClassifiedRuns
+from crownless.model_check.logs.classified import ClassifiedLog
 from crownless.model_check.logs.columns import json_line
 from crownless.model_check.logs.layout import Numbers
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.model_check.logs.named_rows import NamedRows, are_names
+from crownless.model_check.logs.quarantine import OrderVerdict, RunResult, judge_run, order_verdicts
 from crownless.model_check.logs.shapes import WitnessesByShape
+from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 
-from .rows import UNKNOWN_RUN
-from .runs import RunResult, judge_run
+from .sources import UNKNOWN_RUN
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
-#: All records of a log are one table; `record_type` says what a row reports.
+#: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
 RECORD_SCHEMA = (
     "record_type string, run string, order string, verdict string, witness string, because string, "
     "row string, rows long"
 )
+RECORD_FIELDS = [part.split()[0] for part in RECORD_SCHEMA.split(", ")]
 VERDICT, QUARANTINE, HOLE, JUDGED = "verdict", "quarantine", "hole", "judged"
 
-#: Runs of which the witnesses are held at a time.
+#: Runs of which the witnesses are held at a time; and records that are written at a time.
 RUNS_AT_A_TIME = 20_000
+RECORDS_AT_A_TIME = 10_000
 
+Record = dict[str, Any]
 #: True: of all runs that break an order.
 Witnesses = bool | Literal["first"]
 
@@ -47,55 +62,107 @@ class Query:
 
     orders: tuple[str, ...]
     reading: UnreceivedPolicy
-    witnesses: Witnesses
+    witnesses: Witnesses = True
 
     @classmethod
-    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses) -> Query:
+    def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses = True) -> Query:
         """A query of the named orders, by default of all."""
         for order in orders:
             order_named(order)
         return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
 
 
+def record(record_type: str, run: str | None, **fields: Any) -> Record:
+    """A record, with null for the fields that are not given."""
+    known = {"record_type": record_type, "run": None if run == UNKNOWN_RUN else run}
+    return dict[str, Any].fromkeys(RECORD_FIELDS) | known | fields
+
+
+def quarantined(run: str | None, row: str, because: str) -> Record:
+    """The record of a row that cannot be used."""
+    return record(QUARANTINE, run, row=row, because=because, rows=1)
+
+
+def verdict_records(run: str, verdicts: Iterable[OrderVerdict], *, witnesses: bool = True) -> Iterator[Record]:
+    """The records of verdicts on a run."""
+    for one in verdicts:
+        yield record(VERDICT, run, **{**one._asdict(), "witness": one.witness if witnesses else None})
+
+
+def data_quality_records(run: str | None, found: RunResult) -> Iterator[Record]:
+    """The records of a run's quarantined rows and holes."""
+    for text, reason in found.quarantine:
+        yield quarantined(run, text, reason.text)
+    for hole in found.holes:
+        yield record(HOLE, run, because=hole.text)
+
+
+def batch_of(records: Sequence[Record]) -> pa.RecordBatch:
+    """The records as one batch."""
+    import pyarrow as pa
+
+    return pa.RecordBatch.from_pylist(list(records), schema=_schema())
+
+
+def _schema() -> pa.Schema:
+    import pyarrow as pa
+
+    return pa.schema([(name, pa.int64() if name == "rows" else pa.string()) for name in RECORD_FIELDS])
+
+
+# -- many runs ---------------------------------------------------------------------------------------------------------
+
+
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
     monitor = Monitor(rows.numbers(), query.reading == "pending")
-    found = _by_monitor(rows, monitor, query)
+    decided = monitor.outcomes(query.orders)
+    decided[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
+    found = decided[:, [COLUMN[order] for order in query.orders]]
     left = (found == UNDECIDED).any(axis=1)
-    records: list[dict[str, Any]] = []
     judged = int(np.diff(rows.first)[~left].sum())
+    records: list[Record] = []
     for run in np.flatnonzero(left).tolist():
-        judged += _judge_by_spec(rows, run, found[run], query, records)
-    records.append({"record_type": JUDGED, "rows": judged})
-    yield _batch(records)
-    yield from verdicts_by_monitor(rows, monitor, np.flatnonzero(~left), found, query.orders, query.witnesses)
+        name = rows.named["run"].names[run].as_py()
+        lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
+        by_spec = judge_run(name, lines, query.orders, query.reading)
+        for known, one in zip(found[run].tolist(), by_spec.order_verdicts, strict=True):
+            both = f"{_VERDICTS.get(known)} by the monitor, {one.verdict} by the spec"
+            assert _VERDICTS.get(known) in (None, one.verdict), f"run {name}, {one.order}: {both}"
+        if name != UNKNOWN_RUN:
+            records += verdict_records(name, by_spec.order_verdicts, witnesses=bool(query.witnesses))
+        records += data_quality_records(name, by_spec)
+        judged += by_spec.judged
+    yield batch_of([*records, record(JUDGED, None, rows=judged)])
+    yield from _verdicts_by_monitor(rows, monitor, np.flatnonzero(~left), found, query)
 
 
-def verdicts_by_monitor(
-    rows: NamedRows,
-    monitor: Monitor,
-    runs: Numbers,
-    outcomes: Numbers,
-    orders: Sequence[str],
-    witnesses: Witnesses = True,
+def _verdicts_by_monitor(
+    rows: NamedRows, monitor: Monitor, runs: Numbers, outcomes: Numbers, query: Query
 ) -> Iterator[pa.RecordBatch]:
     """The records of the verdicts on these runs, all of which the monitor has decided, by run and order."""
+    import pyarrow as pa
+
     names = rows.named["run"].names
-    if witnesses == "first":
+    if query.witnesses == "first":
         shown = np.where(_first_by_name(names, runs, outcomes), outcomes, KEPT)
     else:
-        shown = outcomes if witnesses else np.full_like(outcomes, KEPT)
+        shown = outcomes if query.witnesses else np.full_like(outcomes, KEPT)
     by_shape = WitnessesByShape(rows, monitor)
     for begin in range(0, len(runs), RUNS_AT_A_TIME):
         some = runs[begin : begin + RUNS_AT_A_TIME]
         broken = some[(shown[some] == BROKEN).any(axis=1)]
-        made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], orders)}
-        for k, order in enumerate(orders):
+        made = {(run, order): text for run, order, text in by_shape.of(broken, shown[broken], query.orders)}
+        for k, order in enumerate(query.orders):
             for outcome, verdict in _VERDICTS.items():
                 which = some[outcomes[some, k] == outcome]
+                texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
+                same = {"record_type": VERDICT, "order": order, "verdict": verdict}
+                columns = {name: pa.repeat(value, len(which)) for name, value in same.items()}
+                columns |= {"run": names.take(which), "witness": pa.array(texts, pa.string())}
+                nulls = {field.name: pa.nulls(len(which), field.type) for field in _schema()}
                 if len(which):
-                    texts = [made.get((run, order)) for run in which.tolist()] if made else [None] * len(which)
-                    yield _verdicts(names.take(which), order, verdict, texts)
+                    yield pa.RecordBatch.from_pydict({**nulls, **columns}, schema=_schema())
 
 
 def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> Numbers:
@@ -108,66 +175,63 @@ def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> N
     return first
 
 
-def _by_monitor(rows: NamedRows, monitor: Monitor, query: Query) -> Numbers:
-    """For each run and order of the query KEPT, BROKEN or UNDECIDED."""
-    decided = monitor.outcomes(query.orders)
-    decided[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
-    return decided[:, [COLUMN[order] for order in query.orders]]
+# -- files -------------------------------------------------------------------------------------------------------------
 
 
-def _judge_by_spec(rows: NamedRows, run: int, found: Numbers, query: Query, records: list[dict[str, Any]]) -> int:
-    """Decides one run by the spec; returns the number of its rows that could be judged."""
-    name = rows.named["run"].names[run].as_py()
-    lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-    by_spec = judge_run(name, lines, query.orders, query.reading)
-    for k, (order, verdict, witness, because) in enumerate(by_spec.order_verdicts):
-        decided = _VERDICTS.get(int(found[k]))
-        assert decided in (None, verdict), f"run {name}, {order}: {decided} by the monitor, {verdict} by the spec"
-        if name != UNKNOWN_RUN:
-            shown = witness if query.witnesses else None
-            records.append(
-                {
-                    "record_type": VERDICT,
-                    "run": name,
-                    "order": order,
-                    "verdict": verdict,
-                    "witness": shown,
-                    "because": because,
-                }
-            )
-    records += data_quality_records(None if name == UNKNOWN_RUN else name, by_spec)
-    return by_spec.judged
+def refuse_taken(out: Path) -> None:
+    """Raises `BadInput` if there is something in the folder."""
+    if out.exists() and any(out.iterdir()):
+        raise BadInput("the folder exists already", hint="name a new folder", file=str(out))
 
 
-def data_quality_records(run: str | None, by_spec: RunResult) -> Iterator[dict[str, Any]]:
-    """The records of a run's quarantined rows and holes."""
-    for text, reason in by_spec.quarantine:
-        yield {"record_type": QUARANTINE, "run": run, "row": text, "because": reason.text, "rows": 1}
-    for hole in by_spec.holes:
-        yield {"record_type": HOLE, "run": run, "because": hole.text}
-
-
-def _batch(records: list[dict[str, Any]]) -> pa.RecordBatch:
+def write_records(out: Path, runs: ClassifiedRuns) -> None:
+    """Writes the records of these runs as Parquet; the folder is there when all of them are in it, and not before."""
     import pyarrow as pa
+    import pyarrow.compute as pc
+    import pyarrow.parquet as pq
 
-    return pa.RecordBatch.from_pylist(records, schema=_schema())
+    with _finished_folder(out) as folder, ExitStack() as open_files:
+        files: dict[str, pq.ParquetWriter] = {}
+        for batch in _records_of(runs):
+            table = pa.Table.from_batches([batch])
+            for record_type in table["record_type"].unique().to_pylist():
+                part = table.filter(pc.equal(table["record_type"], record_type)).drop_columns(["record_type"])
+                if record_type not in files:
+                    (folder / f"record_type={record_type}").mkdir()
+                    path = folder / f"record_type={record_type}" / "part-0.parquet"
+                    files[record_type] = open_files.enter_context(pq.ParquetWriter(path, part.schema))
+                files[record_type].write_table(part)
 
 
-def _verdicts(runs: pa.StringArray, order: str, verdict: str, witnesses: Sequence[str | None]) -> pa.RecordBatch:
-    import pyarrow as pa
+def _records_of(runs: ClassifiedRuns) -> Iterator[pa.RecordBatch]:
+    judged, held = 0, list[Record]()
+    left = np.arange(len(runs))
+    by_monitor = isinstance(runs, ClassifiedLog)
+    if isinstance(runs, ClassifiedLog):
+        left, judged = np.flatnonzero(~runs.by_monitor), len(runs.rows.index)
+        query = Query(tuple(runs.orders), runs.reading)
+        yield from _verdicts_by_monitor(runs.rows, runs.monitor, np.flatnonzero(runs.by_monitor), runs.outcomes, query)
+    for number in left.tolist():
+        found = runs.classification(number)
+        run = found.subject.run or ""
+        held += verdict_records(run, order_verdicts(found.verdicts))
+        held += (record(HOLE, run, because=hole.text) for hole in found.subject.holes)
+        judged += 0 if by_monitor else found.subject.events
+        if len(held) >= RECORDS_AT_A_TIME:
+            yield batch_of(held)
+            held = []
+    yield batch_of([*held, record(JUDGED, None, rows=judged)])
 
-    count = len(runs)
-    same = {"record_type": VERDICT, "order": order, "verdict": verdict}
-    columns: dict[str, pa.Array] = {name: pa.repeat(value, count) for name, value in same.items()}
-    columns |= {"run": runs, "witness": pa.array(witnesses, pa.string())}
-    return pa.RecordBatch.from_arrays(
-        [columns.get(field.name, pa.nulls(count, field.type)) for field in _schema()], schema=_schema()
-    )
 
-
-def _schema() -> pa.Schema:
-    import pyarrow as pa
-
-    return pa.schema(
-        [(part.split()[0], pa.int64() if "long" in part else pa.string()) for part in RECORD_SCHEMA.split(", ")]
-    )
+@contextmanager
+def _finished_folder(out: Path) -> Iterator[Path]:
+    """A folder beside that one, which gets its name at the end, or is removed."""
+    out.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = out.parent / f".{out.name}.{os.getpid()}.unfinished"
+    unfinished.mkdir()
+    try:
+        yield unfinished
+        refuse_taken(out)
+        unfinished.rename(out)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)

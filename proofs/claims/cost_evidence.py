@@ -9,9 +9,9 @@ from typing import Any
 
 from crownless.impl.protocol import Setting
 from crownless.model_check.simulation.estimates import Estimate
+from crownless.model_check.simulation.experiment_rows import Row, row_of, with_figures
+from crownless.model_check.simulation.figures import Point, difference, points
 from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
-from crownless.model_check.simulation.studies.experiment_rows import Row, row_of, with_figures
-from crownless.model_check.simulation.studies.figures import Point, difference, points
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,12 @@ from typing import Any
 
 import z3
 
+from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import protocol_named
 from crownless.proofs.any_run import ASSUMED, AnyRun
 from crownless.proofs.causal_order import CausalOrder
+from crownless.proofs.extra_messages import OneMessagePerStep
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term
@@ -29,11 +32,8 @@ from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
-from .forms import Form, form_of
-from .houdini import CounterexampleQuery, Induction, Kept, Placed, always, kept
-from .needed import Needed
+from .houdini import STEPS, CounterexampleQuery, Induction, Kept, Placed, always, kept
 from .numeric_states import simulated
-from .query import STEPS
 from .reading import Reader
 from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
@@ -41,8 +41,8 @@ from .templates import Clause, Context, OnTerms, Vocabulary
 Progress = Callable[[str], None]
 
 SEED = 1
-#: Protocols for which no search was seen to end.
-ENDLESS = frozenset({"murty-garg"})
+#: Of this protocol its updates and its guard, on whole matrices, without the choice of when to send an extra message.
+EXTRA_MESSAGES = "of its updates and its guard, in runs without extra messages"
 #: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
@@ -126,27 +126,23 @@ def discover(
     anyway: bool = False,
 ) -> Discovered:
     """Look for invariants; `effort`: z3's steps for one query. `anyway`: also of a protocol of which a simulated run
-    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3. Of a protocol of queues that is
-    proved of an abstraction, invariants of that are looked for.
+    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3.
     """
-    proof = PROOFS.get(protocol) if isinstance(protocol, str) else None
-    if protocol in ENDLESS:
+    machine = protocol_named(protocol) if isinstance(protocol, str) else protocol
+    name, remark = protocol if isinstance(protocol, str) else machine.__name__, ""
+    if isinstance(PROOFS.get(name), QueueProof):
         raise BadInput(
-            f"{protocol}: no search for its invariants has ended",
-            hint=f"the invariants of its proof: crownless prove {protocol}",
+            f"{name}: --discover is of protocols of vectors and matrices, and not of queues",
+            hint=f"its proof names its invariants: crownless prove {name}",
         )
-    if isinstance(protocol, str) and isinstance(proof, QueueProof):
-        # Imported here since it reports its findings in the same way, which is defined in this module.
-        from .stages_discovery import discover_of_stages
-
-        return discover_of_stages(protocol, proof, effort, progress, anyway=anyway)
-    return _Discovery(form_of(protocol), effort, progress or (lambda line: None)).found(anyway)
+    if machine is ExtraMessages:
+        machine, remark = type("ExtraMessages", (OneMessagePerStep, ExtraMessages), {}), EXTRA_MESSAGES
+    return _Discovery(name, machine, remark, effort, progress or (lambda line: None)).found(anyway)
 
 
 class _Discovery:
-    def __init__(self, form: Form, effort: int, report: Progress) -> None:
-        self.form, self.effort, self.report = form, effort, report
-        name, self.machine, _ = form
+    def __init__(self, name: str, machine: type[ProtocolMachine], remark: str, effort: int, report: Progress) -> None:
+        self.name, self.machine, self.remark, self.effort, self.report = name, machine, remark, effort, report
         try:
             self.run = AnyRun(self.machine)
             self.run.events()
@@ -187,7 +183,7 @@ class _Discovery:
         assert safe is None or not overtakes, "what is proved does not happen"
         reading = ClauseRenderer(self.vocabulary)
         return Discovered(
-            protocol=self.form.name,
+            protocol=self.name,
             candidates=made,
             survived=survived,
             inductive=len(candidates) if keeps.basis else 0,
@@ -202,7 +198,7 @@ class _Discovery:
             needed=_read(reading, needed),
             needed_for_optimal=_read(reading, [placed for placed in more if placed not in needed]),
             confirmed=bool(needed) and self._confirmed(needed),
-            remark=self.form.remark,
+            remark=self.remark,
             seconds=time.monotonic() - started,
         )
 
@@ -285,6 +281,59 @@ class _Discovery:
         return all(
             theorem(*claim, effort=self.effort, attempts=3) for part in ("invariants", "safe") for claim in claims[part]
         )
+
+
+# -- the few that safety rests on ------------------------------------------------------------------------------------
+
+
+class Needed:
+    """`core(stage, clause, given)`: those of what is given that show that the clause holds at this stage, the start or
+    a step; None if they do not show it. `safe(given)`: True if these show safety.
+    """
+
+    def __init__(
+        self,
+        stages: int,
+        core: Callable[[int, Placed, Sequence[Placed]], list[Placed] | None],
+        safe: Callable[[Sequence[Placed]], bool],
+        report: Callable[[str], None],
+    ) -> None:
+        self.stages, self.core, self.safe, self.report = stages, core, safe, report
+
+    def kept_by(self, clause: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
+        used: list[Placed] = []
+        for stage in range(self.stages):
+            because = self.core(stage, clause, given)
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
+
+    def closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
+        """With all that is used to show that they are kept."""
+        closed, waiting = list(some), list(some)
+        while waiting:
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            clause = waiting.pop(0)
+            if self.kept_by(clause, closed) is None:
+                for each in self.kept_by(clause, given) or []:
+                    if each not in closed:
+                        closed.append(each)
+                        waiting.append(each)
+        return closed
+
+    def irreducible(self, some: Sequence[Placed]) -> list[Placed]:
+        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
+        needed, before = list(some), len(some) + 1
+        while len(needed) < before:
+            before = len(needed)
+            for clause in needed[::-1]:
+                self.report(f"{len(needed)} invariants are enough")
+                fewer = [each for each in needed if each != clause]
+                if self.safe(fewer) and all(self.kept_by(each, fewer) is not None for each in fewer):
+                    needed = fewer
+        return needed
 
 
 def _fewest_messages_last(placed: Placed) -> tuple[int]:

@@ -18,21 +18,29 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, SymbolicState
-from crownless.proofs.asking import ask
+from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.ground import instances
 from crownless.proofs.terms import Term, is_array
 
 from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent
-from .query import AT_A_TIME, STEPS, LazyQuery, QueryGaveUp
 from .reading import Reader
 from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
 
+#: z3 steps allowed to one query.
+STEPS = 2_000_000
+#: Of one hypothesis that a state breaks z3 is given at most that many instances at a time.
+AT_A_TIME = 4
 
-class CounterexampleQuery(LazyQuery[Placed, NumericState]):
+
+class QueryGaveUp(Exception):
+    """z3 neither finds a state nor shows that there is none."""
+
+
+class CounterexampleQuery:
     """Whether a state satisfies some clauses and terms, on given processes and messages; reusable.
 
     `messages` and `processes`: the things that are spoken of.
@@ -52,7 +60,9 @@ class CounterexampleQuery(LazyQuery[Placed, NumericState]):
         self.run, self.vocabulary = run, vocabulary
         self.messages = list(messages)
         self.processes = [*processes, *(end(message) for message in messages for end in (run.sender, run.receiver))]
-        super().__init__(steps)
+        self.solver = z3.Solver()
+        self.solver.set(rlimit=steps, random_seed=0)
+        self._flags: dict[Placed, Term] = {}
         self._hidden: dict[int, tuple[Term, Term]] = {}
         self._entries: dict[tuple[int, int], tuple[Term, Term]] = {}
         self._reader = Reader()
@@ -89,17 +99,56 @@ class CounterexampleQuery(LazyQuery[Placed, NumericState]):
             term = z3.substitute(term, (quantified, self._hidden[quantified.get_id()][1]))
         return term
 
-    def formula(self, wanted: Term) -> Term:
-        return self._uncovered(wanted)
+    def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
+        """A state in which `wanted` and all that is given hold; None if there is none. Raises `QueryGaveUp`."""
+        asked = z3.FreshBool("asked")
+        self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
+        try:
+            while True:
+                answer = ask(self.solver, asked, *[self._flags[each] for each in given if each in self._flags])
+                if answer == z3.unsat:
+                    return None
+                if answer == z3.unknown:
+                    raise QueryGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
+                state, broken = self._examined(self.solver.model(), given)
+                if not broken:
+                    return state
+                for clause, instance in broken:
+                    flag = self._flags.setdefault(clause, z3.FreshBool("given"))
+                    self.solver.add(z3.Implies(flag, instance))
+        finally:
+            self.solver.add(z3.Not(asked))
 
-    def examine(self, given: Sequence[Placed]) -> Callable[[Term], tuple[NumericState, Iterable[tuple[Placed, Term]]]]:
-        def of(model: Term) -> tuple[NumericState, Iterable[tuple[Placed, Term]]]:
-            messages, processes = self._things(model, self.messages), self._things(model, self.processes)
-            state = self._situation(model, messages, processes)
-            broken = self._broken(state, messages, processes, given)
-            return state, ((placed, self._reader.read(instance)) for placed, instance in broken)
+    def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
+        """The given clauses that rule out `wanted`; None if it is possible, or z3 gives up."""
+        try:
+            if self.counterexample(wanted, given) is not None:
+                return None
+        except QueryGaveUp:
+            return None
+        clauses = {self._flags[clause].get_id(): clause for clause in given if clause in self._flags}
+        return [clauses[flag.get_id()] for flag in self.solver.unsat_core() if flag.get_id() in clauses]
 
-        return of
+    def least(
+        self, wanted: Term, given: Sequence[Placed], last: Callable[[Placed], Any] = lambda clause: 0
+    ) -> list[Placed] | None:
+        """Those of the given clauses that rule out `wanted`, none of which can be left out; None if they do not. They
+        are left out in the order of `last`.
+        """
+        used = self.core(wanted, given)
+        if used is None:
+            return None
+        for clause in sorted(used, key=last):
+            fewer = self.core(wanted, [each for each in used if each != clause])
+            used = used if fewer is None else fewer
+        return used
+
+    def _examined(self, model: Term, given: Sequence[Placed]) -> tuple[NumericState, list[tuple[Placed, Term]]]:
+        """The state, and the given clauses that it breaks, each with an instance that is false there."""
+        messages, processes = self._things(model, self.messages), self._things(model, self.processes)
+        state = self._situation(model, messages, processes)
+        broken = self._broken(state, messages, processes, given)
+        return state, [(placed, self._reader.read(instance)) for placed, instance in broken]
 
     # -- what z3 has in mind -------------------------------------------------------------------------------------------
 

@@ -146,7 +146,7 @@ class ClassifyOptions:
                 raise BadInput("--out takes one log", hint="give each log a folder of its own")
             hint = "leave one of them out; --complete --json has all violations"
             _refuse_beside("--out", {"--complete": self.complete}, hint)
-            from crownless.pipeline.logs.record_files import refuse_taken
+            from crownless.pipeline.logs.records import refuse_taken
 
             refuse_taken(self.out)
         if self.match:
@@ -194,7 +194,7 @@ class ClassifyOptions:
 @click.option(
     "--clocks",
     is_flag=True,
-    help="Compare the log with its vector clocks; with --engine spark decide by these alone.",
+    help="Compare the log with its vector clocks.",
 )
 @click.option("--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]")
 @click.option("--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into.")
@@ -282,9 +282,9 @@ def _classify_here(options: ClassifyOptions) -> int:
             look()
             shown.append(classification)
         if out is not None:
-            from crownless.pipeline.logs.record_files import write_records
+            from crownless.pipeline.logs.records import write_records
 
-            write_records(out, parts[0], chosen)
+            write_records(out, parts[0])
     if at_work is not None:
         last = oracle.classified(*at_work, reading, chosen, part.reason or "")
         parts.append(Classifications([last]))

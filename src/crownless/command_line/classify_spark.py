@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from itertools import islice
 from pathlib import Path
 from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.logs.classify_file import How
-from crownless.pipeline.logs.clocks import BY_CLOCKS, judge_by_clocks, read_with_clocks
-from crownless.pipeline.logs.judging import LogResult, is_parquet, judge, judge_lines, judge_parquet, read
-from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, judge_live, read_live, stop
-from crownless.pipeline.logs.one_run import judge_one_run
-from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Witnesses
+from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
+from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
+from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of
+from crownless.pipeline.logs.sources import is_parquet
 from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
 from crownless.runtime.ending import Limits, interrupted_by, stoppable
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy
+from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import printable_name, some
 
 from .endings import say
@@ -32,16 +29,14 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ended_with_nothing,
 from .tables import Rows
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 #: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
-#: The interval of polls for new files and ended runs: at most this many seconds, and at least this often in an idle
-#: timeout.
+#: Spark looks for new files at least this often: in seconds, and in an idle timeout. Interrupts are looked for, and
+#: runs ended, in this interval.
 POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
-#: The interval of checks for an interrupt, in seconds.
 INTERRUPT_INTERVAL = 0.2
-PARTITIONS_A_PROCESSOR = 2
 
 
 def classify_on_spark(
@@ -59,13 +54,14 @@ def classify_on_spark(
 ) -> int:
     """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
-    `how`: run by run; as one run that may be larger than memory (`logs.one_run`); or by the vector clocks in the
-    log (`logs.clocks`), whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses,
-    quarantined rows and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
+    `how`: run by run; as one run that may be larger than memory; or run by run, compared with the vector clocks in the
+    log, whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses, quarantined rows
+    and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
     """
-    if out is not None and not _is_unfinished(Path(out)) and Path(out).exists():
+    if out is not None and Path(out).exists():
         raise BadInput("the folder exists already", hint="name a new folder", file=out)
-    is_parquet(dataset)  # refuses a bad dataset before Spark starts
+    in_files = "://" not in dataset and is_parquet(dataset)  # refuses a bad dataset before Spark starts
+    query = Query.of(orders, reading, True if out else "first")
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def show(what: str) -> None:
@@ -74,7 +70,7 @@ def classify_on_spark(
 
         show("starting Spark")
         # The rows of local Parquet files never pass through Java.
-        spark = session(master, rows_in_java="://" in dataset or not is_parquet(dataset))
+        spark = session(master, rows_in_java=not in_files)
         show(f"judging {dataset}")
         with (
             task_progress(spark, lambda tasks: show(f"judging {dataset}: {tasks}")),
@@ -82,14 +78,19 @@ def classify_on_spark(
             spark_errors_as_bad_input(),
             _removed_on_failure(out),
         ):
-            judged = _judged(spark, dataset, how, processes, orders, reading, show, True if out else "first")
+            log = read(spark, dataset)
+            if how == "clocks":
+                judged = judge_by_clocks(log, processes, query.orders, reading)
+            elif how == "one-run":
+                judged = judge_one_run(log, query.orders, reading)
+            else:
+                judged = judge(log, query.orders, reading, witnesses=query.witnesses)
             if out is None:
-                judged = LogResult(judged.events, judged.records.persist())
+                judged = LogResult(judged.count, judged.records.persist())
             else:
                 judged.records.write.partitionBy("record_type").parquet(out)
-                judged = LogResult(judged.events, spark.read.schema(judged.records.schema).parquet(out))
-            requested = orders or (BY_CLOCKS if how == "clocks" else ORDERS)
-            facts = _facts(dataset, judged, reading, tuple(name for name in ORDERS if name in requested))
+                judged = LogResult(judged.count, spark.read.schema(judged.records.schema).parquet(out))
+            facts = _facts(dataset, judged, query)
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:
@@ -101,41 +102,13 @@ def classify_on_spark(
     else:
         _print(facts, out)
     outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
-    odd = facts["rows"]["quarantined"] > 0
-    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes or odd else EXIT_HOLDS
+    return _exit_code(outcomes, uncertain=facts["rows"]["quarantined"] > 0)
 
 
-def _judged(
-    spark: SparkSession,
-    dataset: str,
-    how: How,
-    processes: Sequence[str],
-    orders: Sequence[str],
-    reading: UnreceivedPolicy,
-    show: Callable[[str], None],
-    witnesses: Witnesses,
-) -> LogResult:
-    if how == "clocks":
-        return judge_by_clocks(read_with_clocks(spark, dataset), processes, orders)
-    if how == "one-run":
-
-        def progress(doing: str, walked: int, of: int) -> None:
-            show(f"{dataset}: {doing}" + (f", {walked:,} of {of:,} events" if of else ""))
-
-        return judge_one_run(read(spark, dataset), orders, reading, progress=progress)
-    if not is_parquet(dataset):
-        return judge_lines(spark, dataset, orders, reading, witnesses=witnesses)
-    if "://" in dataset:
-        return judge(read(spark, dataset), orders, reading, witnesses=witnesses)
-    return judge_parquet(spark, dataset, orders, reading, witnesses=witnesses)
-
-
-def _is_unfinished(folder: Path) -> bool:
-    """True if a run that was killed while writing left the folder; removes it then."""
-    if not folder.is_dir() or any(path.name != "_temporary" for path in folder.iterdir()):
-        return False
-    shutil.rmtree(folder)
-    return True
+def _exit_code(outcomes: set[str], *, uncertain: bool) -> int:
+    if "broken" in outcomes:
+        return EXIT_VIOLATED
+    return EXIT_UNKNOWN if "unknown" in outcomes or uncertain else EXIT_HOLDS
 
 
 @contextmanager
@@ -149,7 +122,7 @@ def _removed_on_failure(folder: str | None) -> Iterator[None]:
         raise
 
 
-def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: Sequence[str]) -> dict[str, Any]:
+def _facts(dataset: str, judged: LogResult, query: Query) -> dict[str, Any]:
     from pyspark.sql import functions as f
 
     account = judged.account()
@@ -161,7 +134,7 @@ def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: S
     least = broken.agg(f.min("run").alias("run"), f.min_by("witness", "run").alias("witness"))
     first = {row["order"]: row for row in least.collect()}
     by_order: dict[str, Any] = {}
-    for order in orders:
+    for order in query.orders:
         found = first.get(order)
         by_order[order] = {
             "runs": {outcome: counts.get((order, outcome), 0) for outcome in ("kept", "broken", "unknown")},
@@ -170,7 +143,7 @@ def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: S
     return {
         "file": dataset,
         "engine": "spark",
-        "reading": reading,
+        "reading": query.reading,
         "rows": {"read": account.rows, "judged": account.judged, "quarantined": account.quarantined},
         "orders": by_order,
         "quarantine": _some_of(judged.quarantine.orderBy("run", "row")),
@@ -180,7 +153,7 @@ def _facts(dataset: str, judged: LogResult, reading: UnreceivedPolicy, orders: S
 
 
 def _some_of(rows: DataFrame) -> list[dict[str, Any]]:
-    return [row.asDict() for row in islice(rows.limit(SHOWN_UP_TO).collect(), SHOWN_UP_TO)]
+    return [row.asDict() for row in rows.limit(SHOWN_UP_TO).collect()]
 
 
 def _print(facts: dict[str, Any], out: str | None) -> None:
@@ -216,31 +189,34 @@ def _print_how_many_more(more: int, what: str, out: str | None) -> None:
 
 
 class _Standing:
-    """Prints records, batch by batch, and keeps the verdicts that stand."""
+    """Prints records, appends them to files in a folder, and keeps the verdicts that stand."""
 
-    def __init__(self, print_record: Callable[[dict[str, Any]], None]) -> None:
-        self._print = print_record
+    def __init__(self, out: str | None, *, as_json: bool) -> None:
+        self._out, self._as_json = out, as_json
         self._verdicts: dict[tuple[str | None, str | None], str] = {}
-        self._odd = False
+        self._uncertain = False
 
-    def take(self, rows: Sequence[dict[str, Any]]) -> None:
-        for row in rows:
+    def take(self, records: list[Record]) -> None:
+        if self._out is not None:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            pq.write_to_dataset(pa.Table.from_batches([batch_of(records)]), self._out)
+        for row in records:
             record_type, key = row["record_type"], (row["run"], row["order"])
             if record_type == VERDICT:
                 self._verdicts[key] = row["verdict"]
             elif record_type == WITHDRAWN:
                 self._verdicts.pop(key, None)
             elif record_type in (QUARANTINE, HOLE):
-                self._odd = True
+                self._uncertain = True
             if record_type != JUDGED:
-                self._print(row)
+                (_print_record_as_json if self._as_json else _print_record)(row)
 
     @property
     def exit_code(self) -> int:
         outcomes = set(self._verdicts.values())
-        if "broken" in outcomes:
-            return EXIT_VIOLATED
-        return EXIT_UNKNOWN if "unknown" in outcomes or self._odd or not outcomes else EXIT_HOLDS
+        return _exit_code(outcomes, uncertain=self._uncertain or not outcomes)
 
 
 def classify_live(
@@ -261,41 +237,31 @@ def classify_live(
     """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
     `out`: a folder to which all records are appended, as Parquet. `checkpoint`: a folder from which a later call
-    resumes. The other parameters are those of `judge_live`.
+    resumes. The other parameters are those of `LiveLog`.
     """
     limits = limits or Limits()
+    standing = _Standing(out, as_json=as_json)
     with ExitStack() as stack:
         with status(quiet) as line:
             if line is not None:
                 line.update("starting Spark")
-            # Each partition maintains a store of its own in each batch.
-            partitions = str(PARTITIONS_A_PROCESSOR * (os.cpu_count() or 1))
-            spark = session(master, spark_sql_shuffle_partitions=partitions)
+            spark = session(master)
         stack.enter_context(spark_errors_as_bad_input())
-        events = read_live(spark, folder)
-        records = judge_live(
-            events, orders, reading, idle_timeout=idle_timeout, event_time=event_time, max_lateness=max_lateness
-        )
-        standing = _Standing(_print_record_as_json if as_json else _print_record)
-
-        def keep(batch: DataFrame, _: int) -> None:
-            rows = batch.persist()
-            if out is not None:
-                rows.write.mode("append").parquet(out)
-            standing.take([row.asDict() for row in rows.orderBy("run", "record_type", "order").toLocalIterator()])
-            rows.unpersist()
-
-        where = checkpoint or stack.enter_context(
-            tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
-        )
-        seconds = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
-        stream = records.writeStream.foreachBatch(keep).option("checkpointLocation", where)
-        query = stream.trigger(processingTime=f"{int(1000 * seconds)} milliseconds").start()
+        temporary = tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
+        where = Path(checkpoint or stack.enter_context(temporary))
+        where.mkdir(parents=True, exist_ok=True)
+        live = LiveLog(
+            standing.take, orders, reading, idle_timeout=idle_timeout, event_time=event_time,
+            max_lateness=max_lateness, checkpoint=where / "runs.pickle",
+        )  # fmt: skip
+        interval = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
+        query = start(live, read_live(spark, folder), str(where / "spark"), interval)
         if not quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
         while query.isActive and not limits.reached(time_now() - began):
-            sleep(INTERRUPT_INTERVAL)
+            sleep(min(INTERRUPT_INTERVAL, interval))
+            live.poll()
         stop(query)
         failed = query.exception()
         if failed is not None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from crownless.impl.registry import protocol_named
+from crownless.model_check.simulation.combinations import COMPARED, SEEDS, combinations
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
@@ -26,8 +27,8 @@ from .output import ended_with_nothing, print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:
-    from crownless.model_check.simulation.studies.experiment_rows import Row
-    from crownless.model_check.simulation.studies.figures import Point
+    from crownless.model_check.simulation.experiment_rows import Row
+    from crownless.model_check.simulation.figures import Point
 
 ENGINES = ("plain", "spark")
 #: More repetitions would make no interval visibly narrower.
@@ -49,11 +50,14 @@ MOST_SEEDS = 100_000
 @click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
-@click.option("--work", type=float, default=0.0, help="Time an application takes over a message, in mean latencies.")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
 @click.option(
-    "--seeds", type=click.IntRange(1, MOST_SEEDS), help="How often each experiment is repeated.  [5; for --page 6]"
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=SEEDS,
+    show_default=True,
+    help="How often each experiment is repeated.",
 )
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
@@ -62,7 +66,6 @@ MOST_SEEDS = 100_000
     type=OutputFolder(),
     help="A folder of Parquet, to keep simulations and go on.",
 )
-@click.option("--page", type=OutputFolder(), help="Run all studies, and write the page of costs.")
 @with_limits
 @with_output
 def cost(
@@ -74,14 +77,12 @@ def cost(
     bandwidths: tuple[float, ...],
     channel: str | None,
     settings: tuple[str, ...],
-    work: float,
     payload: int,
     messages: int,
-    seeds: int | None,
+    seeds: int,
     engine: str,
     master: str | None,
     out: Path | None,
-    page: Path | None,
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -96,9 +97,8 @@ def cost(
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
     interrupted: the figures are of what was simulated by then.
     """
-    from crownless.model_check.simulation.studies import combinations as studies
-    from crownless.model_check.simulation.studies.figures import points
-    from crownless.pipeline.costs.sweeps import sweep
+    from crownless.model_check.simulation.figures import points
+    from crownless.pipeline.costs import sweep
 
     if engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
@@ -107,26 +107,18 @@ def cost(
     import_protocols(protocols, limits, {"costs": []} if as_json else None)
     for name in protocols:
         protocol_named(name)
-    if page is not None:
-        if protocols or processes or workloads or loads or latencies or bandwidths or settings or channel:
-            raise BadInput("--page has its own studies", hint="name no protocol and no other condition with it")
-        from crownless.pipeline.costs.page import required, write_page
-
-        required()
-        experiments = studies.of_the_page(seeds or studies.SEEDS)
-    else:
-        experiments = studies.combinations(
-            protocols or studies.COMPARED,
-            processes=processes or (4,),
-            workloads=workloads or ("uniform",),
-            loads=loads or (0.1,),
-            latencies=latencies or ("exponential",),
-            bandwidths=bandwidths or (0.0,),
-            parameters=[parse_settings(settings)],
-            seeds=seeds or studies.FEW_SEEDS,
-            messages=messages,
-            base=Experiment("unordered", channel=channel, work=work, payload=payload),
-        )
+    experiments = combinations(
+        protocols or COMPARED,
+        processes=processes or (4,),
+        workloads=workloads or ("uniform",),
+        loads=loads or (0.1,),
+        latencies=latencies or ("exponential",),
+        bandwidths=bandwidths or (0.0,),
+        parameters=[parse_settings(settings)],
+        seeds=seeds,
+        messages=messages,
+        base=Experiment("unordered", channel=channel, payload=payload),
+    )
     rows: list[Row] = []
     done_by_now: dict[str, Row] = {}
     with status(quiet or as_json) as line:
@@ -143,17 +135,13 @@ def cost(
     if part.reason is not None:
         rows = list(done_by_now.values())
         _say_kept(how_far, out)
-        if not rows or page is not None:
+        if not rows:
             return ended_with_nothing(part, {"costs": []} if as_json else None)
         say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)
-    if page is not None:
-        write_page(page, rows, seeds or studies.SEEDS)
     if as_json:
         print_json({"costs": [point.json() for point in found]})
-    elif page is not None:
-        print_line(f"{page / 'index.html'}: {some(len(rows), 'simulation')}")
     else:
         _print(found)
     if broken:

@@ -17,24 +17,20 @@ from typing import Any
 from crownless import impl
 from crownless.impl.protocol import Setting
 from crownless.model_check import monitors, simulation
-from crownless.model_check.simulation.simulation import FIGURES, Experiment, Measured
+from crownless.model_check.simulation.simulation import Experiment, Measured
 
 #: The fields of an experiment, in the order of the columns.
 EXPERIMENT_FIELDS = tuple(each.name for each in fields(Experiment))
 
-_SPARK = {
-    "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "bigint", "float": "double",
-    "float | None": "double", "bool": "boolean",
+_TYPES = {
+    "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "int64", "float": "float64",
+    "float | None": "float64", "bool": "bool",
 }  # fmt: skip
 
-#: The columns of an experiment, and of a whole row, as Spark writes a schema.
-EXPERIMENT_SCHEMA = ", ".join(["key string", *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Experiment))])
-SCHEMA = ", ".join([EXPERIMENT_SCHEMA, *(f"{each.name} {_SPARK[str(each.type)]}" for each in fields(Measured))])
-
-#: The columns that a row need not have a value of.
-MAY_BE_MISSING = frozenset(
-    each.name for kind in (Experiment, Measured) for each in fields(kind) if "None" in str(each.type)
-)
+#: The columns of a row, and the names of their types in Arrow.
+COLUMNS = {"key": "string"} | {
+    each.name: _TYPES[str(each.type)] for kind in (Experiment, Measured) for each in fields(kind)
+}
 
 Row = dict[str, Any]
 
@@ -82,18 +78,3 @@ def code() -> str:
     files = [file for package in (impl, simulation) for file in sorted(Path(package.__path__[0]).glob("*.py"))]
     files.append(Path(monitors.__file__))
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
-
-
-__all__ = [
-    "EXPERIMENT_FIELDS",
-    "EXPERIMENT_SCHEMA",
-    "FIGURES",
-    "MAY_BE_MISSING",
-    "SCHEMA",
-    "Row",
-    "code",
-    "experiment_of",
-    "row_of",
-    "said",
-    "with_figures",
-]

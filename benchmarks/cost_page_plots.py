@@ -7,9 +7,10 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cost_page_studies import FEW_LOADS, LOADS
+
+from crownless.model_check.simulation.figures import Point, chosen
 from crownless.model_check.simulation.latencies import output_wait
-from crownless.model_check.simulation.studies.combinations import FEW_LOADS, LOADS
-from crownless.model_check.simulation.studies.figures import Point, chosen
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

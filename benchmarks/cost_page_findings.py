@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import NamedTuple
 
-from crownless.model_check.simulation.estimates import Estimate
-from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
+from cost_page_studies import BANDWIDTHS, LOADS, mixed, thresholds
 
-from .combinations import BANDWIDTHS, LOADS, mixed, thresholds
-from .experiment_rows import Row, said
-from .figures import Point, chosen, difference, one, points
+from crownless.model_check.simulation.estimates import Estimate
+from crownless.model_check.simulation.experiment_rows import Row, said
+from crownless.model_check.simulation.figures import Point, chosen, difference, one, points
+from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 
 #: The rows of each study, by its name.
 Studies = Mapping[str, Sequence[Row]]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from pathlib import Path
 from typing import Any
 
-from crownless.model_check.simulation.estimates import Estimate, estimate
-from crownless.model_check.simulation.simulation import FIGURES
-
+from .estimates import Estimate, estimate
 from .experiment_rows import EXPERIMENT_FIELDS, Row
+from .simulation import FIGURES
 
 #: The fields of an experiment, apart from the seed.
 FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
@@ -114,22 +111,3 @@ def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], secon
     if found is None:
         raise LookupError(f"nothing in common: {first}, {second}")
     return found
-
-
-def write_csv(some: Iterable[Point], file: Path) -> None:
-    """A line an experiment: its settings, each figure, its error, and of how many runs it is the mean.
-
-    Nothing stands where there is no figure, and where one run alone has no error.
-    """
-    columns = [column for name in AVERAGED for column in (name, f"{name}_error", f"{name}_values")]
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow([*FIELDS_BUT_SEED, "repetitions", "stuck", "broken", "growing", *columns])
-        for point in some:
-            figures = [
-                "" if number is None or not isfinite(number) else f"{number:.5g}"
-                for name in AVERAGED
-                for number in point.figures[name] or (None, None, 0)
-            ]
-            settings = [point.settings[name] for name in FIELDS_BUT_SEED]
-            writer.writerow([*settings, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])

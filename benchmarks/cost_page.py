@@ -1,27 +1,30 @@
 """The page of costs: plots, answers and tables of the studies, as self-contained files.
 
-    crownless cost --page docs/cost
+    python benchmarks/cost_page.py docs/cost
 
 writes `index.html`, the plots it shows (PNG, each with an SVG), and `figures.csv`, every figure with its error.
 """
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
+from math import isfinite
 from pathlib import Path
 
+import click
+from cost_page_findings import findings
+from cost_page_plots import draw
+from cost_page_studies import SEEDS, STUDIES, of_the_page
+
 from crownless.model_check.simulation.encoding import HEADER, WORD
+from crownless.model_check.simulation.experiment_rows import Row
+from crownless.model_check.simulation.figures import AVERAGED, FIELDS_BUT_SEED, GROWTH, Point, chosen, points
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import COOL_DOWN, WARM_UP
-from crownless.model_check.simulation.studies.combinations import SEEDS, STUDIES
-from crownless.model_check.simulation.studies.experiment_rows import Row
-from crownless.model_check.simulation.studies.figures import GROWTH, Point, chosen, points, write_csv
-from crownless.model_check.simulation.studies.findings import findings
 from crownless.model_check.simulation.traffic import TRAFFIC
-from crownless.spec.errors import BadInput
-
-from .plots import draw
+from crownless.pipeline.costs import sweep
 
 #: Plot → the claim whose answer it illustrates.
 BESIDE = {
@@ -54,17 +57,8 @@ code { background: #f3f3f3; padding: 0 .25rem; }
 """
 
 
-def required() -> None:
-    """Raises `BadInput` if matplotlib is not installed."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise BadInput("plots need matplotlib", hint="pip install 'crownless[spark]'") from None
-
-
 def write_page(folder: Path, rows: Sequence[Row], seeds: int = SEEDS) -> None:
     """Writes the page of the rows for `of_the_page(seeds)`, in that order."""
-    required()
     folder.mkdir(parents=True, exist_ok=True)
     studies = in_studies(rows, seeds)
     of = {name: points(some) for name, some in studies.items()}
@@ -90,7 +84,7 @@ def _page(
 ) -> str:
     total = sum(len(rows) for rows in studies.values())
     broken = sum(point.broken for some in of.values() for point in some)
-    command = "crownless cost --page docs/cost --engine spark" + (f" --seeds {seeds}" if seeds != SEEDS else "")
+    command = f"python benchmarks/cost_page.py docs/cost --engine spark --seeds {seeds}"
     parts = [
         "<!DOCTYPE html>",
         '<html lang="en"><head><meta charset="utf-8"><title>What the protocols cost</title>',
@@ -192,3 +186,36 @@ def _cell(found: Sequence[Point], figure: str) -> str:
         return ""
     (point,) = found
     return point.said(figure) + (" and growing" if figure == "added" and point.growing else "")
+
+
+def write_csv(some: Iterable[Point], file: Path) -> None:
+    """A line an experiment: its settings, each figure, its error, and of how many runs it is the mean.
+
+    Nothing stands where there is no figure, and where one run alone has no error.
+    """
+    columns = [column for name in AVERAGED for column in (name, f"{name}_error", f"{name}_values")]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out, lineterminator="\n")
+        writer.writerow([*FIELDS_BUT_SEED, "repetitions", "stuck", "broken", "growing", *columns])
+        for point in some:
+            figures = [
+                "" if number is None or not isfinite(number) else f"{number:.5g}"
+                for name in AVERAGED
+                for number in point.figures[name] or (None, None, 0)
+            ]
+            settings = [point.settings[name] for name in FIELDS_BUT_SEED]
+            writer.writerow([*settings, point.repetitions, point.stuck, point.broken, int(point.growing), *figures])
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--seeds", default=SEEDS, show_default=True, help="How often each experiment is repeated.")
+@click.option("--engine", type=click.Choice(["plain", "spark"]), default="plain", show_default=True)
+@click.option("--kept", type=click.Path(path_type=Path), help="A folder for the simulations, to resume from.")
+def main(folder: Path, seeds: int, engine: str, kept: Path | None) -> None:
+    """Run all studies, and write the page into the FOLDER."""
+    write_page(folder, sweep(of_the_page(seeds), engine=engine, out=kept), seeds)
+
+
+if __name__ == "__main__":
+    main()

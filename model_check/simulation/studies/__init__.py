@@ -1,1 +1,0 @@
-"""Studies of costs: sweeps of simulations, rows, figures and findings. Nothing here needs Spark."""

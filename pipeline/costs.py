@@ -1,0 +1,159 @@
+"""Sweeps of many simulations, in this process or on Spark; with a folder they resume where they ended.
+
+The folder holds Parquet files, each added whole or not at all, every few seconds. So a killed sweep loses what it was
+about; an interrupted one first writes all finished simulations.
+
+On Spark each simulation is a task, the most expensive first. Remote executors need crownless too: an installed wheel,
+or ``--py-files crownless.whl``.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+import uuid
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crownless.model_check.simulation.experiment_rows import COLUMNS, Row, experiment_of, row_of, with_figures
+from crownless.model_check.simulation.simulation import Experiment, simulate
+from crownless.runtime.ending import interrupted_by
+from crownless.spec.errors import BadInput
+
+from .session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+#: Receives the numbers of finished and of all simulations.
+Progress = Callable[[int, int], None]
+
+#: Simulations of one job, for each of Spark's processors.
+ROWS_A_JOB = 32
+#: The most rows written at a time, and the seconds after which waiting rows are written.
+ROWS_A_FILE, SECONDS_A_FILE = 200, 3.0
+
+
+def sweep(
+    experiments: Iterable[Experiment],
+    *,
+    engine: str = "plain",
+    out: Path | None = None,
+    master: str | None = None,
+    progress: Progress = lambda done, total: None,
+    found: dict[str, Row] | None = None,
+) -> list[Row]:
+    """The rows of all experiments, in order, each simulated once; rows that `out` has are reused.
+
+    Finished rows are in `found` at once, by key, also if the sweep is ended early.
+    """
+    requested = [row_of(experiment) for experiment in experiments]
+    wanted = {row["key"]: row for row in requested}
+    found = {} if found is None else found
+    if out is not None:
+        found.update({row["key"]: row for row in read_table(out) if row["key"] in wanted})
+    missing = [row for key, row in wanted.items() if key not in found]
+    progress(len(found), len(wanted))
+    with closing(_done(missing, engine, master)) as rows, _written(out) as write:
+        for row in rows:
+            found[row["key"]] = row
+            write(row)
+            progress(len(found), len(wanted))
+    return [found[row["key"]] for row in requested]
+
+
+def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row]:
+    """The rows with their figures, each as soon as it is finished."""
+    if engine == "plain":
+        yield from map(_simulated, rows)
+    elif rows:
+        yield from _on_spark(session(master, rows_in_java=False), rows)
+
+
+def _simulated(row: Row) -> Row:
+    return with_figures(row, simulate(experiment_of(row)))
+
+
+def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
+    def effort(row: Row) -> int:
+        """Proportional to the estimated cost of a simulation."""
+        return int(row["messages"]) * int(row["processes"]) ** 2
+
+    context = spark.sparkContext
+    expensive_first = sorted(rows, key=effort, reverse=True)
+    size = ROWS_A_JOB * context.defaultParallelism
+    for k in range(0, len(rows), size):
+        job = expensive_first[k : k + size]
+        with interrupted_by(context.cancelAllJobs):
+            done = context.parallelize(job, len(job)).map(_simulated).collect()
+        yield from done
+
+
+# -- the table on disk -------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
+    """Yields a function that appends rows to the table on disk, after a short wait; at the end, also an early one,
+    writes the rest.
+    """
+    rows: list[Row] = []
+    last = time.monotonic()
+
+    def write(row: Row) -> None:
+        nonlocal last
+        rows.append(row)
+        if out is not None and (len(rows) >= ROWS_A_FILE or time.monotonic() - last >= SECONDS_A_FILE):
+            append(out, rows)
+            rows.clear()
+            last = time.monotonic()
+
+    try:
+        yield write
+    finally:
+        if out is not None:
+            append(out, rows)
+
+
+def read_table(folder: Path) -> list[Row]:
+    """The rows of the table in a folder, each once; raises `BadInput` for a file that is no table of costs."""
+    arrow = required()
+    rows: dict[str, Row] = {}
+    for file in sorted(folder.glob("*.parquet")):
+        try:
+            table = arrow.parquet.read_table(file, schema=_schema())
+        except (arrow.ArrowException, OSError, ValueError) as error:
+            problem = " ".join(str(error).split())
+            hint = "remove it; its simulations run again"
+            raise BadInput(f"not a table of costs ({problem})", hint=hint, file=str(file)) from None
+        rows |= {row["key"]: row for row in table.to_pylist()}
+    return list(rows.values())
+
+
+def append(folder: Path, rows: Sequence[Row]) -> None:
+    """Adds rows in one file, which appears when it is complete."""
+    arrow = required()
+    if not rows:
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    name = f"part-{uuid.uuid4()}.parquet"
+    unfinished = folder / f".{name}.unfinished"
+    arrow.parquet.write_table(arrow.Table.from_pylist(list(rows), schema=_schema()), unfinished)
+    os.replace(unfinished, folder / name)
+
+
+def _schema() -> Any:
+    arrow = required()
+    return arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in COLUMNS.items()])
+
+
+def required() -> Any:
+    """Imports and returns PyArrow; raises `BadInput` if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise BadInput("tables on disk need PyArrow", hint="pip install 'crownless[spark]'") from None
+    return pyarrow

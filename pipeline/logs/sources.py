@@ -1,0 +1,289 @@
+"""The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
+
+Tasks read the rows in batches of Arrow, as plain rows (`model_check.logs.columns`), by the functions that read a log in
+memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, check_columns, json_line, plain_table
+from crownless.model_check.logs.files import CALLED, format_of
+from crownless.model_check.logs.plain_lines import read_plain_lines
+from crownless.model_check.logs.reasons import UnusableRow
+from crownless.model_check.logs.rows import is_name, object_in, read_row
+from crownless.spec.errors import BadInput
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+
+#: The plain columns, for Spark.
+PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
+#: The kind of a row that could not be read as columns; the run of a row whose run is unknown.
+UNREADABLE = "?"
+UNKNOWN_RUN = "\x1e"
+
+_INPUT_HINT = "name a Parquet or JSON Lines log"
+_PARQUET = (".parquet", ".pq")
+
+Batches = Iterable["pa.RecordBatch"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """The rows of a log: those that `read`, in a task, makes of the batches of a frame.
+
+    `count` counts the rows again; `with_clocks` makes of the batches rows that all keep their `text`, in which their
+    clocks are.
+    """
+
+    frame: DataFrame
+    read: Callable[[Batches], Iterator[pa.Table]]
+    with_clocks: Callable[[Batches], Iterator[pa.Table]]
+    count: Callable[[], int]
+
+    def plain(self) -> DataFrame:
+        """The plain rows as a data frame."""
+        read = self.read
+
+        def batches(held: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for table in read(held):
+                yield from _as_strings(table).to_batches()
+
+        return self.frame.mapInArrow(batches, PLAIN)
+
+
+def source_of(events: Source | DataFrame) -> Source:
+    """The rows of a data frame with the columns of a log; raises `BadInput` if one is missing or of another type."""
+    if isinstance(events, Source):
+        return events
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    check_columns(to_arrow_schema(events.schema), "data frame")
+    return Source(events, _plain_tables, _rows_as_text, events.count)
+
+
+def read(spark: SparkSession, path: str) -> Source:
+    """The rows of Parquet, or of JSON Lines: a file, or a folder of files.
+
+    Parquet that all executors see under this path they read themselves, one row group after the other, which is several
+    times cheaper than Spark's conversion of columns to rows and back. Raises `BadInput` if a file cannot be read, or
+    lacks the columns of a log.
+    """
+    if not is_parquet(path):
+        return lines_of(_opened(spark.read.text, path))
+    files = () if "://" in path else data_files(path)
+    in_partitions = any("=" in part for file in files for part in file.relative_to(path).parts[:-1])
+    if not files or in_partitions:
+        return source_of(_opened(spark.read.parquet, path))
+    return _parquet_files(spark, files)
+
+
+def lines_of(lines: DataFrame) -> Source:
+    """The rows in the lines of JSON of a data frame (`spark.read.text`); empty lines are skipped."""
+    from pyspark.sql import functions as f
+
+    frame = lines.select(f.col("value").cast("binary").alias("value"))  # a line of a file may not be valid UTF-8
+    return Source(frame, read_lines, _lines_as_text, lines.where(lines.value.rlike(r"\S")).count)
+
+
+def _opened(reader: Callable[[str], DataFrame], path: str) -> DataFrame:
+    from pyspark.errors import AnalysisException
+
+    try:
+        return reader(path)
+    except AnalysisException as problem:
+        if "PATH_NOT_FOUND" in str(problem):
+            raise BadInput("there is no such file or folder", hint=_INPUT_HINT, file=path) from None
+        raise
+
+
+# -- files -------------------------------------------------------------------------------------------------------------
+
+
+def is_parquet(path: str) -> bool:
+    """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
+
+    Raises `BadInput` if files of both kinds are in one folder, or files of another format.
+    """
+    if "://" in path:
+        return path.rstrip("/").endswith(_PARQUET)
+    files = data_files(path)
+    for file in files:
+        form = format_of(file.name)
+        if form not in (None, "jsonl", "parquet"):
+            hint = "leave --engine spark out, or convert it"
+            raise BadInput(f"Spark does not read {CALLED[form]}, but Parquet and JSON Lines", hint=hint, file=str(file))
+    kinds = {file.suffix in _PARQUET for file in files}
+    if len(kinds) == 2:
+        hint = "put the Parquet files into a folder of their own"
+        raise BadInput("it holds Parquet files and others", hint=hint, file=path)
+    return True in kinds
+
+
+def data_files(path: str) -> list[Path]:
+    """The files of a dataset on this machine, in order; names that begin with _ or . are skipped, as by Spark.
+
+    Raises `BadInput` if there is none.
+    """
+    root = Path(path)
+    files = [root] if root.is_file() else sorted(file for file in root.rglob("*") if _is_data(file, root))
+    if not files:
+        problem = "there is no such file or folder" if not root.exists() else "there is no file in it"
+        raise BadInput(problem, hint=_INPUT_HINT, file=path)
+    return files
+
+
+def _is_data(file: Path, root: Path) -> bool:
+    return file.is_file() and not any(part.startswith(("_", ".")) for part in file.relative_to(root).parts)
+
+
+def _parquet_files(spark: SparkSession, files: Iterable[Path]) -> Source:
+    import pyarrow.parquet as pq
+
+    rows = 0
+    groups: list[tuple[str, int]] = []
+    for file in files:
+        try:
+            known = pq.read_metadata(file)
+        except (OSError, ValueError) as problem:
+            reason = str(problem).split(". ")[0].splitlines()[0]
+            hint = "write it again, or remove it from the folder"
+            raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
+        check_columns(known.schema.to_arrow_schema(), str(file))
+        rows += known.num_rows
+        groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
+
+    def plain(batches: Batches) -> Iterator[pa.Table]:
+        return map(plain_table, _row_groups(groups, batches))
+
+    def as_text(batches: Batches) -> Iterator[pa.Table]:
+        tables = _row_groups(groups, batches, all_columns=True)
+        return _rows_as_text(batch for table in tables for batch in table.to_batches())
+
+    tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
+    return Source(spark.range(0, len(groups), 1, max(tasks, 1)), plain, as_text, lambda: rows)
+
+
+def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns: bool = False) -> Iterator[pa.Table]:
+    """The row groups with these numbers, with the columns of a log, or all."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    for batch in batches:
+        for k in batch["id"].to_pylist():
+            path, group = groups[k]
+            schema = pq.read_schema(path)
+            present = [name for name in schema.names if all_columns or name in COLUMNS[:-1]]
+            texts = [name for name in present if name in TYPES and pa.types.is_string(schema.field(name).type)]
+            file = pq.ParquetFile(path, read_dictionary=texts)
+            yield file.read_row_group(group, columns=present, use_threads=False)
+
+
+# -- batches of rows, in tasks -----------------------------------------------------------------------------------------
+
+
+def _plain_tables(batches: Batches) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    return (plain_table(pa.Table.from_batches([batch])) for batch in batches)
+
+
+def _as_strings(table: pa.Table) -> pa.Table:
+    """The columns of `PLAIN`, not encoded in dictionaries."""
+    import pyarrow as pa
+
+    return table.cast(pa.schema([(name, pa.int64() if name == "index" else pa.string()) for name in COLUMNS]))
+
+
+def _rows_as_text(batches: Batches) -> Iterator[pa.Table]:
+    import pyarrow as pa
+
+    for batch in batches:
+        table = pa.Table.from_batches([batch])
+        clocks = table["clock"].to_pylist() if "clock" in table.schema.names else [None] * len(table)
+        lines = map(json_line, plain_table(table).to_pylist())
+        with_clocks = (
+            f'{line[:-1]}, "clock": {json.dumps(clock)}}}' for line, clock in zip(lines, clocks, strict=True)
+        )
+        yield texts_as_rows(line.encode() for line in with_clocks)
+
+
+def _lines_as_text(batches: Batches) -> Iterator[pa.Table]:
+    for batch in batches:
+        yield texts_as_rows(line for line in batch["value"].to_pylist() if line and line.strip())
+
+
+def texts_as_rows(lines: Iterable[bytes]) -> pa.Table:
+    """Lines as plain rows of which nothing is read but the run."""
+    return _table([_unread(line) for line in lines])
+
+
+def read_lines(batches: Batches) -> Iterator[pa.Table]:
+    """Batches of lines as plain rows."""
+    for batch in batches:
+        table = _read_at_once(batch["value"])
+        lines = (line for line in batch["value"].to_pylist() if line and line.strip()) if table is None else ()
+        yield _table([plain_line(line) for line in lines]) if table is None else table
+
+
+def _read_at_once(lines: pa.BinaryArray) -> pa.Table | None:
+    """Lines as plain rows by the compiled loop; None if a line is not plain enough for it, or no event."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    try:
+        lines.cast(pa.string())
+    except pa.ArrowInvalid:
+        return None  # not UTF-8
+    if lines.null_count:
+        return None
+    values = lines.to_pylist()
+    content = b"\n".join(values)
+    if content.count(b"\n") != len(values) - 1:
+        return None  # several lines in one
+    table = read_plain_lines(content, {name: name for name in TYPES})
+    if table is None or any(table[name].null_count for name in ("process", "index", "kind")):
+        return None
+    internal, has_message = pc.equal(table["kind"], "internal"), table["message"].is_valid()
+    if pc.any(pc.equal(internal, has_message)).as_py() or pc.any(pc.and_(internal, table["peer"].is_valid())).as_py():
+        return None
+    return plain_table(table)
+
+
+Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | None]
+
+
+def plain_line(line: bytes) -> Plain:
+    """One line of JSON as a plain row. A line that is no event keeps its text."""
+    try:
+        row = read_row(0, line.decode())
+    except (UnusableRow, UnicodeDecodeError):
+        return _unread(line)
+    return row.run, row.process, row.index, row.kind, row.message or None, PEER_SEPARATOR.join(row.peers) or None, None
+
+
+def _unread(line: bytes) -> Plain:
+    """The line as a row of which nothing is read but the run; bytes that are not UTF-8 are shown in hexadecimal."""
+    return run_of(line), None, None, UNREADABLE, None, None, line.decode(errors="backslashreplace")
+
+
+def run_of(line: bytes) -> str:
+    """The run that a line names, as `read_row` has it."""
+    fields = object_in(line)
+    run = UNKNOWN_RUN if fields is None else fields.get("run")
+    return "" if run is None else str(run) if type(run) is int or run == "" or is_name(run) else UNKNOWN_RUN
+
+
+def _table(rows: list[Plain]) -> pa.Table:
+    import pyarrow as pa
+
+    columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
+    types = [pa.int64() if name == "index" else pa.string() for name in COLUMNS]
+    return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names=list(COLUMNS))

@@ -1,0 +1,113 @@
+"""Event logs of one run or many, random and by hand, and the verdicts of the specification on them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+from witness_checks import check_witness, from_json
+
+from crownless.model_check.event_logs import read_log
+from crownless.model_check.logs.quarantine import order_verdicts
+from crownless.model_check.oracle import NamedComputation, classify
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict
+
+Event = dict[str, Any]
+#: run, order → verdict, witness as JSON, why unknown
+Known = dict[tuple[str, str], tuple[str, str | None, str | None]]
+
+
+def event(process: str, index: int, kind: str, message: str | None = "x", peer: Any = None, **more: Any) -> str:
+    fields = {"run": "r", "process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
+    return json.dumps({name: value for name, value in fields.items() if value is not None})
+
+
+def log(*lines: str, first: int = 0) -> list[str]:
+    """Lines such as "P1: x>P2 y> ? -" as events: sends, delivers, an event that is missing, an internal one."""
+    events = []
+    for line in lines:
+        process, does = line.split(": ")
+        for index, what in enumerate(does.split(), start=first):
+            message, sends, receiver = what.partition(">")
+            if what == "-":
+                events.append(event(process, index, "internal", None))
+            elif sends:
+                events.append(
+                    event(process, index, "send", message, receiver.split("+") if "+" in receiver else receiver)
+                )
+            elif what != "?":
+                name, _, sender = message.partition("<")
+                events.append(event(process, index, "deliver", name, sender or None))
+    return events
+
+
+def random_run(chance: Random, run: str, *, holes: bool = True, multicasts: bool = True) -> list[Event]:
+    """A run of a few processes: more or less orderly; perhaps with lost messages, multicasts, holes."""
+    n, m, disorder = chance.randint(1, 5), chance.randint(0, 7), chance.choice([0.0, 0.1, 0.5])
+    several = multicasts and chance.random() < 0.1
+    to_self, loss = chance.random() < 0.3, chance.choice([0, 0, 0.15])
+    at_once, base = chance.choice([0.15, 0.5]), chance.choice([0, 0, 0, 1])
+    index, sent = [base] * n, 0
+    events: list[Event] = []
+    flying: list[tuple[int, int, int]] = []
+
+    def happen(p: int, kind: str, **more: Any) -> None:
+        events.append({"run": run, "process": f"P{p + 1}", "index": index[p], "kind": kind, **more})
+        index[p] += 1
+
+    while sent < m or flying:
+        if chance.random() < 0.05:
+            happen(chance.randrange(n), "internal")
+        elif sent < m and (not flying or chance.random() < at_once):
+            p = chance.randrange(n)
+            others = [q for q in range(n) if to_self or q != p]
+            if not others:
+                break
+            receivers = chance.sample(others, chance.randint(1, len(others)) if several else 1)
+            names = [f"P{q + 1}" for q in receivers]
+            happen(p, "send", message=f"m{sent}", peer=names if len(names) > 1 else names[0])
+            flying += [(sent, p, q) for q in receivers]
+            sent += 1
+        else:
+            message, p, q = flying.pop(chance.randrange(len(flying)) if chance.random() < disorder else 0)
+            peer = {"peer": f"P{p + 1}"} if chance.random() < 0.7 else {}
+            if chance.random() >= loss:
+                happen(q, chance.choice(["deliver", "receive"]), message=f"m{message}", **peer)
+    if not events:
+        happen(0, "internal")
+    if holes and chance.random() < 0.2:
+        events = [event for event in events if chance.random() > 0.1] or events
+    return events
+
+
+def random_log(seed: int, runs: int, **which: bool) -> list[str]:
+    chance = Random(seed)
+    events = [event for k in range(runs) for event in random_run(chance, f"run{k}", **which)]
+    chance.shuffle(events)
+    return [json.dumps(event) for event in events]
+
+
+def by_classify(lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
+    known: Known = {}
+    for logged in read_log(lines):
+        found = classify(NamedComputation("", logged.run, logged.computation, logged.holes), tuple(ORDERS), reading)
+        known |= {
+            (logged.run, one.order): (one.verdict, one.witness, one.because) for one in order_verdicts(found.verdicts)
+        }
+    return known
+
+
+def agree(found: Known, lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
+    """The verdicts are those of `classify`, which are returned, and the witnesses genuine."""
+    known, runs = by_classify(lines, reading), {logged.run: logged for logged in read_log(lines)}
+    assert found.keys() == known.keys()
+    for (run, order), (verdict, witness, because) in found.items():
+        assert (verdict, because) == known[run, order][::2]
+        if witness is None or runs[run].holes:
+            assert witness == known[run, order][1]
+        else:
+            c = runs[run].computation
+            check_witness(c, Verdict(order, kept=False, witness=from_json(c, json.loads(witness))), reading)
+    return known
