@@ -459,6 +459,11 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
 @pytest.mark.parametrize("verb", command_line.VERBS)
 def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Run, verb: str) -> None:
     code, out, _ = crownless(verb, "--help")
+    few = out
+    if "--help-all" in out:
+        code, out, _ = crownless(verb, "--help-all")
+        assert len(few) < len(out)
+        assert "--json" in few
     assert code == 0
     assert out.index("Example") < out.index("Options:")
     expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "new", "show") else set())

@@ -20,6 +20,7 @@ from crownless.model_check.conformance.sockets.speaking import Speaking
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 
+from . import options
 from .file_options import COMMAND
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
@@ -57,7 +58,7 @@ def with_ways(verb: Verb) -> Verb:
     return with_them  # type: ignore[return-value]  # its options are added, which no type states
 
 
-class WithCommand(click.Command):
+class WithCommand(options.Verb):
     """A verb after whose `--` there may be the command of a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

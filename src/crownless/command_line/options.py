@@ -86,7 +86,7 @@ def with_system(verb: Run) -> Run:
             "program": None if program is None else load_program(program),
             "parameters": parse_settings(settings),
         }
-        system = {name: value for name, value in given.items() if value not in (None, (), {}, False)}
+        system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
         if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
             hint = "leave out -n, -m, --sends and --self-sends"
             raise BadInput("a program brings its own processes and messages", hint=hint)

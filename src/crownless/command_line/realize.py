@@ -21,7 +21,7 @@ from crownless.spec.printable import some
 from .completion import complete_protocol
 from .endings import keep_to_the_end, say
 from .imports import import_protocols
-from .options import parse_settings, with_limits, with_output
+from .options import Verb, parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -35,7 +35,7 @@ from .output import (
 from .tables import Rows
 
 
-@click.command()
+@click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
