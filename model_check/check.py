@@ -60,7 +60,6 @@ def run_check(
     first: bool = False,
     checkpoint: Path | None = None,
     resume: Path | None = None,
-    save_every: float | None = None,
     report: Callable[[str], None] | None = None,
     on_violation: Callable[[str], None] | None = None,
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
@@ -74,14 +73,13 @@ def run_check(
     `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further; `save_every`: seconds between two saves. Nothing is left there of a check that came to its end. `report`
-    gets a line if saving fails; the search then goes on. `on_violation` gets a line for each violation that is known
-    while a long search goes on. `around_native` is entered around a search by the native engine. `elsewhere` is where
-    the engine `spark` runs.
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
+    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
+    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     check_workers(workers, engine)
-    named = engine or reductions or workers or checkpoint or resume or save_every is not None
+    named = engine or reductions or workers or checkpoint or resume
     search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
     if on_violation is not None:
         search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
@@ -98,7 +96,7 @@ def run_check(
         search.start(_clock_for(chosen))
         with (
             stoppable(search.limits, search.clock) as part,
-            _saving(resolved, chosen, checkpoint, resume, save_every, report, elsewhere) as saving,
+            _saving(resolved, chosen, checkpoint, resume, report) as saving,
             nullcontext() if chosen.name == "plain" else around_native(),
         ):
             result = search.evaluate(search.explore(saving))
@@ -115,7 +113,7 @@ def _clock_for(engine: Engine) -> Callable[[], float]:
     """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
     if engine.name == "plain":
         return time.monotonic
-    from .native.search import searching_time  # it takes a while to import, and most verbs need none of it
+    from .native.compiled import searching_time  # it takes a while to import, and most verbs need none of it
 
     return searching_time
 
@@ -126,20 +124,15 @@ def _saving(
     engine: Engine,
     checkpoint: Path | None,
     resume: Path | None,
-    save_every: float | None,
     report: Callable[[str], None] | None,
-    elsewhere: RemoteEngine | None,
 ) -> Iterator[Checkpoint | None]:
     """The place where the search is saved; None: nowhere."""
     directory = checkpoint or resume
-    option = "--checkpoint" if resume is None else "--resume"
-    why = None
-    if save_every is not None and (directory is None or engine.name == "spark"):
-        option, why = "--save-every", "the search is not saved" if directory is None else "Spark saves every level"
-    elif directory is None:
+    if directory is None:
         yield None
         return
-    elif checkpoint is not None and resume is not None:
+    option, why = "--checkpoint" if resume is None else "--resume", None
+    if checkpoint is not None and resume is not None:
         option, why = "--checkpoint", "a resumed search is saved further in the directory of --resume"
     elif engine.name == "plain":
         why = f"the plain explorer does not save itself{engine.because and ': '}{engine.because}"
@@ -147,17 +140,14 @@ def _saving(
         why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
     if why is not None:
         raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
-    assert directory is not None
-    if engine.name == "spark":
-        assert elsewhere is not None
-        with elsewhere.saving(check, engine, checkpoint, resume) as saving:
-            yield saving
-        return
-    from .native.checkpoints import checkpoint_in
+    from .native.checkpoints import SAVE_EVERY, checkpoint_in
     from .native.saved_requests import request_of
 
     request = request_of(check, engine.reductions)
-    with checkpoint_in(directory, request, resume=resume is not None, report=report, save_every=save_every) as saving:
+    every = 0.0 if engine.name == "spark" else SAVE_EVERY  # on Spark each level is in files
+    with checkpoint_in(
+        directory, request, engine.name, resume=resume is not None, report=report, every=every
+    ) as saving:
         yield saving
 
 
@@ -250,7 +240,7 @@ class Search:
         assert self.elsewhere is not None
         with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
             self.start(self.clock)  # what comes before is no part of the search
-            found = there.explore(self.limits, self.progress, first=self.first)
+            found = there.explore(self.limits, self.progress, saving, first=self.first)
             self.seconds_before = there.seconds_before
             return found, there.symmetry
 

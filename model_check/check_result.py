@@ -305,7 +305,6 @@ class CheckResult(Drawn):
                 "declared": check.machine.symmetric,
                 "found": False if engine.asymmetry is not None else True if engine.shared else None,
                 "because": engine.asymmetry,
-                "parametric": None if shared is None else shared.parametric,
                 "entries": None if shared is None else shared.entries,
                 "compared": None if shared is None else shared.compared,
             },

@@ -22,7 +22,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from math import factorial
-from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from crownless.impl.channels import CHANNELS, Channel
@@ -47,7 +46,7 @@ MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
-LONG_TO_COMPILE = ("expand", "expand_reduced")
+LONG_TO_COMPILE = ("expand", "expand_in_order")
 #: The same of the monitor of logs.
 LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
 #: The orders that one delivery breaks, by what happened before it.
@@ -59,15 +58,9 @@ class SymmetryCheck(NamedTuple):
 
     #: How they were seen to differ: then they shared nothing, and none stood for another.
     asymmetry: str | None = None
-    #: True if they are alike by construction, so that what they do needs no comparison.
-    parametric: bool = False
     #: Entries of the tables that they share, and how many of those were compared at every process.
     entries: int = 0
     compared: int = 0
-
-    @property
-    def is_a_sample(self) -> bool:
-        return self.asymmetry is None and not self.parametric and self.compared < self.entries
 
 
 #: Of a search that takes no process for another.
@@ -103,9 +96,6 @@ class Engine:
         if self.asymmetry is not None:
             undone = "each process has its own tables, and symmetry reduces nothing"
             return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
-        if self.shared and self.symmetry.is_a_sample:
-            compared, entries = self.symmetry.compared, self.symmetry.entries
-            return f"{self._said}; processes are declared alike: {compared:,} of {entries:,} local transitions compared"
         return self._said
 
     @property
@@ -267,11 +257,6 @@ def _not_in_order(check: ResolvedCheck) -> str | None:
 class RemoteEngine(Protocol):
     """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
 
-    def saving(
-        self, check: ResolvedCheck, engine: Engine, checkpoint: Path | None, resume: Path | None
-    ) -> AbstractContextManager[Any]:
-        """The `Checkpoint` or the like of the search; None: it is not saved."""
-
     def search(
         self,
         check: ResolvedCheck,
@@ -280,7 +265,7 @@ class RemoteEngine(Protocol):
         properties: Sequence[Property],
         saving: Any,
     ) -> AbstractContextManager[Any]:
-        """A `NativeSearch`."""
+        """A `LevelSearch`; `saving` is its checkpoint, or None."""
 
 
 #: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can

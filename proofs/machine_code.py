@@ -27,10 +27,15 @@ from functools import cache
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
-from crownless.impl.code_of_machines import OF_CLASSES
 from crownless.impl.protocol import ProtocolMachine, delivered, sent
 from crownless.model_check.wrong_machine import place
 
+#: What Python itself puts into a class.
+OF_CLASSES = frozenset(
+    {"__module__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+    | {"__qualname__", "__dict__", "__weakref__", "__orig_bases__", "__parameters__", "__firstlineno__"}
+    | {"__static_attributes__", "__slotnames__", "__abstractmethods__", "_abc_impl"}
+)
 #: Facts of a machine that hold code which is not read, or differ between runs, and methods that no step calls.
 UNREAD = frozenset(
     {"invariants", "rules", "witnesses", "parameters", "settings", "setting", "remark", "ordered_at"}

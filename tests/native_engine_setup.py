@@ -12,7 +12,7 @@ from crownless.model_check.engines import engine_for
 from crownless.model_check.exploration import Exploration
 from crownless.model_check.explorer import explore
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import levels_in_memory, workers
+from crownless.model_check.native import search, workers
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.properties import Property
@@ -134,7 +134,7 @@ def same_verdicts(full: Exploration, reduced: Exploration, *, lengths: bool) -> 
 def small_rounds(block: int = 4, share: int = 8, few: int = 0) -> Iterator[None]:
     """Rounds of a few rows, which need retries of all kinds, and threads however few rows there are."""
     with (
-        patch.multiple(levels_in_memory, BLOCK=block, MIN_ROWS_FOR_THREADS=few),
+        patch.multiple(search, BLOCK=block, MIN_ROWS_FOR_THREADS=few),
         patch.multiple(workers, BLOCK=block, OUTBOX_ROWS=share),
     ):
         yield

@@ -108,11 +108,11 @@ def test_the_committed_page_answers_every_open_question() -> None:
 def test_evidence_compares_the_same_messages() -> None:
     matrix = cost_evidence.simulated("rst", 3, 0.3, 3, messages=60)
     optimal = cost_evidence.simulated("optimal", 3, 0.3, 3, messages=60)
-    same = cost_evidence.more(matrix, optimal, "added")
+    same = cost_evidence.more([matrix, optimal], "added")
     assert max(abs(same.mean), same.error) < 1e-9
     assert matrix.kept
     assert matrix.stuck == 0
     assert cost_evidence.surely_above(
-        cost_evidence.more(matrix, cost_evidence.simulated("buffer", 3, 0.3, 3, messages=60), "numbers"), 0
+        cost_evidence.more([matrix, cost_evidence.simulated("buffer", 3, 0.3, 3, messages=60)], "numbers"), 0
     )
     assert not cost_evidence.surely_below(same, 0)

@@ -132,35 +132,6 @@ def test_a_pipe_is_read_when_somebody_writes_to_it_and_else_refused(tmp_path: Pa
 
 # -- compiled code -----------------------------------------------------------------------------------------------------
 
-#: Compiles and runs a function that is kept on disk, and says whether it was compiled anew.
-COMPILES = """
-import sys
-sys.path.insert(0, sys.argv[1])
-import kept
-print(kept.double(21), sum(kept.double.stats.cache_misses.values()))
-"""
-
-
-@pytest.mark.parametrize("suffix", ["nbi", "nbc"])
-@pytest.mark.parametrize("damage", [b"", b"garbage", None], ids=["empty", "garbage", "one byte"])
-def test_damaged_compiled_code_is_compiled_anew(tmp_path: Path, suffix: str, damage: bytes | None) -> None:
-    (tmp_path / "kept.py").write_text(
-        "from crownless.model_check.native.compiled import compiled\n@compiled\ndef double(x):\n    return 2 * x\n"
-    )
-
-    def answer() -> str:
-        command = [sys.executable, "-c", COMPILES, str(tmp_path)]
-        return subprocess.run(command, capture_output=True, text=True, check=True, timeout=LONG).stdout
-
-    assert answer() == "42 1\n"
-    assert answer() == "42 0\n"
-    (file,) = tmp_path.glob(f"__pycache__/*.{suffix}")
-    whole = file.read_bytes()
-    middle = len(whole) // 2
-    file.write_bytes(whole[:middle] + bytes([whole[middle] ^ 255]) + whole[middle + 1 :] if damage is None else damage)
-    assert answer().startswith("42 ")
-    assert answer() == "42 0\n"
-
 
 def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_path: Path) -> None:
     """Which may be in another file: Numba looks at the file of the caller alone."""

@@ -25,7 +25,7 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import full_kernels, kernels, reduced_kernels
+from crownless.model_check.native import expansion, expansion_in_order, kernels
 from crownless.model_check.properties import default_orders
 from crownless.model_check.request import Check, load_program
 from crownless.runtime.ending import Limits
@@ -135,7 +135,7 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
         run_check(Check("rst", messages=1))
         with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
             assert notices == []
-        for kernel, module in zip(LONG_TO_COMPILE, (full_kernels, reduced_kernels), strict=True):
+        for kernel, module in zip(LONG_TO_COMPILE, (expansion, expansion_in_order), strict=True):
             with event.trigger_event("numba:compile", {"dispatcher": getattr(module, kernel)}):
                 assert notices.pop() == "compiling"
     assert notices == []

@@ -14,13 +14,11 @@ from log_rows import random_computation
 from witness_checks import check_witness, from_json
 
 from crownless.model_check.event_logs import logged_run, rows_of
-from crownless.model_check.logs import monitor as log_monitor
-from crownless.model_check.logs import shapes
+from crownless.model_check.logs import witnesses as log_witnesses
 from crownless.model_check.logs.classified import by_run
 from crownless.model_check.logs.files import read_table
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
-from crownless.model_check.logs.overtaking import channels
-from crownless.model_check.logs.shapes import WitnessesByShape, WitnessOfRun
+from crownless.model_check.logs.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import as_json
@@ -120,18 +118,6 @@ def test_every_violation_has_a_genuine_witness(seed: int, reading: UnreceivedPol
     assert ("unreceived" in kinds) == (reading == "lost")
 
 
-def test_little_is_held_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Few runs, and no room at first for lines and times."""
-    log = log_of(random_computations(7))
-    by_shape, outcomes = decided(log, "lost")
-    once = witnesses((by_shape, outcomes))
-    monkeypatch.setattr(shapes, "AT_A_TIME", 7)
-    monkeypatch.setattr(log_monitor, "ENTRIES", 1)
-    fresh = Monitor(by_shape.rows.numbers())
-    fresh._channels = channels(fresh.loops().run, 1, 1)
-    assert witnesses((WitnessesByShape(by_shape.rows, fresh), outcomes)) == once
-
-
 def test_there_is_room_for_a_message_to_many_that_none_receives() -> None:
     receivers = [f"P{k}" for k in range(2, 102)]
     sent = {"process": "P1", "index": 0, "kind": "send", "message": "x", "peer": receivers}
@@ -147,10 +133,10 @@ def test_of_long_shapes_none_is_kept() -> None:
             {"process": f"P{k}", "index": 0, "kind": "send", "message": f"m{k}", "peer": f"P{after}"},
             {"process": f"P{k}", "index": 1, "kind": "deliver", "message": f"m{before}", "peer": f"P{before}"},
         ]
-    known = shapes._known_witness_of.cache_info().currsize
+    known = log_witnesses._known_witness_of.cache_info().currsize
     made = witnesses(decided("\n".join(map(json.dumps, events)).encode(), "lost"))
     assert [(order, json.loads(text)["kind"]) for _, order, text in made] == [("synchronous", "crown")]
-    assert shapes._known_witness_of.cache_info().currsize == known
+    assert log_witnesses._known_witness_of.cache_info().currsize == known
 
 
 def test_names_are_those_of_the_log_whatever_is_in_them() -> None:
@@ -172,7 +158,7 @@ def test_names_are_those_of_the_log_whatever_is_in_them() -> None:
 def test_a_fault_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Processes in the order of their letters, and a violation where there is none."""
     found = random_computations(3, 100)
-    monkeypatch.setattr(shapes, "natural", lambda name: (name,))
+    monkeypatch.setattr(log_witnesses, "natural", lambda name: (name,))
     with pytest.raises(AssertionError):
         agree(found, "lost")
     monkeypatch.undo()

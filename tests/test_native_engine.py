@@ -18,7 +18,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import ProgramCatch, Setup
 from crownless.model_check.engines import NATIVE_CHANNELS
-from crownless.model_check.native import levels_in_memory
+from crownless.model_check.native import search
 from crownless.model_check.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.spec import library, notation
@@ -60,9 +60,7 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
         return False
     expected, shares = reported(plain), both.shares()
     for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
-        with patch.object(
-            levels_in_memory, "MIN_ROWS_FOR_THREADS", 0
-        ):  # the workers are threads, however few rows there are
+        with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
             assert reported(both.native(workers, shared=shared)) == expected, (workers, shared)
     return True
 

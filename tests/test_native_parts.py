@@ -15,10 +15,11 @@ from native_engine_setup import Question, question
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.engines import NATIVE_CHANNELS
-from crownless.model_check.native import kernels, row_set_kernels
+from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Column, Map
-from crownless.model_check.native.layout import WORD, layout
+from crownless.model_check.native.layout import WORD, Shape
 from crownless.model_check.native.ranks import Ranks
+from crownless.model_check.native.row_set import repack
 from crownless.model_check.reachable import reachable
 
 quickly = settings(max_examples=60, deadline=None, derandomize=True, database=None)
@@ -36,7 +37,7 @@ SIZES = st.tuples(
 @quickly
 def test_no_field_of_a_row_straddles_two_words_or_overlaps_another(sizes: tuple[int, ...]) -> None:
     n, slots, monitor_states, cells, packets = sizes
-    made = layout(n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
+    made = Shape(slots, monitor_states, cells, packets).layout(n)
     assert len(made.word) == len(made.shift) == len(made.mask) == 1 + n + slots
     taken = [0] * made.words
     for word, shift, mask in zip(made.word.tolist(), made.shift.tolist(), made.mask.tolist(), strict=True):
@@ -61,10 +62,8 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
     sizes: tuple[int, ...], more: tuple[int, ...], seed: int
 ) -> None:
     n, slots, monitor_states, cells, packets = sizes
-    before = layout(n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
-    after = layout(
-        n, slots + more[0], monitor_states=monitor_states * more[1], cells=cells * more[2], packets=packets * more[3]
-    )
+    before = Shape(slots, monitor_states, cells, packets).layout(n)
+    after = Shape(slots + more[0], monitor_states * more[1], cells * more[2], packets * more[3]).layout(n)
     chance = random.Random(seed)
     count = 5
     rows, repacked = np.zeros((count, before.words), np.uint64), np.zeros((count, after.words), np.uint64)
@@ -75,7 +74,7 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
         kernels.pack(numbers[k], before, rows[k])
         kernels.unpack(rows[k], before, read)
         assert read.tolist() == numbers[k].tolist()
-    row_set_kernels.repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
+    repack(rows, count, before, after, repacked, np.zeros(len(after.word), np.int64))
     longer = np.zeros(len(after.word), np.int64)
     for k in range(count):
         kernels.unpack(repacked[k], after, longer)

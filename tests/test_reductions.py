@@ -14,7 +14,7 @@ from typing import Any
 from unittest.mock import patch
 
 import pytest
-from broken_protocols import BROKEN, FAULTS, VARIATIONS
+from broken_protocols import FAULTS, VARIATIONS
 from in_order import bound
 from native_engine_setup import Question, question, reported, same_verdicts
 from test_machines_are_pure import all_renamings
@@ -27,7 +27,7 @@ from crownless.impl.variants import Setup
 from crownless.impl.workloads import Free
 from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.native import levels_in_memory
+from crownless.model_check.native import search as native_search
 from crownless.model_check.system import MonitorState, State, System
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -97,9 +97,7 @@ def agree(both: Question, *, alone: bool = False) -> set[tuple[str, ...]]:
     full = both.native()
     taken: set[tuple[str, ...]] = set()
     for workers in (1,) if alone else (1, 2):
-        with patch.object(
-            levels_in_memory, "MIN_ROWS_FOR_THREADS", 0
-        ):  # the workers are threads, however few rows there are
+        with patch.object(native_search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows
             for reductions in (("symmetry",), ("order",), ("symmetry", "order")):
                 if both.admits(*reductions) and (workers == 1 or reductions == ("symmetry",)):
                     taken.add(reductions)
@@ -337,15 +335,6 @@ def test_in_order_an_order_that_deliveries_at_several_processes_break_would_be_m
     assert not both.admits("order")
     assert both.native().broken == both.plain().broken == {order: 6}
     assert both.native(reductions=("order",), force=True).broken == {}
-
-
-def test_in_order_a_delivery_that_comes_before_its_send_would_be_missed() -> None:
-    (kind,) = {row.machine for row in BROKEN if row.machine.__name__ == "AcceptsOnlyTheOther"}
-    both = question(kind, 2, 2, orders=("n-n",))
-    assert not both.admits("order")
-    assert "n-n" in both.native().broken
-    with pytest.raises(BadInput, match="--reduce order is not valid here: something is delivered before it is sent"):
-        both.native(reductions=("order",), force=True)
 
 
 class SaysAtTheReceiver(Unordered):

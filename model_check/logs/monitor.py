@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -55,18 +55,6 @@ COLUMN = {
 ENTRIES = 1 << 16
 #: Rows that are decided between two reports, and between two looks at whether to end.
 ROWS_AT_A_TIME = 1 << 19
-
-
-class Loops(NamedTuple):
-    """What the loops work on."""
-
-    run: Run
-    names: Names
-    channels: Channels
-    graph: Graph
-    queue: Queue
-    #: The first copies that overtake (see `overtakings`).
-    found: Numbers
 
 
 @dataclass
@@ -138,11 +126,6 @@ class Monitor:
             self._number = number
             self._by_overtaking = {}
         return self._run
-
-    def loops(self) -> Loops:
-        """What the loops work on; none of its runs is laid out any more."""
-        self._number = NONE
-        return Loops(self._run, self._names, self._channels, self._graph, self._queue, self._found)
 
     def disorder(self, number: int) -> Numbers:
         """For each line of the run of that number, which is well-formed, the figures of `disorder`."""

@@ -1,134 +1,249 @@
-"""Checkpoints: files from which a search can go on after an interruption, or after its process was killed.
+"""Checkpoints: directories from which a search goes on after an interruption, or after its process was killed.
 
-A checkpoint is a saved directory (see `saved_directories`). The rows of a level are numbers that only the tables give a
-meaning; of the tables just the list of entries is kept that were worked out, in order, since working them out again
+`checkpoint.npz` has the arrays of one level and a header in JSON: the format and version, the engine, the request with
+the digest of the code, and how far the search was. It is written under another name and renamed: there is always one
+whole checkpoint. The files of a level on Spark lie beside it. The rows of a level are numbers that only the tables give
+a meaning; of the tables just the list of entries is saved that were computed, in order, since computing them again
 numbers everything as before.
+
+A checkpoint that is damaged, or of another version, code or request, is refused in a line. Beyond that it is trusted.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import time
-from collections.abc import Callable, Iterator
+import zipfile
+from collections.abc import Callable, Container, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from .saved_directories import Kind, SavedDirectory, digest, drop, held, refuse_contents
-from .saved_facts import SavedCheckpoint, SavedSearch
+from crownless.model_check.exploration import Exploration
+from crownless.spec.errors import BadInput
 
-#: The files of its arrays are of its own, each save's with a number of their own.
-CHECKPOINT = Kind(
-    "crownless checkpoint 3", re.compile(r"part-\d+-[\w-]+\.npy"), ("crownless levels", "add --engine spark")
-)
-#: Seconds between two saves, unless they are given; then saving takes one part in so many of the time at most.
+from .saved_requests import differences
+
+FORMAT = "crownless checkpoint 4"
+CHECKPOINT = "checkpoint.npz"
+HEADER = "header"
+#: The files that a search writes, this one or one that was killed.
+OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|partial)")
+
+START_OVER_HINT = "start anew with --checkpoint and another directory"
+#: Seconds between two saves; and saving takes one part in so many of the time at most.
 SAVE_EVERY, SAVING_SHARE = 2.0, 25
 
 
-class Checkpoint(SavedDirectory):
+@dataclass(frozen=True)
+class SavedSearch:
+    """How far a search was when it was saved; `rows` says how the engine's rows lie in the arrays or files."""
+
+    result: Exploration
+    level: int
+    keep: bool
+    #: The lengths of the lists of table entries that were computed together.
+    batches: list[int]
+    #: The sizes of the tables, which are the same if the protocol's code is.
+    sizes: list[int]
+    plain_monitor_states: bool
+    #: How processes that are declared alike were seen to differ.
+    asymmetry: str | None
+    rows: Any
+
+
+class Checkpoint:
     """A directory to which a search saves itself; `report` gets a line if saving fails.
 
-    The first level that begins `save_every` seconds after a save is saved (0: each level).
+    The first level that begins `every` seconds after a save is saved, and with 0 each level.
     """
-
-    kind = CHECKPOINT
 
     def __init__(
         self,
         directory: Path,
         request: dict[str, Any],
+        engine: str = "native",
         *,
-        resume: bool,
-        made: bool = False,
+        resume: bool = False,
         report: Callable[[str], None] | None = None,
-        save_every: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        every: float = SAVE_EVERY,
     ) -> None:
-        super().__init__(directory, request, made=made)
-        self._serial = 0
+        self.directory = directory
+        self._request = json.loads(json.dumps(request))
+        self._engine = engine
         self._report = report
+        self._every = every
+        self._due = time.monotonic() + every
         self._failed = False
-        self._save_every = save_every
-        self._clock = clock
-        self._due = self._after(0)
-        #: The files that the manifest names.
-        self._parts: set[str] = set()
-        #: What a search that goes on starts from: facts, and arrays by name.
-        self.saved: tuple[SavedSearch, dict[str, Any]] | None = None
+        #: What a search that goes on starts from.
+        self.saved: tuple[SavedSearch, Mapping[str, Any]] | None = None
         if resume:
             self.saved = self._load()
-        elif directory.exists():
-            refuse_contents(directory, self.kind)
 
     @property
     def is_due(self) -> bool:
         """True if a level that begins now is to be saved."""
-        return self._clock() >= self._due
+        return not self._failed and time.monotonic() >= self._due
 
-    def _after(self, cost: float) -> float:
-        """The time of the next save, if the last one took so many seconds."""
-        every = self._save_every
-        return self._clock() + (max(SAVE_EVERY, SAVING_SHARE * cost) if every is None else every)
+    @property
+    def exists(self) -> bool:
+        """True if a search can go on from there."""
+        return (self.directory / CHECKPOINT).exists()
 
-    def save(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
+    def save(self, search: SavedSearch, arrays: Mapping[str, Any]) -> None:
         """Replaces what was saved before. Where that fails, what was saved before stays, and nothing more is saved."""
         if self._failed:
             return
-        self._serial += 1
-        started = self._clock()
+        started = time.monotonic()
         try:
-            self._write(facts, arrays)
+            self._write(search, arrays)
         except (OSError, MemoryError) as error:
             self._failed = True
             if self._report is not None:
                 why = "no memory" if isinstance(error, MemoryError) else error.strerror or error
-                self._report(
-                    f"cannot save to {self._writing}: {why}; the search goes on without saving"
-                    + ", and what was saved before stays" * self.exists
-                )
-            with suppress(OSError):
-                drop(self.directory, self.kind, self._parts)
-        self._due = self._after(self._clock() - started)
+                stays = ", and what was saved before stays" if self.exists else ""
+                self._report(f"cannot save to {self.directory}: {why}; the search goes on without saving{stays}")
+        now = time.monotonic()
+        self._due = now + (max(self._every, SAVING_SHARE * (now - started)) if self._every else 0)
 
-    def _write(self, facts: dict[str, Any], arrays: dict[str, Any]) -> None:
-        self.directory.mkdir(parents=True, exist_ok=True)
-        files = {}
-        for name, array in arrays.items():
-            path = self._writing = self.directory / f"part-{self._serial}-{name}.npy"
-            with path.open("wb") as file:
-                np.save(file, array, allow_pickle=False)
+    def _write(self, search: SavedSearch, arrays: Mapping[str, Any]) -> None:
+        header = {
+            "format": FORMAT,
+            "version": version("crownless"),
+            "engine": self._engine,
+            "request": self._request,
+            "search": msgspec.to_builtins(search),
+        }
+        content: dict[str, Any] = {**arrays, HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
+        partial = self.directory / "checkpoint.partial"
+        try:
+            with partial.open("wb") as file:
+                np.savez(file, **content)
                 file.flush()
                 os.fsync(file.fileno())
-            files[name] = {"file": path.name, "sha256": digest(self.directory, path.name)}
-        self._replace_manifest(serial=self._serial, facts=facts, files=files)
-        self._parts = {entry["file"] for entry in files.values()}
-        drop(self.directory, self.kind, self._parts)
+            partial.replace(self.directory / CHECKPOINT)
+        finally:
+            partial.unlink(missing_ok=True)
 
-    def _load(self) -> tuple[SavedSearch, dict[str, Any]]:
-        manifest = msgspec.convert(self._manifest(), SavedCheckpoint)
-        self._serial = manifest.serial
-        self._parts = {entry.file for entry in manifest.files.values()}
-        # Read where it is needed: the rows would else be twice in memory.
-        arrays = {
-            name: np.load(self._whole(entry.file, entry.sha256), mmap_mode="c")
-            for name, entry in manifest.files.items()
-        }
-        return manifest.facts, arrays
+    def remove(self) -> None:
+        """Once nothing is left to go on with: its files, and the directory if nothing else is in it."""
+        with suppress(OSError):
+            drop(self.directory)
+            self.directory.rmdir()
+
+    def _load(self) -> tuple[SavedSearch, Mapping[str, Any]]:
+        header = header_in(self.directory, self._engine)
+        differing = list(differences(header["request"], self._request))
+        if differing:
+            raise BadInput(
+                f"--resume {self.directory}: is of another check: {'; '.join(differing)}",
+                hint=f"request the same check as then, or {START_OVER_HINT}",
+            )
+        return msgspec.convert(header["search"], SavedSearch), np.load(self.directory / CHECKPOINT)
 
 
 @contextmanager
 def checkpoint_in(
     directory: Path,
     request: dict[str, Any],
+    engine: str = "native",
     *,
     resume: bool,
     report: Callable[[str], None] | None = None,
-    save_every: float | None = None,
+    every: float = SAVE_EVERY,
 ) -> Iterator[Checkpoint]:
     """A checkpoint in a directory that can be written, and that no other search writes to meanwhile."""
-    with held(directory, CHECKPOINT, resume=resume) as made:
-        yield Checkpoint(directory, request, resume=resume, made=made, report=report, save_every=save_every)
+    option = f"{'--resume' if resume else '--checkpoint'} {directory}"
+    if resume:
+        header_in(directory, engine)
+    try:
+        if not resume:
+            _make(directory)
+        lock = os.open(directory, os.O_RDONLY)  # it goes with the process, however that ends
+        (directory / "checkpoint.partial").touch()
+    except OSError as error:
+        hint = "name a directory that can be written"
+        raise BadInput(f"{option}: cannot be written: {error.strerror}", hint=hint) from None
+    try:
+        if not _locked(lock):
+            raise BadInput(f"{option}: another search is saving there", hint="wait for its end, or name another")
+        (directory / "checkpoint.partial").unlink()
+        checkpoint = Checkpoint(directory, request, engine, resume=resume, report=report, every=every)
+        yield checkpoint
+        if not checkpoint.exists:
+            checkpoint.remove()
+    finally:
+        os.close(lock)
+
+
+def header_in(directory: Path, engine: str) -> dict[str, Any]:
+    """The header of the checkpoint in a directory, which is undamaged, and of this version and engine."""
+    where = f"--resume {directory}"
+    path = directory / CHECKPOINT
+    try:
+        damaged(path)
+        with np.load(path) as arrays:
+            header: dict[str, Any] = json.loads(arrays[HEADER].tobytes())
+        form, by = header["format"], header["version"]
+    except FileNotFoundError:
+        hint = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
+        raise BadInput(f"{where}: no checkpoint there", hint=hint) from None
+    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+        raise BadInput(f"{where}: {CHECKPOINT}: damaged", hint=START_OVER_HINT) from None
+    if form != FORMAT or by != version("crownless"):
+        problem = f"{where}: written by another version (crownless {by}, {form})"
+        raise BadInput(problem, hint=f"use that version, or {START_OVER_HINT}")
+    if header["engine"] != engine:
+        hint = "add --engine spark" if header["engine"] == "spark" else "leave out --engine spark"
+        raise BadInput(f"{where}: saved by another engine", hint=hint)
+    return header
+
+
+def damaged(path: Path) -> None:
+    """Raises an error if a file of arrays is missing or damaged, by its checksums."""
+    with zipfile.ZipFile(path) as file:
+        if file.testzip() is not None:
+            raise zipfile.BadZipFile(path.name)
+
+
+def drop(directory: Path, but: Container[str] = ()) -> None:
+    """Removes the files that searches write, but for some, and never any others."""
+    for path in list(directory.iterdir()):
+        if OURS.fullmatch(path.name) and path.name not in but:
+            path.unlink(missing_ok=True)
+
+
+def _make(directory: Path) -> None:
+    """Makes the directory. One that exists may have the files of a search that was killed early, and no others."""
+    where = f"--checkpoint {directory}"
+    hint = "name a new directory, or an empty one"
+    if directory.exists() and not directory.is_dir():
+        raise BadInput(f"{where}: not a directory", hint=hint)
+    directory.mkdir(parents=True, exist_ok=True)
+    for path in sorted(directory.iterdir()):
+        if path.name == CHECKPOINT:
+            go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
+            raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
+        if not OURS.fullmatch(path.name):
+            raise BadInput(f"{where}: holds other files, such as {path.name}", hint=hint)
+
+
+def _locked(directory: int) -> bool:
+    """Takes the lock of an open directory; false if another process has it."""
+    import fcntl
+
+    try:
+        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True  # not every file system has locks
+    return True

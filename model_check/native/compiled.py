@@ -9,7 +9,6 @@ With ``NUMBA_DISABLE_JIT=1`` they run as plain Python, about a hundred times slo
 from __future__ import annotations
 
 import hashlib
-import pickle
 import time
 import warnings
 from collections.abc import Callable
@@ -30,36 +29,8 @@ if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalar
 
 #: The folders of the package that have kernels.
 KERNELS = ("model_check/native", "model_check/logs", "pipeline/exploration", "pipeline/logs")
-#: Bytes of a digest.
-DIGEST = 32
-
 #: How Numba is to compile a function; types are lost on the way.
 Decorator = Callable[[Any], Any]
-
-
-class _Checked(IndexDataCacheFile):
-    """The cache entry of a compiled function, with digests: a damaged one is compiled again.
-
-    Numba by itself ends in an error each time that it meets a damaged file, or runs damaged code.
-    """
-
-    def _load_index(self) -> Any:
-        try:
-            return super()._load_index()
-        except Exception:  # of any kind, as it is damaged in any way
-            return {}
-
-    def _load_data(self, name: str) -> Any:
-        content = Path(self._data_path(name)).read_bytes()
-        digest, data = content[:DIGEST], content[DIGEST:]
-        if hashlib.sha256(data).digest() != digest:
-            raise FileNotFoundError(name)  # as if it were not there
-        return pickle.loads(data)
-
-    def _save_data(self, name: str, data: Any) -> None:
-        dumped = self._dump(data)
-        with self._open_for_write(self._data_path(name)) as file:
-            file.write(hashlib.sha256(dumped).digest() + dumped)
 
 
 class _Loaded(FunctionCache):
@@ -98,7 +69,7 @@ def _by_numba(**options: Any) -> Decorator:
             return dispatcher
         kept = compiled._cache_file
         base = kept._index_name.removesuffix(".nbi")
-        compiled._cache_file = _Checked(kept._cache_path, base, (kept._source_stamp, sources()))
+        compiled._cache_file = IndexDataCacheFile(kept._cache_path, base, (kept._source_stamp, sources()))
         dispatcher._cache = compiled
         return dispatcher
 
@@ -139,6 +110,11 @@ def seconds_compiling() -> float:
     """The seconds that this process has been compiling so far: they are no part of a search's time."""
     now = time.monotonic() - _compiling["since"] if _compiling["depth"] else 0.0
     return _compiling["seconds"] + now
+
+
+def searching_time() -> float:
+    """A clock in seconds, of which those do not count in which Numba compiles."""
+    return time.monotonic() - seconds_compiling()
 
 
 class _Clock(event.Listener):

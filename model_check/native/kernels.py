@@ -67,9 +67,6 @@ class Layout(NamedTuple):
     monitor_state_bits: Any  #: of each word: the bits that belong to the monitor state
     words: int
     slots: int
-    monitor_states: int  #: how many monitor states, cells and packets it has room for
-    cells: int
-    packets: int
 
 
 class SearchConstants(NamedTuple):
@@ -79,8 +76,8 @@ class SearchConstants(NamedTuple):
     channel: int
     bound: int  #: sends in all
     takes_anything: bool
-    sleeps: bool  #: leave out moves that are explored in another order; see `full_kernels`
-    in_order: bool  #: explore steps that do not matter only just before one that does; see `reduced_kernels`
+    sleeps: bool  #: leave out moves that are explored in another order; see `expansion.expand`
+    in_order: bool  #: explore steps that do not matter only just before one that does; see `expansion_in_order`
     permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
     frames: int  #: how many of those there are
@@ -120,6 +117,15 @@ class MonitorStates(NamedTuple):
         Any  #: of each monitor state: to which processes a delivery is owed; from bit 32: whose sends have not happened
     )
     renamed: Any  #: (monitor state, permutation) → the monitor state renamed
+
+
+class Outbox(NamedTuple):
+    """The successors that a worker writes, for each owner."""
+
+    rows: Any  #: [owner, place, word]
+    hashes: Any
+    asleep: Any  #: which moves sleep; no columns if none do
+    filled: Any  #: of each owner: how many
 
 
 class Found(NamedTuple):
@@ -375,15 +381,9 @@ def list_moves(
     used: int,
     only: int,
     handing: bool,
-    n: int,
-    channel: int,
-    takes_anything: bool,
-    cells: Any,
-    outcomes: Any,
-    arrivals: Any,
-    source: Any,
-    misses: Any,
-    noted: Any,
+    system: SearchConstants,
+    tables: Tables,
+    found: Found,
     recent: Any,
     moves: Any,
 ) -> tuple[int, int, bool]:
@@ -391,6 +391,9 @@ def list_moves(
     process. Returns how many there are; bit 0: may something be handed over, bit 1: is anything obliged to happen;
     and whether an entry was missed. `handing`: may the applications hand over anything?
     """
+    n, channel, takes_anything = system.n, system.channel, system.takes_anything
+    cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
+    misses, noted = found.misses, found.used
     first = 1 + n
     count = 0
     what = 0

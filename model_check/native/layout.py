@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,24 +12,34 @@ from . import kernels
 WORD = 64
 
 
-def layout(n: int, slots: int, *, monitor_states: int, cells: int, packets: int) -> kernels.Layout:
-    """The narrowest rows for numbers below these, with that many slots. A field never straddles two words."""
-    widths = [_bits(monitor_states), *[_bits(cells)] * n, *[_bits((packets << kernels.PROCESS_BITS + 1) + 1)] * slots]
-    words, shifts = _placed(widths)
-    count = max(words) + 1
-    monitor_state_bits = np.zeros(count, np.uint64)
-    monitor_state_bits[words[0]] = np.uint64(((1 << widths[0]) - 1) << shifts[0])
-    return kernels.Layout(
-        np.array(words, np.int64),
-        np.array(shifts, np.uint64),
-        np.array([(1 << width) - 1 for width in widths], np.uint64),
-        monitor_state_bits,
-        count,
-        slots,
-        monitor_states,
-        cells,
-        packets,
-    )
+class Shape(NamedTuple):
+    """What determines the layout of rows: slots for packets, and bounds of the numbers in a row."""
+
+    slots: int
+    monitor_states: int
+    cells: int
+    packets: int
+
+    def joined(self, other: Shape) -> Shape:
+        """The least shape with room for both."""
+        return Shape(*map(max, self, other))
+
+    def layout(self, n: int) -> kernels.Layout:
+        """The narrowest rows for n processes. A field never straddles two words."""
+        packet = _bits((self.packets << kernels.PROCESS_BITS + 1) + 1)
+        widths = [_bits(self.monitor_states), *[_bits(self.cells)] * n, *[packet] * self.slots]
+        words, shifts = _placed(widths)
+        count = max(words) + 1
+        monitor_state_bits = np.zeros(count, np.uint64)
+        monitor_state_bits[words[0]] = np.uint64(((1 << widths[0]) - 1) << shifts[0])
+        return kernels.Layout(
+            np.array(words, np.int64),
+            np.array(shifts, np.uint64),
+            np.array([(1 << width) - 1 for width in widths], np.uint64),
+            monitor_state_bits,
+            count,
+            self.slots,
+        )
 
 
 def _bits(numbers: int) -> int:

@@ -40,8 +40,7 @@ class Universe(NamedTuple):
     monitored: Any  #: of each process: are its deliveries judged?
     orders: bool  #: True if FIFO or causal order is monitored.
     sends_first: bool  #: must a message be sent before it is delivered?
-    once: int  #: the bits of the properties
-    fifo: int
+    fifo: int  #: the bits of the properties
     causal: int
 
 

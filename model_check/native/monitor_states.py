@@ -1,8 +1,8 @@
 """The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
-`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` and `CrownMonitorStates` stand in for those that
-nearly every check has, and make their steps on bit masks, compiled; `PairedMonitorStates` has two of these watch
-together.
+`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for those that nearly every check has,
+of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates` are the
+states of these with those of the other monitors beside them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausa
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 
-from . import crown_kernels, kernels, mask_kernels
+from . import kernels, mask_kernels
 from .columns import Column, Map
 
 #: Steps that are worked out at a time, and words of memory that these may take meanwhile.
@@ -44,25 +44,15 @@ class Unforeseen(Exception):
 class MonitorStates:
     """Base: monitor states by number, 0 being that of the empty run; codes by number, 0 being nothing to observe."""
 
+    #: True if events at different processes lead to one monitor state in either order, wherever both orders are runs.
+    commute: bool
+
     def __init__(self) -> None:
         self.steps = Map()
         self.renamed = Map()
 
     def __len__(self) -> int:
         raise NotImplementedError
-
-    @property
-    def codes(self) -> int:
-        """The number of codes."""
-        raise NotImplementedError
-
-    def has_room_for(self, keys: Any) -> bool:
-        """True if the steps of these keys, of monitor states and codes that there are, make no monitor state longer
-        than any can be.
-
-        Those of a search never do; those of a resumed search may, if the code that it calls was changed.
-        """
-        return True
 
     def code(self, events: StepEvents) -> int:
         """The number of the events that monitors observe in one step."""
@@ -91,21 +81,18 @@ class PlainMonitorStates(MonitorStates):
     def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int]) -> None:
         super().__init__()
         self.monitors = monitors
+        self.commute = all(isinstance(monitor, Crowns) for monitor in monitors)
         self._bit = bit
         self._monitor_states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
         self._owed = Column()
-        self._owed_by_ledger: dict[Any, int] = {}
+        self._owed_by_first: dict[Any, int] = {}
         self._codes: list[tuple[tuple[int, Any], ...]] = [()]
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
         self._number(tuple(monitor.initial() for monitor in monitors))
 
     def __len__(self) -> int:
         return len(self._monitor_states)
-
-    @property
-    def codes(self) -> int:
-        return len(self._codes)
 
     def _number(self, monitor_state: tuple[Any, ...]) -> int:
         number = self._numbers.get(monitor_state)
@@ -115,17 +102,18 @@ class PlainMonitorStates(MonitorStates):
             self._owed.append(self._owed_of(monitor_state[0]))
         return number
 
-    def _owed_of(self, of_ledger: Any) -> int:
-        owed = self._owed_by_ledger.get(of_ledger)
+    def _owed_of(self, first: Any) -> int:
+        """What is owed, by the state of the first monitor; nothing unless it is that of deliveries."""
+        owed = self._owed_by_first.get(first)
         if owed is None:
             deliveries = self.monitors[0]
-            assert isinstance(deliveries, DeliveryMonitor)
             owed = 0
-            for _, receiver in deliveries.undelivered(of_ledger):
-                owed |= 1 << receiver
-            for message in deliveries.unsent(of_ledger):
-                owed |= 1 << (32 + message.sender)
-            self._owed_by_ledger[of_ledger] = owed
+            if isinstance(deliveries, DeliveryMonitor):
+                for _, receiver in deliveries.undelivered(first):
+                    owed |= 1 << receiver
+                for message in deliveries.unsent(first):
+                    owed |= 1 << (32 + message.sender)
+            self._owed_by_first[first] = owed
         return owed
 
     def code(self, events: StepEvents) -> int:
@@ -198,22 +186,24 @@ class InTurn(Monitor):
         return frozenset((kind, renaming.message(message)) for kind, message in monitor_state)
 
 
-class _Pooled(MonitorStates):
-    """Monitor states of one compiled monitor, each a stretch of a pool of words, of all messages of a workload."""
+class MaskMonitorStates(MonitorStates):
+    """Those of `DeliveryMonitor`, and of `FifoAndCausal` if `orders` is given: each a stretch of a pool of words."""
 
+    commute = True
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
-    #: What is observed at all.
-    heeds: frozenset[str]
 
-    def __init__(self, workload: Workload, bit: dict[str, int]) -> None:
+    def __init__(
+        self, workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
+    ) -> None:
         super().__init__()
-        self.n = len(workload.processes)
         messages = list(workload.universe())
         self.messages = {message: m for m, message in enumerate(messages)}
         self.copies = [(message, q) for message in messages for q in message.receivers]
-        self.words = (len(self.copies) + 63) >> 6
-        self.message_words = (len(messages) + 63) >> 6
-        self.bit = bit
+        self._universe = universe = self._universe_of(len(workload.processes), deliveries, orders, bit)
+        #: The words of the monitor state of the empty run, all zeroes, and at most of any other.
+        head = 2 * universe.words + universe.message_words + universe.n * universe.words
+        self._most_words = head + (universe.words + 1) * (workload.messages + 1)
+        self._some = max(1, min(SOME, ROOM // self._most_words))
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
         self._starts, self._kinds, self._whose, self._what = Column(), Column(), Column(), Column()
         self._starts.extend([0, 0])
@@ -223,57 +213,36 @@ class _Pooled(MonitorStates):
         self._offset = np.zeros(1 << 8, np.int64)
         self._owed = np.zeros(1 << 8, np.int64)
         self._table = np.zeros(1 << 9, np.uint64)
-
-    def _begin(self, first_words: int, most_words: int, entry_words: int) -> None:
-        """The monitor state of the empty run is so many zeroes, and none is longer than this; an entry has so many
-        words.
-        """
-        self._most_words, self._entry_words = most_words, entry_words
-        self._some = max(1, min(SOME, ROOM // most_words))
         self._make_room(1)
-        mask_kernels.number_of(0, first_words, self._pool(), 0)
+        mask_kernels.number_of(0, head, self._pool(), 0)
         self._used = 1
 
     def __len__(self) -> int:
         return self._used
 
-    @property
-    def codes(self) -> int:
-        return len(self._starts) - 1
-
-    def has_room_for(self, keys: Any) -> bool:
-        # A send adds an entry at most.
-        monitor_states, codes = (
-            (keys >> np.uint64(32)).astype(np.int64),
-            (keys & np.uint64(0xFFFFFFFF)).astype(np.int64),
-        )
-        used, starts = self._used, self._starts.array
-        sends = np.concatenate([[0], np.cumsum(self._kinds.array[: len(self._kinds)] == mask_kernels.SEND)])
-        added = sends[starts[codes + 1]] - sends[starts[codes]]
-        sizes = np.diff(self._offset[: used + 1])[monitor_states]
-        return bool((sizes + added * self._entry_words <= self._most_words).all())
-
-    def universe(self, monitored: frozenset[int] | None, *, orders: bool, sends_first: bool) -> mask_kernels.Universe:
+    def _universe_of(
+        self, n: int, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
+    ) -> mask_kernels.Universe:
         """The messages as the kernels read them."""
-        to_receiver, from_sender = (np.zeros((self.n, self.words), np.uint64) for _ in range(2))
+        words = (len(self.copies) + 63) >> 6
+        to_receiver, from_sender = (np.zeros((n, words), np.uint64) for _ in range(2))
         for c, (message, q) in enumerate(self.copies):
             to_receiver[q, c >> 6] |= np.uint64(1 << (c & 63))
             from_sender[message.sender, c >> 6] |= np.uint64(1 << (c & 63))
         return mask_kernels.Universe(
-            self.n,
-            self.words,
-            self.message_words,
+            n,
+            words,
+            (len(self.messages) + 63) >> 6,
             np.cumsum([0, *(len(message.receivers) for message in self.messages)]),
             np.array([q for _, q in self.copies], np.int64),
             np.array([message.sender for message in self.messages], np.int64),
             to_receiver,
             from_sender,
-            np.array([monitored is not None and p in monitored for p in range(self.n)]),
-            orders,
-            sends_first,
-            self.bit.get("delivers-once", 0),
-            self.bit.get("fifo", 0),
-            self.bit.get("causal", 0),
+            np.array([orders is not None and p in orders.at for p in range(n)]),
+            orders is not None,
+            deliveries.sends_before_delivery,
+            bit.get("fifo", 0),
+            bit.get("causal", 0),
         )
 
     def _pool(self) -> mask_kernels.Pool:
@@ -294,31 +263,24 @@ class _Pooled(MonitorStates):
             mask_kernels.rehash(self._pool(), self._used)
 
     def code(self, events: StepEvents) -> int:
-        if any(kind not in self.KINDS for kind, _, _ in events):
-            raise Unforeseen
-        key = tuple(event for event in events if event[0] in self.heeds)
+        key = tuple(events)
         number = self._code_numbers.get(key)
         if number is None:
-            number = self._code_numbers[key] = len(self._starts) - 1
             for kind, process, message in key:
-                if message not in self.messages or (kind == "send" and process != message.sender):
+                if kind not in self.KINDS or message not in self.messages:
                     raise Unforeseen
-                self._kinds.append(self.KINDS[kind])
-                self._whose.append(process)
-                self._what.append(self.messages[message])
+                if kind == "send" and process != message.sender:
+                    raise Unforeseen
+            number = self._code_numbers[key] = len(self._starts) - 1
+            self._kinds.extend(self.KINDS[kind] for kind, _, _ in key)
+            self._whose.extend(process for _, process, _ in key)
+            self._what.extend(self.messages[message] for _, _, message in key)
             self._starts.append(len(self._kinds))
         return number
 
     def fill(self, keys: Any) -> None:
         events = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
-        for start in range(0, len(keys), self._some):
-            some = keys[start : start + self._some]
-            values = np.zeros(len(some), np.int64)
-            self._make_room(len(some))
-            self._used = self._observe(some, values, *events)
-            if (values < 0).any():
-                raise Unforeseen
-            self.steps.enter(some, values)
+        self._enter(self.steps, keys, mask_kernels.observe, *events)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
         if not len(keys):
@@ -329,77 +291,29 @@ class _Pooled(MonitorStates):
             messages = [[self.messages[r.message(message)] for message in self.messages] for r in renamings]
             copies = [[number[r.message(m), r.image[q]] for m, q in self.copies] for r in renamings]
             self._permuted = images, np.array(copies, np.int64), np.array(messages, np.int64)
+        self._enter(self.renamed, keys, mask_kernels.rename, *self._permuted)
+
+    def _enter(self, table: Map, keys: Any, kernel: Callable[..., int], *arguments: Any) -> None:
+        """Enters the values that the kernel gives for the keys."""
         for start in range(0, len(keys), self._some):
             some = keys[start : start + self._some]
             values = np.zeros(len(some), np.int64)
             self._make_room(len(some))
-            self._used = self._rename(some, values, *self._permuted)
-            self.renamed.enter(some, values)
-
-    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
-        raise NotImplementedError
-
-    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
-        raise NotImplementedError
+            self._used = int(kernel(some, values, self._pool(), self._used, self._universe, *arguments))
+            if (values < 0).any():
+                raise Unforeseen
+            table.enter(some, values)
 
     def owed(self) -> Any:
         return self._owed
 
 
-class MaskMonitorStates(_Pooled):
-    """`DeliveryMonitor`, and `FifoAndCausal` if `orders` is given."""
-
-    heeds = frozenset(_Pooled.KINDS)
-
-    def __init__(
-        self, workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
-    ) -> None:
-        super().__init__(workload, bit)
-        self._universe = self.universe(
-            None if orders is None else orders.at,
-            orders=orders is not None,
-            sends_first=deliveries.sends_before_delivery,
-        )
-        head = 2 * self.words + self.message_words + self.n * self.words
-        self._begin(head, head + (self.words + 1) * (workload.messages + 1), self.words + 1)
-
-    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
-        return int(mask_kernels.observe(keys, values, self._pool(), self._used, self._universe, *events))
-
-    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
-        return int(mask_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
-
-
-class CrownMonitorStates(_Pooled):
-    """`Crowns`."""
-
-    heeds = frozenset({"send", "deliver"})
-
-    def __init__(self, workload: Workload, bit: dict[str, int]) -> None:
-        super().__init__(workload, bit)
-        self._universe = self.universe(None, orders=False, sends_first=False)
-        head = self.message_words * (1 + self.n) + self.n
-        most = workload.messages + 1
-        self._room = np.zeros((most + 2) * self.message_words, np.uint64)
-        self._begin(head, head + (self.message_words + 2) * most, self.message_words + 2)
-
-    def _observe(self, keys: Any, values: Any, *events: Any) -> int:
-        bit = self.bit["synchronous"]
-        return int(
-            crown_kernels.observe(keys, values, self._pool(), self._used, self._universe, *events, bit, self._room)
-        )
-
-    def _rename(self, keys: Any, values: Any, *permuted: Any) -> int:
-        return int(crown_kernels.rename(keys, values, self._pool(), self._used, self._universe, *permuted))
-
-
 class PairedMonitorStates(MonitorStates):
-    """The monitor states of two, each numbered for itself, and the pairs that occur. The first gives the owed
-    deliveries.
-    """
+    """The pairs that occur of monitor states, numbered each for itself. The first ones give the owed deliveries."""
 
     def __init__(self, first: MonitorStates, second: MonitorStates) -> None:
         super().__init__()
+        self.commute = first.commute and second.commute
         self._parts = (first, second)
         self._members = (Column(), Column())
         self._codes = (Column(), Column())
@@ -411,18 +325,6 @@ class PairedMonitorStates(MonitorStates):
 
     def __len__(self) -> int:
         return len(self._owed)
-
-    @property
-    def codes(self) -> int:
-        return len(self._code_numbers)
-
-    def has_room_for(self, keys: Any) -> bool:
-        monitor_states, codes = keys >> np.uint64(32), keys & np.uint64(0xFFFFFFFF)
-        parts = zip(self._parts, self._members, self._codes, strict=True)
-        return all(
-            part.has_room_for((members.array[monitor_states] << 32 | codes_of.array[codes]).astype(np.uint64))
-            for part, members, codes_of in parts
-        )
 
     def code(self, events: StepEvents) -> int:
         key = self._parts[0].code(events), self._parts[1].code(events)
@@ -500,10 +402,9 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     """The fastest that these monitors admit."""
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
-    orders = [monitor for monitor in others if isinstance(monitor, FifoAndCausal)]
-    crowns = [monitor for monitor in others if isinstance(monitor, Crowns)]
-    copies = accumulate(len(message.receivers) for message in workload.universe())
-    if len(orders) + len(crowns) < len(others) or any(count > MOST_COPIES for count in copies):
+    orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
+    rest = [monitor for monitor in others if monitor is not orders]
+    if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
         return PlainMonitorStates(monitors, bit)
-    monitor_states = MaskMonitorStates(workload, deliveries, orders[0] if orders else None, bit)
-    return PairedMonitorStates(monitor_states, CrownMonitorStates(workload, bit)) if crowns else monitor_states
+    compiled = MaskMonitorStates(workload, deliveries, orders, bit)
+    return PairedMonitorStates(compiled, PlainMonitorStates(rest, bit)) if rest else compiled

@@ -1,4 +1,7 @@
-"""The set of rows of one owner."""
+"""The set of rows of one owner, and a hash table of them; its loops are compiled by Numba."""
+
+# The types of numbers here are Numba's, which mypy does not know.
+# mypy: disable-error-code="no-any-return, return-value, assignment"
 
 from __future__ import annotations
 
@@ -6,7 +9,145 @@ from typing import Any
 
 import numpy as np
 
-from . import kernels, row_set_kernels
+from .compiled import compiled, fetch
+from .kernels import Layout, hash_of, owner_of, pack, unpack
+
+#: Rows are prefetched so many ahead.
+AHEAD = 8
+
+_1 = np.uint64(1)
+
+
+@compiled
+def insert(
+    incoming: Any,
+    hashes: Any,
+    incoming_asleep: Any,
+    count: int,
+    layout: Layout,
+    rows: Any,
+    is_new: Any,
+    asleep: Any,
+    table: Any,
+    level_start: int,
+    used: int,
+    tallies: Any,
+) -> int:
+    """Adds the rows that are not there yet to ``rows[used:]``; returns how many there are then. There must be room.
+    Of `asleep` those bits remain that a row has whenever it comes in.
+
+    `tallies` counts: new states, states met again that belong to an earlier level. An entry of the table is the upper
+    half of the hash and, plus one, where the row is.
+    """
+    mask = np.uint64(table.shape[0] - 1)
+    words = layout.words
+    low = np.uint64(0xFFFFFFFF)
+    sleeps = asleep.shape[0] > 0
+    for k in range(count):
+        if k + 2 * AHEAD < count:
+            fetch(table, np.int64(hashes[k + 2 * AHEAD] & mask))
+            entry = table[hashes[k + AHEAD] & mask]
+            if entry:
+                fetch(rows, np.int64(entry & low) - 1)
+                if sleeps:
+                    fetch(asleep, np.int64(entry & low) - 1)
+        h = hashes[k]
+        tag = h & ~low
+        place = h & mask
+        known_state = False
+        duplicate = False
+        while table[place]:
+            entry = table[place]
+            if entry & ~low == tag:
+                at = np.int64(entry & low) - 1
+                same_state = True
+                same = True
+                for w in range(words):
+                    difference = rows[at, w] ^ incoming[k, w]
+                    if difference:
+                        same = False
+                        if difference & ~layout.monitor_state_bits[w]:
+                            same_state = False
+                            break
+                if same_state:
+                    known_state = True
+                    if at < level_start:
+                        tallies[1] += 1
+                    if same:
+                        duplicate = True
+                        if sleeps:
+                            asleep[at] &= incoming_asleep[k]
+                        break
+            place = (place + _1) & mask
+        if duplicate:
+            continue
+        table[place] = tag | np.uint64(used + 1)
+        for w in range(words):
+            rows[used, w] = incoming[k, w]
+        is_new[used] = not known_state
+        if sleeps:
+            asleep[used] = incoming_asleep[k]
+        tallies[0] += not known_state
+        used += 1
+    return used
+
+
+@compiled
+def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
+    """Of each of some rows: is its state, with whatever monitor state, among `rows`?"""
+    mask = np.uint64(table.shape[0] - 1)
+    low = np.uint64(0xFFFFFFFF)
+    for k in range(count):
+        h = hashes[k]
+        place = h & mask
+        answers[k] = False
+        while table[place] and not answers[k]:
+            entry = table[place]
+            if entry & ~low == h & ~low:
+                at = np.int64(entry & low) - 1
+                same = True
+                for w in range(layout.words):
+                    if (rows[at, w] ^ some[k, w]) & ~layout.monitor_state_bits[w]:
+                        same = False
+                        break
+                answers[k] = same
+            place = (place + _1) & mask
+
+
+@compiled
+def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
+    """Whose each row is; `numbers` is room for the numbers of a row."""
+    for k in range(rows.shape[0]):
+        unpack(rows[k], layout, numbers)
+        out[k] = owner_of(numbers, n, owners)
+
+
+@compiled
+def hashes_of(rows: Any, layout: Layout, hashes: Any) -> None:
+    """Fills `hashes` with the hash of each row, its monitor state excepted."""
+    for k in range(rows.shape[0]):
+        hashes[k] = hash_of(rows[k], layout)
+
+
+@compiled
+def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
+    """Enters rows, all different, into an empty table."""
+    mask = np.uint64(table.shape[0] - 1)
+    low = np.uint64(0xFFFFFFFF)
+    for k in range(start, end):
+        h = hash_of(rows[k], layout)
+        place = h & mask
+        while table[place]:
+            place = (place + _1) & mask
+        table[place] = (h & ~low) | np.uint64(k + 1)
+
+
+@compiled
+def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbers: Any) -> None:
+    """The same rows in another layout, of as many slots or more; `numbers` are zeroes, one a field."""
+    for k in range(count):
+        unpack(rows[k], before, numbers)
+        pack(numbers, after, out[k])
 
 
 class RowSet:
@@ -15,7 +156,7 @@ class RowSet:
     def __init__(self, words: int, *, sleeps: bool = False) -> None:
         self.rows = np.zeros((1 << 10, words), np.uint64)
         self.is_new = np.zeros(1 << 10, np.bool_)
-        #: Which moves of each row sleep, if any do; see `full_kernels.expand`.
+        #: Which moves of each row sleep, if any do; see `expansion.expand`.
         self.asleep = np.zeros(1 << 10 if sleeps else 0, np.uint32)
         self.table = np.zeros(1 << 11, np.uint64)
         self.used = 0
@@ -30,7 +171,7 @@ class RowSet:
         self.table[:] = 0
         self.used = 0
 
-    def make_room(self, more: int, layout: kernels.Layout) -> None:
+    def make_room(self, more: int, layout: Layout) -> None:
         """Room for so many more rows."""
         needed = self.used + more
         if needed > len(self.rows):
@@ -45,23 +186,23 @@ class RowSet:
             while needed * 3 > size * 2:
                 size *= 2
             self.table = np.zeros(size, np.uint64)
-            row_set_kernels.rehash(self.rows, 0, self.used, layout, self.table)
+            rehash(self.rows, 0, self.used, layout, self.table)
 
-    def add(self, rows: Any, layout: kernels.Layout, is_new: Any = False) -> None:
+    def add(self, rows: Any, layout: Layout, is_new: Any = False) -> None:
         """Puts in rows that differ from one another, and from those that are there."""
         first, end = self.used, self.used + len(rows)
         self.make_room(len(rows), layout)
         self.rows[first:end] = rows
         self.is_new[first:end] = is_new
-        row_set_kernels.rehash(self.rows, first, end, layout, self.table)
+        rehash(self.rows, first, end, layout, self.table)
         self.used = end
 
     def insert(
-        self, rows: Any, hashes: Any, asleep: Any, count: int, layout: kernels.Layout, level_start: int, tallies: Any
+        self, rows: Any, hashes: Any, asleep: Any, count: int, layout: Layout, level_start: int, tallies: Any
     ) -> None:
-        """Puts in those of the first so many rows that are not there; see `row_set_kernels.insert`."""
+        """Puts in those of the first so many rows that are not there; see `insert`."""
         self.make_room(count, layout)
-        self.used = row_set_kernels.insert(
+        self.used = insert(
             rows,
             hashes,
             asleep,
@@ -76,9 +217,9 @@ class RowSet:
             tallies,
         )
 
-    def repack(self, before: kernels.Layout, after: kernels.Layout) -> None:
+    def repack(self, before: Layout, after: Layout) -> None:
         rows = np.zeros((len(self.rows), after.words), np.uint64)
-        row_set_kernels.repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
+        repack(self.rows, self.used, before, after, rows, np.zeros(len(after.word), np.int64))
         self.rows = rows
         self.table[:] = 0
-        row_set_kernels.rehash(self.rows, 0, self.used, after, self.table)
+        rehash(self.rows, 0, self.used, after, self.table)

@@ -1,449 +1,279 @@
-"""The search by packed rows, level by level, with limits: what it knows, and what it finds.
+"""The search whose rows lie in this process's memory, expanded by threads.
 
-Where the rows of a level lie, and who expands them, is the matter of its `Levels`.
+A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
+of rows of every row set, each worker writing what it finds into one outbox for each owner; then each owner takes its
+shares in and drops what it has already. Meanwhile Python works out the table entries that the round before missed. So
+no lock is needed, and what is counted does not depend on how many workers there are.
+
+In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
 
 from __future__ import annotations
 
-import sys
-import time
-from collections.abc import Callable, Iterable, Sequence
-from copy import copy
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from msgspec import structs
-
-from crownless.impl.parametric import parametric
-from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Free, Workload
-from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
-from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.monitors import Monitor
-from crownless.model_check.properties import (
-    CAN_COMPLETE,
-    COMPLETES,
-    DELIVERS_ALL,
-    DELIVERS_SOMETHING,
-    NEVER_BLOCKS,
-    Property,
-)
-from crownless.runtime.ending import Limits, Stopped, states_are_reached
-from crownless.runtime.memory import NO_MEMORY, collector_off
-from crownless.spec.errors import BadInput
 
 from . import kernels
-from .checkpoints import Checkpoint
-from .compiled import seconds_compiling
-from .layout import layout as layout_of
-from .levels import Levels
-from .levels_in_memory import LevelsInMemory
-from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
-from .saved_directories import SavedDirectory
-from .saved_facts import SavedTables
-from .symmetry import NotSymmetric
-from .tables import Tables
+from .layout import Shape
+from .level_search import LevelSearch
+from .row_set import RowSet
+from .workers import BLOCK, Worker
 
-#: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
-SWITCH_EVERY = 5e-5
-#: The bit of each live property in what a run that ends breaks.
-LIVE_BITS = {
-    NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
-    COMPLETES.name: kernels.ENDS_BLOCKED,
-    DELIVERS_ALL.name: kernels.ENDS_OWING,
-}
+#: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
+ROUNDS = 4
+#: Below so many rows in a round, threads cost more than they save.
+MIN_ROWS_FOR_THREADS = 1 << 10
 
 
-def searching_time() -> float:
-    """Seconds, of which those do not count in which Numba compiles."""
-    return time.monotonic() - seconds_compiling()
+class NativeSearch(LevelSearch):
+    """A search whose levels lie in row sets, one of each worker."""
 
+    #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
+    begins: list[int]
+    ends: list[int]
+    now: list[RowSet]
+    next: list[RowSet]
+    shape: Shape
+    shape_after: Shape
+    layout: kernels.Layout
+    layout_after: kernels.Layout
+    worker_buffers: list[Worker]
 
-def _unicast(workload: Workload) -> bool:
-    return isinstance(workload, Free) and all(len(receivers) == 1 for _, receivers in workload.channels)
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within it there are threads."""
+        with ThreadPoolExecutor(self.workers) as self._pool:
+            yield
 
+    def start(self) -> None:
+        """The initial state alone, in the next level's row set."""
+        self._lay_out(self.shape_of(1))
+        self._new_row_sets()
+        self.worker_buffers = [Worker(self.workers, sleeps=self.system.sleeps) for _ in range(self.workers)]
+        self.begins = self.ends = [0] * self.workers
+        self._shelve(self.first_row(self.layout), np.ones(1, np.bool_))
 
-class NativeSearch:
-    """A search that can be run; see `explore`."""
+    def _lay_out(self, shape: Shape) -> None:
+        self.shape = self.shape_after = shape
+        self.layout = self.layout_after = shape.layout(self.n)
 
-    #: Are all rows kept, or those of two levels?
-    keep: bool
-    level: int
-
-    def __init__(
-        self,
-        machine: ProtocolMachine,
-        workload: Workload,
-        channel: str,
-        monitors: Sequence[Monitor],
-        properties: Sequence[Property],
-        *,
-        shared: bool,
-        reductions: Sequence[str] = (),
-        workers: int = 1,
-        levels: Callable[[NativeSearch], Levels] = LevelsInMemory,
-    ) -> None:
-        monitored = [name for monitor in monitors for name in monitor.watches]
-        own = [*machine.invariants, *machine.witnesses, *machine.rules]
-        self._first_witness = MAX_MONITORED + len(machine.invariants)
-        #: The properties by their bits: those of the monitors first, then those of local states, invariants first.
-        self.names = [*monitored, *[""] * (MAX_MONITORED - len(monitored)), *own]
-        self._bits = (
-            {name: 1 << k for k, name in enumerate(monitored)},
-            {name: 1 << k + MAX_MONITORED for k, name in enumerate(machine.invariants)},
-            {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
-            {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
-        )
-        self._given = (monitors, channel, shared, tuple(reductions))
-        self.machine = machine
-        self.workload = workload
-        self.properties = {known.name for known in properties}
-        self.workers = workers
-        self.n = machine.n
-        self.in_order = "order" in reductions
-        self.result = Exploration()
-        #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
-        self.asymmetry: str | None = None
-        self.levels = levels(self)
-        self._prepare(plain_monitor_states=False)
-
-    def _prepare(self, *, plain_monitor_states: bool) -> None:
-        """Empty tables. The monitors in their plain form take all that a protocol can say to have happened."""
-        try:
-            self._prepare_tables(plain_monitor_states=plain_monitor_states)
-        except NotSymmetric as difference:
-            self._separate_tables(str(difference))
-            self._prepare_tables(plain_monitor_states=plain_monitor_states)
-
-    def _separate_tables(self, why: str) -> None:
-        """Each process gets tables of its own, and none is taken for another."""
-        monitors, channel, _, reductions = self._given
-        self.asymmetry = why
-        self._given = (monitors, channel, False, tuple(name for name in reductions if name != "symmetry"))
-
-    @property
-    def symmetry(self) -> SymmetryCheck:
-        """The comparison of processes that are declared alike."""
-        alike = self.tables.alike
-        if alike is None:
-            return SymmetryCheck(self.asymmetry)
-        return SymmetryCheck(None, alike.parametric, alike.entries, alike.compared)
-
-    def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
-        monitors, channel, shared, reductions = self._given
-        workload = self.workload
-        self.plain_monitor_states = plain_monitor_states
-        self._tables_are_whole = True
-        bit = self._bits[0]
-        self.monitor_states = (
-            PlainMonitorStates(monitors, bit) if plain_monitor_states else monitor_states_for(monitors, workload, bit)
-        )
-        if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
-            self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
-        # Tables say what becomes of one message more than is sent.
-        longest = max(self.n, workload.messages + 1)
-        alike = parametric(self.machine, longest) if shared and _unicast(workload) else None
-        self.tables = Tables(
-            self.machine,
-            workload,
-            self.monitor_states,
-            *self._bits[1:],
-            channel=NATIVE_CHANNELS.index(channel),
-            shared=shared,
-            symmetric="symmetry" in reductions,
-            in_order=self.in_order,
-            parametric=alike,
-        )
-        self.system = kernels.SearchConstants(
-            self.n,
-            NATIVE_CHANNELS.index(channel),
-            workload.messages if workload.takes_anything else 1 << 40,
-            workload.takes_anything,
-            False,
-            self.in_order,
-            np.array(self.tables.permutations, np.int64),
-            np.array(self.tables.frame, np.int64),
-            len(self.tables.frames),
-        )
-        self.levels.made_tables()
-
-    @property
-    def commutes(self) -> bool:
-        """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
-        return not (self.reduces or isinstance(self.monitor_states, PlainMonitorStates))
-
-    @property
-    def reduces(self) -> bool:
-        """Is anything left out by a reduction?"""
-        return bool(self._given[3])
-
-    def bits_of(self, name: str) -> int:
-        """The bits of a property that is broken by a step; an invariant may be called like an order."""
-        return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
-
-    def explore(
-        self,
-        limits: Limits | None = None,
-        progress: Progress | None = None,
-        checkpoint: Checkpoint | None = None,
-        until: Iterable[str] = (),
-        *,
-        first: bool = False,
-    ) -> Exploration:
-        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken;
-        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds
-        something, and saves itself there now and then, and where it stops early.
-        """
-        self.until = set(until)
-        self.first = first
-        self.limits = limits or Limits()
-        self.progress = progress
-        self.checkpoint = checkpoint
-        self.marked: dict[str, Any] | None = None
-        self.started = searching_time()
-        self.seconds_before = 0.0
-
-        switching = sys.getswitchinterval()
-        sys.setswitchinterval(SWITCH_EVERY)
-        try:
-            with collector_off(), self.levels.at_work():
-                try:
-                    self._search_or_start_over()
-                except MemoryError:
-                    self._give_up()
-                except Stopped as ending:  # raised by a node under test
-                    self.result.stopped = str(ending)
-                if self.result.stopped:
-                    self._save_at_the_end()
-        finally:
-            self.result.seconds = self.seconds_before + searching_time() - self.started
-            self.result.actions = {name: count for name, count in self.result.actions.items() if count}
-            sys.setswitchinterval(switching)
-        result = self.result
-        result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
-        result.acyclic = self.tables.acyclic
-        result.reached |= self.tables.exercised.reached
-        return result
-
-    def _search_or_start_over(self) -> None:
-        while True:
-            try:
-                self._search_all()
-                return
-            except Unforeseen:
-                self._prepare(plain_monitor_states=True)
-            except NotSymmetric as difference:
-                self._separate_tables(str(difference))
-                self._prepare(plain_monitor_states=self.plain_monitor_states)
-
-    def _search_all(self) -> None:
-        if not self._search(keep=False):
-            self._search(keep=True)
-
-    def _give_up(self) -> None:
-        """Ends a search to which the system gives no more memory; what it needs no more is let go, so that it can be
-        saved.
-        """
-        self.result.stopped = NO_MEMORY
-        self.levels.let_go()
-
-    # -- one search ----------------------------------------------------------------------------------------------------
-
-    def _search(self, *, keep: bool) -> bool:
-        """Returns false if the space proved not to be graded, and not all rows were kept."""
-        self._keep_all(keep)
-        self.result = Exploration()
-        self.level = 0
-        self.levels.start()
-        self.result.states = self.result.nodes = 1
-        self.result.levels = [1]
-        self.levels.resume()
-        while self.levels.turn():
-            self._mark()
-            self.levels.began()
-            done = self._next_level()
-            if done is not None:
-                return done
+    def turn(self) -> bool:
+        """The next level becomes this one; returns whether it has rows."""
+        ends = [row_set.used for row_set in self.next]
+        if self.keep:
+            self.begins = self.ends
+        if (self.keep and ends == self.begins) or not any(ends):
+            return False
+        if not self.keep:
+            self.now, self.next = self.next, self.now
+            self.shape, self.layout = self.shape_after, self.layout_after
+            self.shape_after = self.shape_of(self.layout.slots)
+            self.layout_after = self.shape_after.layout(self.n)
+            for row_set in self.next:
+                row_set.clear(self.layout_after.words)
+        self.ends = ends
         return True
 
-    def _keep_all(self, keep: bool) -> None:
-        """From now on all rows are kept, or those of two levels; then moves that commute may sleep."""
-        self.keep = keep
-        self.system = self.system._replace(sleeps=not keep and self.commutes)
+    def release_memory(self) -> None:
+        """What the search needs no more, so that it can be saved."""
+        self.worker_buffers = []
+        if not self.keep:
+            self.next = []
 
-    @property
-    def lacks_rows(self) -> bool:
-        """True if the space proved not to be graded, and not all rows are kept."""
-        return not self.keep and not self.tables.graded
+    def _new_row_sets(self) -> None:
+        def row_sets() -> list[RowSet]:
+            return [RowSet(self.layout.words, sleeps=self.system.sleeps) for _ in range(self.workers)]
 
-    def _next_level(self) -> bool | None:
-        """Goes through a level: None if there may be another, else what `_search` returns."""
-        states = self.result.states
-        self.levels.expand()
-        if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
-            return True
-        if self.lacks_rows:
-            return False
-        self.result.levels.append(self.result.states - states)
-        self.level += 1
-        if self.result.states > states:
-            self.result.depth = self.level
-        if self.first and self.properties & self.result.broken.keys():
-            self.result.stopped = FIRST_VIOLATION
-            return True
-        return None
+        self.next = row_sets()
+        self.now = self.next if self.keep else row_sets()
 
-    def first_row(self, layout: kernels.Layout) -> Any:
-        """The initial state, packed."""
-        for cell in self.tables.initial:
-            self._see(self.tables.seen(cell), 0)
-        numbers = np.zeros(len(layout.word), np.int64)
-        numbers[1 : 1 + self.n] = self.tables.initial
-        row = np.zeros((1, layout.words), np.uint64)
-        kernels.pack(numbers, layout, row[0])
-        return row
+    def _shelve(self, rows: Any, is_new: Any) -> None:
+        """Puts rows, all different, into their owners' row sets."""
+        owners = self.owners_of(rows, self.layout_after)
+        for owner, row_set in enumerate(self.next):
+            own = owners == owner
+            row_set.add(rows[own], self.layout_after, is_new[own])
 
     # -- checkpoints ---------------------------------------------------------------------------------------------------
 
-    def _mark(self) -> None:
-        """Remembers where this level starts."""
-        facts = {name: copy(value) for name, value in vars(self.result).items()}
-        facts["reached"] = sorted(self.result.reached)
-        facts["blocked"] = sorted(map(list, self.result.blocked))
-        self.marked = facts
+    def rows_to_save(self) -> tuple[Any, dict[str, Any]]:
+        arrays: dict[str, Any] = {}
+        for w, row_set in enumerate(self.now):
+            begin, end = self.begins[w], self.ends[w]
+            arrays[f"earlier-{w}"] = row_set.rows[:begin]
+            arrays[f"level-{w}"] = row_set.rows[begin:end]
+            arrays[f"new-{w}"] = row_set.is_new[begin:end]
+        return [self.shape, self.workers], arrays
 
-    def saved_facts(self) -> dict[str, Any]:
-        """What is saved beside the rows of this level and the tables' log."""
-        return {
-            "result": self.marked,
-            "level": self.level,
-            "keep": self.keep,
-            "batches": [len(batch) for batch in self.tables.log],
-            "plain_monitor_states": self.plain_monitor_states,
-            "told_apart": self.asymmetry,
-            "digest": self.tables.digest(),
-        }
+    def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
+        shape, parts = rows
+        self._lay_out(Shape(*shape))
+        self._new_row_sets()
+        for w in range(parts):
+            earlier = arrays[f"earlier-{w}"]
+            self._shelve(earlier, np.zeros(len(earlier), np.bool_))
+        self.begins = self.ends = [row_set.used for row_set in self.next]
+        for w in range(parts):
+            self._shelve(arrays[f"level-{w}"], arrays[f"new-{w}"])
 
-    def _save_at_the_end(self) -> None:
-        """Saves this level, unless it cannot be: what was saved before stays then."""
-        if self.marked is not None and self._tables_are_whole:
-            self.levels.save()
+    # -- levels --------------------------------------------------------------------------------------------------------
 
-    def resume_tables(self, facts: SavedTables, log: Any, directory: SavedDirectory) -> None:
-        """Fills the tables as they were, and takes over what was found."""
-        self._prepare_again(facts)
-        if not self._work_out_again(facts, log):
-            raise BadInput(
-                f"--resume {directory.directory}: the protocol's code is not what it was then",
-                hint="start anew with --checkpoint and another directory",
-            )
-        self._keep_all(facts.keep)
-        found = facts.result
-        self.result = Exploration(
-            **{
-                **structs.asdict(found),
-                "reached": set(found.reached),
-                "blocked": {tuple(waits) for waits in found.blocked},
-            }
+    def expand(self) -> None:
+        """Expands the rows from `begins` to `ends` of each row set.
+
+        While threads expand some, Python works out what was missed before: rows that missed it wait for that.
+        """
+        places = list(self.begins)
+        none = np.zeros(0, np.int64)
+        rows_in_all = sum(self.ends) - sum(places)
+        block = (
+            BLOCK
+            if self.workers == 1
+            else min(BLOCK, max(MIN_ROWS_FOR_THREADS, 1, rows_in_all // (ROUNDS * self.workers)))
         )
-        self.seconds_before = self.result.seconds
-        self.level = facts.level
+        ready, waiting = [none] * self.workers, [none] * self.workers
+        misses: Any = none
+        while True:
+            left = sum(self.ends) - sum(places) + sum(map(len, ready))
+            if self.workers == 1 or not left or left < MIN_ROWS_FOR_THREADS or not len(misses):
+                # There is nothing, or too little, to be done meanwhile.
+                self.fill(misses)
+                ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
+                misses, waiting = none, [none] * self.workers
+            if not left and not any(map(len, ready)):
+                break
+            if self.over():
+                break
+            todo = []
+            for w, rows in enumerate(ready):
+                fresh = max(0, min(block - len(rows), self.ends[w] - places[w]))
+                todo.append(np.concatenate([rows[:block], np.arange(places[w], places[w] + fresh)]))
+                places[w] += fresh
+            beyond = [rows[block:] for rows in ready]
+            again, missed = self._round(todo, misses)
+            ready = [np.concatenate(rows) for rows in zip(beyond, waiting, strict=True)]
+            waiting, misses = again, missed
 
-    def _prepare_again(self, facts: SavedTables) -> None:
-        """Tables as empty as those were that are saved."""
-        if facts.told_apart is not None and self.asymmetry is None:
-            self._separate_tables(facts.told_apart)
-            self._prepare(plain_monitor_states=facts.plain_monitor_states)
-        elif facts.plain_monitor_states:
-            self._prepare(plain_monitor_states=True)
+    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
+        """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
+        and what they missed.
+        """
+        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
+        for worker in self.worker_buffers:
+            self.make_room(worker)
+        before = sum(row_set.used for row_set in self.next)
+        self._all(
+            [lambda w: self.expand_rows(w, todo[w], tables, monitor_states), lambda w: self._take_in(w)],
+            sum(map(len, todo)),
+            lambda: self.fill(misses),
+        )
+        again = []
+        for w, worker in enumerate(self.worker_buffers):
+            again.append(np.concatenate([worker.found.again[: worker.found.used[1]], todo[w][worker.place :]]))
+        missed = self._take_stock()
+        states, met_again = (int(sum(worker.tallies[k] for worker in self.worker_buffers)) for k in (0, 1))
+        nodes = sum(row_set.used for row_set in self.next) - before
+        self.add_new(nodes=nodes, states=states, met_again=met_again)
+        for worker in self.worker_buffers:
+            worker.tallies[:] = 0
+        if any(worker.narrow for worker in self.worker_buffers):
+            self._widen()
+        return again, missed[~np.isin(missed, misses, assume_unique=True)]
 
-    def _work_out_again(self, facts: SavedTables, log: Any) -> bool:
-        """Fills the tables as they were filled then; returns whether that gave the same."""
-        place = 0
-        for count in facts.batches:
-            misses = np.array(log[place : place + count])  # the file that it is mapped to may go
-            if not self.tables.knows(misses):
-                return False
+    def make_room(self, worker: Worker) -> None:
+        slots = max(self.layout.slots, self.layout_after.slots)
+        worker.make_room(self.n, slots, self.layout_after.words, self.sizes())
+
+    def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
+        """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
+        this thread does.
+        """
+        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
+            for step in steps:
+                for w in range(self.workers):
+                    step(w)
+            meanwhile()
+            return
+        barrier = threading.Barrier(self.workers)
+
+        def work(w: int) -> None:
             try:
-                self.tables.fill(misses)
-            except MemoryError:
+                for step in steps:
+                    step(w)
+                    barrier.wait()
+            except BaseException:
+                barrier.abort()
                 raise
-            except Exception:
-                return False  # other code was called with states that are not its own
-            place += count
-        return bool(self.tables.digest() == facts.digest)
 
-    # -- for its levels ------------------------------------------------------------------------------------------------
+        parts: list[Future[None]] = []
+        try:
+            for w in range(self.workers):
+                parts.append(self._submit(work, w))
+            meanwhile()
+        except BaseException:
+            barrier.abort()
+            raise
+        finally:
+            wait(parts)
+        errors = [error for part in parts if (error := part.exception()) is not None]
+        # The others only say that one of them failed.
+        for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
+            raise error
 
-    def layout(self, slots: int) -> kernels.Layout:
-        """For twice as many numbers as there are."""
-        monitor_states, cells, packets = self.most_numbers()
-        return layout_of(self.n, slots, monitor_states=monitor_states, cells=cells, packets=packets)
+    def _submit(self, work: Callable[[int], None], w: int) -> Future[None]:
+        try:
+            return self._pool.submit(work, w)
+        except RuntimeError as error:  # a thread that cannot be started, for want of memory
+            raise MemoryError(str(error)) from error
 
-    def most_numbers(self) -> tuple[int, int, int]:
-        """Twice as many as there are of monitor states, cells and packets: rows have room for these."""
-        return 2 * len(self.monitor_states), 2 * len(self.tables.cells), 2 * len(self.tables.packets)
+    def expand_rows(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
+        row_set = self.now[w]
+        self.worker_buffers[w].expand(
+            row_set.rows,
+            row_set.is_new,
+            row_set.asleep,
+            todo,
+            self.layout,
+            self.layout_after,
+            self.system,
+            tables,
+            monitor_states,
+        )
 
-    def fill(self, misses: Any) -> None:
-        """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
-        if len(misses):
-            self._tables_are_whole = False
-            self.tables.fill(misses)
-            self._tables_are_whole = True
+    def _take_in(self, w: int) -> None:
+        """Puts what all workers found for this owner into its row set."""
+        level_start = self.ends[w] if self.keep else 0
+        row_set, tallies = self.next[w], self.worker_buffers[w].tallies
+        for worker in self.worker_buffers:
+            count = int(worker.filled[w])
+            if count:
+                row_set.insert(
+                    worker.out[w], worker.hashes[w], worker.asleep[w], count, self.layout_after, level_start, tallies
+                )
 
-    def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
-        """Adds what expanded rows of this level count and show; see `kernels.Found`."""
-        result = self.result
-        result.transitions += int(counts[0])
-        result.terminal_states += int(counts[1])
-        self._see(int(seen[0]), self.level + 1)
-        self._see_ending(int(seen[1]), self.level)
-        for number, count in enumerate(actions.tolist()):
-            name = self.tables.actions[number]
-            result.actions[name] = result.actions.get(name, 0) + count
+    def _take_stock(self) -> Any:
+        """Adds up what the workers found in a round; returns what they missed."""
+        misses = []
+        for w, worker in enumerate(self.worker_buffers):
+            found = worker.found
+            self.add_counts(found.counts, found.seen, found.actions)
+            for cells in worker.blocked_cells(self.now[w].rows, self.layout, self.n):
+                self.add_blocked(cells)
+            misses.append(found.misses[: found.used[0]].copy())
+            worker.start_again()
+        return np.unique(np.concatenate(misses))
 
-    def add_blocked(self, cells: Sequence[int]) -> None:
-        """Adds the waits of the applications where a program ends unfinished, in these cells."""
-        positions = [self.tables.cells[cell][2] for cell in cells]
-        self.result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
-
-    def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
-        """Adds the new rows of the next level, and the states among them; so many belong to earlier levels too."""
-        self.result.nodes += nodes
-        self.result.states += states
-        self.result.graded &= not met_again
-
-    def _see(self, seen: int, depth: int) -> None:
-        """Properties that a transition to this depth breaks or reaches."""
-        if seen & kernels.DELIVERS:
-            self.result.reached.add(DELIVERS_SOMETHING.name)
-        for k, name in enumerate(self.names):
-            if seen >> k & 1 and name:
-                if k < self._first_witness:
-                    self.result.broken.setdefault(name, depth)
-                else:
-                    self.result.reached.add(name)
-                    self.tables.exercised.reached.add(name)
-
-    def _see_ending(self, seen: int, depth: int) -> None:
-        """Live properties that a run breaks or meets which ends at this depth."""
-        for name, bit in LIVE_BITS.items():
-            if seen & bit:
-                self.result.broken.setdefault(name, depth)
-        if seen & kernels.ENDS_COMPLETE:
-            self.result.reached.add(CAN_COMPLETE.name)
-
-    def over(self) -> bool:
-        """Reports how far the search is; True if a limit is reached, or if it lacks rows."""
-        if self.lacks_rows:
-            return True
-        result, limits = self.result, self.limits
-        seconds = searching_time() - self.started
-        result.seconds = self.seconds_before + seconds
-        if self.progress is not None:
-            self.progress(result, self.level)
-        if limits.states is not None and result.states > limits.states:
-            result.stopped = states_are_reached(limits.states)
-        else:
-            result.stopped = limits.reached(seconds)
-        return result.stopped is not None
+    def _widen(self) -> None:
+        """Lays the next rows out anew, with one slot more."""
+        before = self.layout_after
+        self.shape_after = self.shape_of(before.slots + 1)
+        self.layout_after = self.shape_after.layout(self.n)
+        for row_set in self.next:
+            row_set.repack(before, self.layout_after)
+        if self.keep:
+            self.shape, self.layout = self.shape_after, self.layout_after

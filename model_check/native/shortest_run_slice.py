@@ -18,36 +18,26 @@ from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 from crownless.runtime.ending import Stopped
 
-from . import kernels, row_set_kernels
-from .levels_in_memory import LevelsInMemory
-from .row_set import RowSet
-from .search import LIVE_BITS, NativeSearch
+from . import kernels
+from .level_search import LIVE_BITS
+from .row_set import RowSet, which_are_there
+from .search import NativeSearch
 from .workers import Worker
 
 #: A level: how its rows are laid out, and the rows.
 Level = tuple[kernels.Layout, Any]
 
 
-class KeptLevels(LevelsInMemory):
-    """Levels whose rows are kept."""
+class SearchForShortest(NativeSearch):
+    """A search that keeps its levels; see `shortest`."""
 
     def start(self) -> None:
         self.kept: list[Level] = []
         super().start()
 
-    def began(self) -> None:
+    def level_begins(self) -> None:
         rows = [row_set.rows[begin:end] for row_set, begin, end in zip(self.now, self.begins, self.ends, strict=True)]
         self.kept.append((self.layout, np.concatenate(rows)))
-        super().began()
-
-
-class SearchForShortest(NativeSearch):
-    """A search that keeps its levels; see `shortest`."""
-
-    levels: KeptLevels
-
-    def __init__(self, *arguments: Any, **options: Any) -> None:
-        super().__init__(*arguments, **options, levels=KeptLevels)
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
         """Those that break this property; raises `Stopped` if the search ended before it met one, and `NoSuchRun` if
@@ -69,7 +59,7 @@ class ShortestRuns:
         # All that a row leads to is needed.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
-        search.levels.worker_buffers = [self._worker]
+        search.worker_buffers = [self._worker]
         self.length = search.result.broken[broken.name]
         bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
         column = int(broken.kind == "live")
@@ -77,7 +67,7 @@ class ShortestRuns:
         #: Of each level the states that remain.
         self._row_sets: list[tuple[kernels.Layout, RowSet]] = []
         beyond: tuple[kernels.Layout, RowSet] | None = None
-        for layout, rows in reversed(search.levels.kept[: last + 1]):
+        for layout, rows in reversed(search.kept[: last + 1]):
             remain = self._leading(layout, rows, beyond, column, bit)
             row_set = RowSet(layout.words)
             row_set.add(remain, layout)
@@ -85,46 +75,44 @@ class ShortestRuns:
             self._row_sets.insert(0, beyond)
         if search.system.permutations.shape[0] > 1:
             # That of the empty run is the same under every name.
-            keys = np.arange(len(search.tables.renamings), dtype=np.uint64)
+            keys = np.arange(len(search.tables.renamings.all), dtype=np.uint64)
             search.monitor_states.renamed.enter(keys, np.zeros(len(keys), np.int64))
 
     def _leading(
         self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, RowSet] | None, column: int, bit: int
     ) -> Any:
         """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
-        search, levels, worker = self.search, self.search.levels, self._worker
-        levels.layout, levels.layout_after = layout, layout if beyond is None else beyond[0]
+        search, worker = self.search, self._worker
+        search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
         row_set = RowSet(layout.words)
         row_set.rows, row_set.is_new = rows, np.zeros(len(rows), np.bool_)
-        levels.now = [row_set]
+        search.now = [row_set]
         chosen = np.zeros(len(rows), np.bool_)
         marks = np.zeros((len(rows), 2), np.int64)
         todo = np.arange(len(rows))
         while len(todo):
             self._tick()
-            levels.make_room(worker)
+            search.make_room(worker)
             block = len(worker.found.again)
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            levels.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
+            search.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found = worker.found
             if worker.narrow:
                 # Only of the last level are the rows beyond not laid out: nobody looks at them.
                 assert beyond is None
-                levels.layout_after = search.layout(levels.layout_after.slots + 1)
-            worker.grow()
+                search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])
             misses = np.unique(found.misses[: found.used[0]])
             count = int(worker.filled[0])
             if beyond is not None and count:
                 there = np.zeros(count, np.bool_)
-                row_set_kernels.which_are_there(
+                which_are_there(
                     worker.out[0], worker.hashes[0], count, beyond[0], beyond[1].rows, beyond[1].table, there
                 )
                 chosen[origins[0, :count][there]] = True
-            worker.filled[:] = 0
-            found.used[:] = 0
+            worker.start_again()
             if len(misses):
                 search.tables.fill(misses)
         if beyond is None:
@@ -163,5 +151,5 @@ class ShortestRuns:
         kernels.pack(numbers, layout, row[0])
         hashes = np.array([kernels.hash_of(row[0], layout)], np.uint64)
         answer = np.zeros(1, np.bool_)
-        row_set_kernels.which_are_there(row, hashes, 1, layout, row_set.rows, row_set.table, answer)
+        which_are_there(row, hashes, 1, layout, row_set.rows, row_set.table, answer)
         return bool(answer[0])

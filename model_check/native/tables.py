@@ -10,13 +10,11 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from crownless.impl.parametric import Parametric
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
 from crownless.model_check.own_steps import OwnSteps
@@ -26,10 +24,9 @@ from crownless.spec.computation import Message
 
 from . import kernels
 from .columns import Column, Map
-from .frames import Frames
 from .monitor_states import MonitorStates, PlainMonitorStates, Unforeseen
 from .ranks import Ranks
-from .symmetry import Alike, NotSymmetric, Outcome
+from .symmetry import Alike, NotSymmetric, Renamings
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
@@ -51,7 +48,6 @@ class Tables:
         shared: bool,
         symmetric: bool,
         in_order: bool,
-        parametric: Parametric | None = None,
     ) -> None:
         self._canary = PurityByEntry(machine, workload.has)
         #: By what the entry is filled in that is filled in now, and its number.
@@ -76,19 +72,15 @@ class Tables:
         self._by_itself = OwnSteps(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
-        frames = Frames(n, symmetric=symmetric)
-        self._shifts, self._composed = frames.shifts, frames.composed
-        self.frames, self.frame = frames.fixing_0, frames.frame
-        self.permutations, self.renamings = frames.permutations, frames.renamings
+        self.renamings = renamings = Renamings(n, symmetric=symmetric)
+        self._shifts, self.frames = renamings.shifts, renamings.fixing_0
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: What processes that share the tables have in common, and whether they do.
-        self.alike: Alike | None = None
-        if shared:
-            assert isinstance(workload, Free)
-            evaluate = self._evaluate if machine.invariants or machine.witnesses else None
-            known = workload, self.cells, self.packets, frames.shifts, frames.comparisons
-            self.alike = Alike(self._canary, evaluate, *known, parametric=parametric)
+        self.alike = Alike(self._canary, renamings, self._evaluate) if shared else None
+        #: [number][renaming that leaves process 0 in place]: what cells and packets become.
+        self.cell_frames: list[Sequence[int]] = []
+        self.packet_frames: list[Sequence[int]] = []
         self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
         self._packet_numbers: dict[Packet, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
@@ -155,7 +147,7 @@ class Tables:
         self._cells.append([made, flags, seen, number, 0, -1, 0])
         self.cell_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
-            self.alike.new_cell(number, local, seen)
+            self.alike.new_cell(local, seen)
         return number
 
     def _evaluate(self, process: int, local: Any) -> int:
@@ -186,7 +178,7 @@ class Tables:
             key = (0, self.alike.renamed(local, renaming), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
             images.append(self._new_cell(key) if image is None else image)
-        self._close(number, images, self.cell_renamed, self.alike.cell_frames)
+        self._close(number, images, self.cell_renamed, self.cell_frames)
         for image in images:
             if self._seen[image] != self._seen[number]:
                 raise NotSymmetric("what it says of a local state of process 1 depends on the names of the others")
@@ -197,7 +189,7 @@ class Tables:
         frames = len(self.frames)
         rows: dict[int, list[int]] = {}
         for by, image in enumerate(images):
-            row = [images[then] for then in self._composed[by]]
+            row = [images[then] for then in self.renamings.composed[by]]
             if image < number or rows.setdefault(image, row) != row:
                 raise NotSymmetric("its `renamed` and `renamed_stamp` are no renamings: two do not make one")
         for image, row in sorted(rows.items()):
@@ -217,7 +209,7 @@ class Tables:
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
         if self.alike is not None and packet.destination:
-            return self.alike.known_packet(packet, lambda seen: self._packet_numbers.get(seen, -1))
+            packet = self.alike.renamed_packet(packet, self._shifts[-packet.destination])
         return self._packet_numbers.get(packet, -1)
 
     def packet(self, packet: Packet) -> int:
@@ -236,7 +228,7 @@ class Tables:
                     other = self.alike.renamed_packet(packet, renaming)
                     image = self._packet_numbers.get(other)
                     images.append(self._new_packet(other) if image is None else image)
-                self._close(number, images, self.packet_renamed, self.alike.packet_frames)
+                self._close(number, images, self.packet_renamed, self.packet_frames)
         elif (known := self.packets[number]).stamp is not packet.stamp:
             self._canary.same(packet.source, known, packet)
         return number
@@ -253,7 +245,7 @@ class Tables:
         self.source.append((packet.source - packet.destination) % self.n)
         self.packet_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
-            self.alike.new_packet(number, packet)
+            self.alike.new_packet(packet)
         return number
 
     def _action(self, name: str) -> int:
@@ -296,25 +288,7 @@ class Tables:
             values = [self._arrival(key >> 32, key & 0xFFFFFFFF) for key in missing.tolist()]
             self.arrivals.enter(missing, np.array(values, np.int64))
         self.monitor_states.fill(keys[kinds == kernels.MISS_MONITOR_STATE])
-        self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings)
-
-    def knows(self, misses: Any) -> bool:
-        """True if these entries name existing cells, packets, monitor states and codes."""
-        kinds = misses >> np.uint64(62)
-        major = (misses & np.uint64((1 << 62) - 1)) >> np.uint64(32)
-        minor = misses & np.uint64(0xFFFFFFFF)
-        monitor_states = len(self.monitor_states)
-        bounds = {
-            kernels.MISS_OWN: (len(self.cells), 1),
-            kernels.MISS_ARRIVAL: (len(self.cells), len(self.packets)),
-            kernels.MISS_MONITOR_STATE: (monitor_states, self.monitor_states.codes),
-            kernels.MISS_RENAMED_MONITOR_STATE: (monitor_states, len(self.permutations)),
-        }
-        steps = misses[kinds == kernels.MISS_MONITOR_STATE] & np.uint64((1 << 62) - 1)
-        return all(
-            bool(np.all((major[kinds == kind] < first) & (minor[kinds == kind] < second)))
-            for kind, (first, second) in bounds.items()
-        ) and self.monitor_states.has_room_for(steps)
+        self.monitor_states.rename(keys[kinds == kernels.MISS_RENAMED_MONITOR_STATE], self.renamings.all)
 
     def _begin_entry(self) -> Alike | None:
         """The comparison of the next entry, if there is one."""
@@ -327,37 +301,33 @@ class Tables:
         process, local, position = self.cells[cell]
         start = len(self._outcomes)
         alike = self._begin_entry()
-        sends: list[tuple[Message, list[Outcome]]] = []
-        own: list[list[Outcome]] = []
+        sends: list[tuple[Message, Sequence[Step]]] = []
+        internal: Sequence[tuple[str, Step]] = ()
+        given: Sequence[Step] = ()
         refused = 0
         for pending in self.workload.pending_sends(position, process):
             message = pending.message
             steps = self.inputs.send(process, local, message)
             if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
-            sends.append((message, []))
-            made = None if alike is None else sends[-1][1]
+            sends.append((message, steps))
             for step in steps:
-                self._outcome(cell, process, local, "send", step, pending.after, made, hands=message)
+                self._outcome(cell, process, local, "send", step, pending.after, hands=message)
         if self._takes_own_steps:
-            own.append([])
-            made = None if alike is None else own[-1]
             internal = self.inputs.internal(process, local)
             self._by_itself.look_at(process, local, internal)
             for name, step in internal:
-                self._outcome(cell, process, local, name, step, position, made, named=name)
+                self._outcome(cell, process, local, name, step, position)
             if self.workload.ready_to_receive(position, process):
                 given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
-                own.append([])
-                made = None if alike is None else own[-1]
                 for step in given:
-                    self._outcome(cell, process, local, "deliver", step, position, made)
+                    self._outcome(cell, process, local, "deliver", step, position)
         self._own.append((cell, start, len(self._outcomes) - start, refused))
         self.most_own = max(self.most_own, len(self._outcomes) - start)
         if alike is not None:
-            alike.own(cell, sends, *own)
+            alike.own(local, sends, internal, given)
 
     def _arrival(self, cell: int, number: int) -> int:
         process, local, position = self.cells[cell]
@@ -366,19 +336,17 @@ class Tables:
         alike = self._begin_entry()
         accepted = bool(self.inputs.deliverable(process, local, packet))
         if not accepted or self.exercised.awaits_release:
-            frames = self.alike.packet_frames[number] if self.alike and len(self.frames) > 1 else (number,)
+            frames = self.packet_frames[number] if len(self.frames) > 1 else (number,)
             self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
-        made: list[Outcome] | None = None
+        steps: Sequence[Step] | None = None
         if accepted:
-            made = None if alike is None else []
+            steps = self.inputs.on_packet(process, local, packet)
             of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
-            for step in self.inputs.on_packet(process, local, packet):
+            for step in steps:
                 name = "deliver" if delivery in step.events else of_kind
-                self._outcome(cell, process, local, name, step, position, made, packet=packet)
-        else:
-            self.refuses = True
+                self._outcome(cell, process, local, name, step, position, packet=packet)
         if alike is not None:
-            alike.arrival(cell, number, made)
+            alike.arrival(local, packet, steps)
         count = len(self._outcomes) - start
         if self._channel == kernels.FIFO and not count:
             self._waits = True
@@ -393,16 +361,11 @@ class Tables:
         name: str,
         step: Step,
         position: Position,
-        made: list[Outcome] | None,
         *,
         packet: Packet | None = None,
         hands: Message | None = None,
-        named: str = "",
     ) -> None:
-        """Tabulates an outcome, unless it delivers what the application does not want now; `named`: by the machine.
-
-        Where outcomes are compared it is added to those `made`.
-        """
+        """Tabulates an outcome, unless it delivers what the application does not want now."""
         flags = 0 if hands is None else kernels.HANDS
         for event in step.events:
             if event.kind == "deliver":
@@ -429,16 +392,13 @@ class Tables:
         if self._in_order:
             self._all_ranks.step(cell, after, consumed, tuple(kinds))
         if len(self.frames) > 1:
-            assert self.alike is not None
-            self.ranks.same(self.alike.cell_frames[after])
-            self._all_ranks.same(self.alike.cell_frames[after])
+            self.ranks.same(self.cell_frames[after])
+            self._all_ranks.same(self.cell_frames[after])
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
         self.emitted.extend([number << kernels.PROCESS_BITS | (to - process) % self.n for number, to in emitted])
         self.most_emitted = max(self.most_emitted, len(emitted))
-        if made is not None:
-            made.append(Outcome(named, after, emitted, step.events))
 
     def _exercised_by(self, transition: Transition) -> int:
         """The rules that count once this transition is taken, as bits."""
@@ -483,17 +443,9 @@ class Tables:
         """
         return self._all_ranks.graded
 
-    def digest(self) -> str:
-        """The digest, which is that of tables worked out elsewhere if they are the same."""
-        # Each kind of monitor states has numbers of its own.
-        self.arrays()
-        digest = hashlib.sha256(type(self.monitor_states).__name__.encode())
-        # Of the rules, which outcomes and refused sends exercise them is looked at only until some was met that does.
-        for rows, last in ((self._outcomes, kernels.RULES_LOW), (self._cells, kernels.REFUSED)):
-            digest.update(np.ascontiguousarray(rows.array[: len(rows), :last]).tobytes())
-        for column in (self.emitted, self.code_at, self.source):
-            digest.update(column.array[: len(column)].tobytes())
-        return digest.hexdigest()
+    def sizes(self) -> list[int]:
+        """How many numbers there are of each kind: the same for tables filled by the same code in the same order."""
+        return [len(self.cells), len(self.packets), len(self._outcomes), len(self._codes), len(self.monitor_states)]
 
     def seen(self, cell: int) -> int:
         """The properties that a cell breaks, and the witnesses that it is, as bits."""

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import full_kernels, kernels, reduced_kernels
-from .full_kernels import PREFETCH_BATCH
+from . import kernels
+from .expansion import PREFETCH_BATCH, expand
+from .expansion_in_order import expand_in_order
 
 #: Rows that a worker expands in one round, and rows in all its outboxes.
 BLOCK = 1 << 15
@@ -23,17 +24,18 @@ def _apart(count: int, dtype: Any = np.int64) -> Any:
     return np.zeros(count + 2 * line, dtype)[line : line + count]
 
 
-class Most(Protocol):
-    """The largest numbers in the tables: of a process's own steps, of steps of an arrival, and of emitted packets."""
+class Sizes(NamedTuple):
+    """How many numbers the tables have, and the most of one kind: of a process's own steps, of steps of an arrival, and
+    of packets that one step puts on the channel.
+    """
 
-    @property
-    def most_own(self) -> int: ...
-
-    @property
-    def most_of_arrival(self) -> int: ...
-
-    @property
-    def most_emitted(self) -> int: ...
+    monitor_states: int
+    cells: int
+    packets: int
+    actions: int
+    most_own: int
+    most_of_arrival: int
+    most_emitted: int
 
 
 class Worker:
@@ -68,12 +70,11 @@ class Worker:
         )
         self._room: tuple[int, ...] = ()
 
-    def make_room(self, n: int, slots: int, words: int, actions: int, known: Most) -> None:
-        """Room for rows of n processes with so many slots and words, for the moves of one row, and for so many names of
-        actions.
-        """
-        fields = 2 + n + slots + known.most_emitted + 2
-        moves = n * known.most_own + slots * (known.most_of_arrival + 2) + 1
+    def make_room(self, n: int, slots: int, words: int, sizes: Sizes) -> None:
+        """Room for rows of n processes with this many slots and words, and for the moves of one row."""
+        actions = sizes.actions
+        fields = 2 + n + slots + sizes.most_emitted + 2
+        moves = n * sizes.most_own + slots * (sizes.most_of_arrival + 2) + 1
         room = (fields, words, moves, actions, self.outbox_rows, self.reached)
         if room == self._room:
             if self.scratch.stamp[0] > LAST_STAMP:
@@ -115,11 +116,9 @@ class Worker:
         system: kernels.SearchConstants,
         tables: kernels.Tables,
         monitor_states: kernels.MonitorStates,
-        *,
-        reduces: bool,
     ) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
-        kernel = reduced_kernels.expand_reduced if reduces else full_kernels.expand
+        kernel = expand_in_order if system.in_order else expand
         place = int(
             kernel(
                 rows,
@@ -131,10 +130,7 @@ class Worker:
                 system,
                 tables,
                 monitor_states,
-                self.out,
-                self.hashes,
-                self.asleep,
-                self.filled,
+                kernels.Outbox(self.out, self.hashes, self.asleep, self.filled),
                 self.found,
                 self.recent,
                 self.scratch,
@@ -143,11 +139,6 @@ class Worker:
         self.narrow = place < 0
         self.place = -1 - place if self.narrow else place
 
-    def grow(self) -> None:
-        """Doubles, for the next expansion, what the last one had too little room in."""
-        self.reached *= 1 + (int(self.found.used[3]) & 1)
-        self.outbox_rows *= 1 + (int(self.found.used[3]) >> 1)
-
     def blocked_cells(self, rows: Any, layout: kernels.Layout, n: int) -> Iterator[Any]:
         """The cells of each of the expanded rows where a program ends unfinished."""
         for r in self.found.blocked[: self.found.used[2]].tolist():
@@ -155,7 +146,9 @@ class Worker:
             kernels.unpack(rows[r], layout, numbers)
             yield numbers[1 : 1 + n]
 
-    def clear_found(self) -> None:
-        """Forgets what was found, once it is added up."""
-        for array in (self.found.counts, self.found.seen, self.found.actions, self.found.used):
+    def start_again(self) -> None:
+        """Empties the outboxes and forgets what was found, once it is added up; doubles what had too little room."""
+        self.reached *= 1 + (int(self.found.used[3]) & 1)
+        self.outbox_rows *= 1 + (int(self.found.used[3]) >> 1)
+        for array in (self.filled, self.found.counts, self.found.seen, self.found.actions, self.found.used):
             array[:] = 0

@@ -23,7 +23,7 @@ from crownless.model_check.logs.layout import Numbers
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.model_check.logs.named_rows import NamedRows, are_names
 from crownless.model_check.logs.quarantine import OrderVerdict, RunResult, judge_run, order_verdicts
-from crownless.model_check.logs.shapes import WitnessesByShape
+from crownless.model_check.logs.witnesses import WitnessesByShape
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 

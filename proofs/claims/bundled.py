@@ -10,10 +10,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs import Run
+from crownless.proofs.evidence import Evidence, Shown
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 
-from .claim import Entry, Evidence, Shown
+from .claim import Entry
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck

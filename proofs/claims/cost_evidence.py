@@ -76,8 +76,9 @@ def _simulated(
     return Runs(asked, tuple(simulate(replace(asked, seed=seed)) for seed in range(runs)))
 
 
-def more(first: Runs, second: Runs, figure: str) -> Estimate:
+def more(both: Sequence[Runs], figure: str) -> Estimate:
     """How much greater a figure is in the first than in the second, run by run on the same messages and latencies."""
+    first, second = both
     return difference([*first.rows, *second.rows], figure, first.point.settings, second.point.settings)
 
 

@@ -1,27 +1,81 @@
-"""The material of evidence: checks, programs and proofs, each computed once for all claims that rest on it."""
+"""Evidence of each kind: proofs, checks, searches for runs, programs, and enumerations. Each knows its own reach.
+
+What many claims rest on, a check or a proof, is computed once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
+from crownless.model_check.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.reachable import HistoryVariable, Reached, reachable, shortest_run_to
+from crownless.model_check.realizing import Realization, realize
 from crownless.model_check.request import Check, load_program
 from crownless.model_check.runs import Run
 from crownless.model_check.system import System
+from crownless.proofs.evidence import ANY_NUMBER, Evidence, Shown, found
 from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
 from crownless.proofs.queues import QueueProof
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
+from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
-from crownless.spec.library import path
-from crownless.spec.notation import load, to_computation
+
+T = TypeVar("T")
+
+
+def figure(name: str) -> Computation:
+    """A bundled computation."""
+    return notation.to_computation(notation.load(library.path(name)))
+
+
+# -- proofs ------------------------------------------------------------------------------------------------------------
+
+OF_STAGES = (
+    f"{ANY_NUMBER}, any reliable channel; of the stages of a message, of which each step of the machine is shown to be "
+    "one"
+)
+
+#: Of what is live: z3 shows that the first one goes on; that each does at last is an induction that nothing checks.
+BY_FAIRNESS_IN_WORDS = "z3 shows who can go on; that therefore each does at last (fairness, and induction) is in words"
+
+
+@cache
+def proof_of(protocol: str) -> ProofReport:
+    """The report of z3's proof of a protocol for every n.
+
+    Where z3 shows it of each step of the machine, random runs of both would add nothing to a claim: `crownless prove`
+    has them.
+    """
+    proof = PROOFS[protocol]
+    return prove(protocol, replace(proof, refined_along_runs=()) if isinstance(proof, QueueProof) else proof)
+
+
+def proved(protocol: str | ProofReport, *shown: str, scope: str = "") -> Evidence:
+    """z3 shows this of a protocol: safe, optimal, live; by default all three."""
+    report = proof_of(protocol) if isinstance(protocol, str) else protocol
+    if isinstance(report.proof, QueueProof):
+        compared = f"{sum(each.states for each in report.refinements):,} states"
+        each_step = "each step of the machine is one, and each is one of the machine" if report.covers_machine else ""
+        reach, of = (
+            scope or OF_STAGES,
+            f"the stages of a message; {each_step or 'the machine is compared'} ({compared})",
+        )
+    else:
+        reach, of = scope or f"{ANY_NUMBER}, any channel, none to oneself", "the protocol's own code"
+    if "live" in (shown or SHOWN):
+        reach = f"{reach}; {BY_FAIRNESS_IN_WORDS}"
+    because = f"z3 shows {report.protocol} {', '.join(shown or SHOWN)}, by {len(report.claims)} claims of {of}"
+    return Evidence(all(report.outcome(part) == "proved" for part in shown or SHOWN), reach, because, verdict="proved")
+
+
+# -- checks ------------------------------------------------------------------------------------------------------------
 
 
 def searched(
@@ -51,9 +105,41 @@ def explored(
     return run_check(Check(machine, workload=workload, orders=orders, **settings), engine="plain")
 
 
+def ended(
+    machine: ProtocolMachine,
+    workload: Workload,
+    *,
+    crash: str | None = None,
+    orders: tuple[str, ...] = ("fifo", "causal"),
+) -> CheckResult:
+    """Every interleaving of a program in which receives that no message is left for may stay undone."""
+    decided = properties_of(machine, orders, program=False, crash=crash is not None)
+    properties = tuple(known for known in decided if known.kind != "sometimes" and known != NEVER_BLOCKS)
+    return explored(machine, workload, orders=orders, crash=crash, properties=properties)
+
+
 def system_of(machine: ProtocolMachine, workload: Workload, **settings: Any) -> System:
     """The transition system of such a machine, with these settings of a `Check` and no order to judge."""
     return Check(machine, workload=workload, orders=("asynchronous",), **settings).resolve().system()
+
+
+def program(text: str, name: str = "") -> Program:
+    """A program written in a claim."""
+    return Program(replace(notation.parse(text), name=name) if name else notation.parse(text))
+
+
+def holds(result: CheckResult, *properties: str) -> bool:
+    """True if these properties hold, over every interleaving of the check; by default all that were judged."""
+    verdicts = {each.property.name: each.verdict for each in result.properties}
+    assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
+    return result.exploration.stopped is None and all(
+        verdicts[name] == "holds" for name in properties or judged(result)
+    )
+
+
+def judged(result: CheckResult) -> list[str]:
+    """The properties that say something of every run."""
+    return [each.property.name for each in result.properties if each.property.kind != "sometimes"]
 
 
 def safe(result: CheckResult) -> bool:
@@ -62,21 +148,116 @@ def safe(result: CheckResult) -> bool:
 
 
 def live(result: CheckResult) -> bool:
-    """True if all is delivered and nobody is blocked; in a program: if every run completes."""
+    """True if all is delivered and no process is blocked; in a program: if every run completes."""
     return holds(result, *(each.property.name for each in result.properties if each.property.kind == "live"))
 
 
-def holds(result: CheckResult, *properties: str) -> bool:
-    """True if these properties hold, over every interleaving of the check; by default all that were judged."""
-    verdicts = {each.property.name: each.verdict for each in result.properties}
-    assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
-    asked = properties or [each.property.name for each in result.properties if each.property.kind != "sometimes"]
-    return result.exploration.stopped is None and all(verdicts[name] == "holds" for name in asked)
+def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evidence:
+    """Every interleaving of the checks keeps these properties; by default all that were judged."""
+    every = [results] if isinstance(results, CheckResult) else list(results)
+    broken = [
+        Shown(f"breaks {name}", run)
+        for result in every
+        for name in properties or judged(result)
+        if (run := result[name].run) is not None
+    ]
+    names = dict.fromkeys(name for result in every for name in properties or judged(result))
+    machines = dict.fromkeys(_name(result.machine, result.protocol) for result in every)
+    because = f"{', '.join(machines)}: {', '.join(names)} in {states(*every)}"
+    return Evidence(all(holds(result, *properties) for result in every), within(*every), because, tuple(broken[:1]))
 
 
-def broken_by(result: CheckResult, name: str) -> Run | None:
-    """A shortest run that breaks the property; None if none does."""
-    return result[name].run
+def breaks(result: CheckResult, name: str, title: str, bundled: str | None = None) -> Evidence:
+    """A shortest run of a check breaks the property."""
+    return found(title, result[name].run, bundled, within(result))
+
+
+def ends(results: CheckResult | Sequence[CheckResult], completes: str, title: str = "") -> Evidence:
+    """Runs of a program come to its end: always, sometimes, or never; a run that does not is shown with the title."""
+    every = [results] if isinstance(results, CheckResult) else list(results)
+    shown = [Shown(title, run) for result in every if title and (run := result["completes"].run) is not None]
+    machines = ", ".join(_name(result.machine, result.protocol) for result in every)
+    because = f"{machines}: the program {completes} completes, in {states(*every)}"
+    return Evidence(all(result.completes == completes for result in every), within(*every), because, tuple(shown[:1]))
+
+
+def _name(machine: ProtocolMachine, protocol: str) -> str:
+    return protocol if protocol in PROOFS or "-" in protocol else protocol or type(machine).__name__
+
+
+def within(*results: CheckResult) -> str:
+    """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
+    bounds = []
+    for result in results:
+        if isinstance(result.workload, Program):
+            bound = f"program {result.workload.name}".rstrip()
+        else:
+            bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
+        crash = f", {result.check.crash} may crash" if result.check.crash else ""
+        bounds.append(f"every interleaving of {bound}, {result.channel} channel{crash}")
+    return "; ".join(dict.fromkeys(bounds))
+
+
+def states(*results: CheckResult) -> str:
+    """How many states that took, in words."""
+    return f"{sum(result.exploration.states for result in results):,} states"
+
+
+def length(run: Run | None) -> str:
+    """How many actions a run takes."""
+    return "none" if run is None else str(len(run.actions))
+
+
+@cache
+def realized(protocol: str, n: int, m: int, *, self_sends: bool = False) -> Realization:
+    """Which order a protocol generates exactly."""
+    return realize(Check(protocol, n, m, self_sends=self_sends))
+
+
+def generates(protocol: str, order: str, *bounds: tuple[int, int], self_sends: bool = False) -> Evidence:
+    """Up to each bound a protocol generates the computations of an order, all of them and no others."""
+    answers = [realized(protocol, n, m, self_sends=self_sends) for n, m in bounds]
+    count = sum(answer.computations for answer in answers)
+    scope = "; ".join(f"every computation of {n} processes and up to {m} messages" for n, m in bounds)
+    because = f"{protocol} generates all {count:,} computations of {order} order, and no others"
+    return Evidence(all(order in answer.equal_orders for answer in answers), scope, because)
+
+
+# -- every state, every computation ------------------------------------------------------------------------------------
+
+
+def in_every_state(
+    because: str,
+    system: System,
+    always: Callable[[Reached], bool],
+    *,
+    where: Callable[[Reached], bool] = lambda now: True,
+    title: str = "a state in which it fails",
+    history: HistoryVariable | None = None,
+) -> Evidence:
+    """Something holds in every reachable state of a system to which it applies; there must be such states."""
+    cases = count = 0
+    fails = False
+    for now in reachable(system, history=history):
+        count += 1
+        if where(now):
+            cases += 1
+            fails |= not always(now)
+    run = shortest_run_to(system, lambda now: where(now) and not always(now), history=history) if fails else None
+    shown = () if run is None else (Shown(title, run),)
+    in_some = "" if cases == count else f"{cases:,} of "
+    return Evidence(not fails and cases > 0, "", f"{because}, in {in_some}{count:,} states", shown)
+
+
+def in_some_state(
+    title: str,
+    system: System,
+    wanted: Callable[[Reached], bool],
+    bundled: str | None = None,
+    history: HistoryVariable | None = None,
+) -> Evidence:
+    """A shortest run leads to a state of which something holds."""
+    return found(title, shortest_run_to(system, wanted, history=history), bundled)
 
 
 def up_to(n: int, m: int) -> Iterator[Computation]:
@@ -86,97 +267,28 @@ def up_to(n: int, m: int) -> Iterator[Computation]:
             yield from computations(processes, messages)
 
 
-def all_proved(claims: Iterable[Claim]) -> bool:
-    """True if z3 proves each of them."""
-    return all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
+def computations_up_to(n: int, m: int) -> str:
+    return f"every complete computation of up to {n} processes and {m} messages, none to oneself"
 
 
-def all_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against each of them."""
-    return all(theorem(*claim, attempts=ATTEMPTS).outcome == "refuted" for claim in claims)
-
-
-#: Steps in which z3 sees at once what is against some claims.
-A_FEW_STEPS = 100_000
-
-
-def any_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against one of them, which it sees at once of some; if not, it is to try harder."""
-    every = list(claims)
-    return any(
-        theorem(*claim, effort=effort, attempts=ATTEMPTS).outcome == "refuted"
-        for effort in (A_FEW_STEPS, EFFORT)
-        for claim in every
-    )
-
-
-def proved_by_its_rules(
-    claims: Iterable[Claim], variants: Iterable[Iterable[Claim]], vacuity: Iterable[Claim] = ()
-) -> bool:
-    """True if z3 proves the claims, has something against them for each variant of the rules that they rest on, and
-    against each claim that their hypotheses cannot be met.
-    """
-    return all(map(any_refuted, variants)) and all_refuted(vacuity) and all_proved(claims)
-
-
-def not_vacuous(given: Mapping[str, Term], situation: Term | None = None) -> bool:
-    """True if z3 has a model of the hypotheses, with such a state in it."""
-    also = {} if situation is None else {"situation": situation}
-    return vacuous("a situation", {**given, **also}).outcome == "refuted"
-
-
-@cache
-def proof_of(protocol: str) -> ProofReport:
-    """The report of z3's proof of a protocol for every n.
-
-    Where z3 shows it of each step of the machine, random runs of both would add nothing to a claim: `crownless prove`
-    has them.
-    """
-    proof = PROOFS[protocol]
-    return prove(protocol, replace(proof, refined_along_runs=()) if isinstance(proof, QueueProof) else proof)
-
-
-def is_proved(protocol: str, *shown: str) -> bool:
-    """True if z3 shows this of it: safe, optimal, live; by default all three."""
-    return all(proof_of(protocol).outcome(each) == "proved" for each in shown or SHOWN)
-
-
-def refinement_scope(protocol: str) -> str:
-    """How far a protocol of queues is shown to do what is proved of its abstraction, in words."""
-    proved = proof_of(protocol)
-    summary = "; ".join(each.scope for each in proved.refinements)
-    states = f"{summary}; {sum(each.states for each in proved.refinements):,} states"
-    if proved.covers_machine:
-        return f"of which each step of the machine is one, and each is one of the machine (z3; besides {states})"
-    return f"which the machine does and nothing else ({states})"
-
-
-#: Of what is live: z3 shows that the first one goes on; that each does at last is an induction that nothing checks.
-BY_FAIRNESS_IN_WORDS = "z3 shows who can go on; that therefore each does at last (fairness, and induction) is in words"
-
-
-def figure(name: str) -> Computation:
-    """A bundled computation."""
-    return to_computation(load(path(name)))
-
-
-def length(run: Run | None) -> str:
-    """How many actions a run takes."""
-    return "none" if run is None else str(len(run.actions))
-
-
-def within(*results: CheckResult) -> str:
-    """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
-    bounds = []
-    for result in results:
-        if isinstance(result.workload, Program):
-            bound = f"program {result.workload.name}"
-        else:
-            bound = f"{len(result.workload.processes)} processes, up to {result.workload.messages} messages"
-        bounds.append(f"{bound}, {result.channel} channel")
-    return "every interleaving: " + "; ".join(dict.fromkeys(bounds))
-
-
-def states(*results: CheckResult) -> str:
-    """How many states that took, in words."""
-    return f"{sum(result.exploration.states for result in results):,} states"
+def enumerated(
+    because: str,
+    items: Iterable[T],
+    always: Callable[[T], bool],
+    *,
+    where: Callable[[T], bool] = lambda item: True,
+    scope: str = "",
+    title: str = "a computation in which it fails",
+) -> Evidence:
+    """Something holds of all items to which it applies, of which there must be some; the first that fails is shown."""
+    cases = count = 0
+    failing = None
+    for item in items:
+        count += 1
+        if where(item):
+            cases += 1
+            if not always(item):
+                failing = failing or item
+    shown = (Shown(title, failing),) if isinstance(failing, Computation) else ()
+    in_some = "all" if cases == count else f"{cases:,} of"
+    return Evidence(failing is None and cases > 0, scope, f"{because} ({in_some} {count:,})", shown)

@@ -8,13 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crownless.proofs.evidence import Evidence, Verdict, together
+from crownless.proofs.theorems.bounded import BoundedSearchGaveUp
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
 from . import bundled, ku, mf, mg, sa, ses  # noqa: F401  (each states the claims of its text)
-from .bounded import BoundedSearchGaveUp
-from .claim import STATED, VERDICTS, Entry, Evidence, Reading, Verdict, verdict_of
+from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
 #: The five texts, by how the names of their claims begin.
 TEXTS = ("MF", "SES", "MG", "KU", "SA")
@@ -25,25 +26,36 @@ CLAIMS = {name: entry for text in TEXTS for name, entry in STATED.items() if ent
 
 @dataclass(frozen=True)
 class Finding:
-    """The recomputed evidence of a claim, with the time that took."""
+    """The recomputed evidence of a claim, that of each reading and all of it together, with the time that took."""
 
     entry: Entry
-    evidence: Evidence
+    of_readings: tuple[Evidence, ...]
     seconds: float
+
+    @property
+    def evidence(self) -> Evidence:
+        return together(self.of_readings)
+
+    @property
+    def judged(self) -> tuple[Reading, ...]:
+        """Each reading with the verdict that its evidence gives it; it is open if its evidence fails."""
+        return tuple(
+            reading._replace(verdict=found.verdict if found.shows else "open")
+            for reading, found in zip(self.entry.judged, self.of_readings, strict=True)
+        )
 
     @property
     def readings(self) -> tuple[Reading, ...]:
         """Each reading of a claim that has several; the letter first."""
-        readings = self.entry.judge(self.evidence)
-        return readings if len(readings) > 1 else ()
+        return self.judged if len(self.judged) > 1 else ()
 
     @property
     def verdict(self) -> Verdict:
-        return verdict_of(self.entry.judge(self.evidence))
+        return verdict_of(self.judged)
 
     @property
     def as_recorded(self) -> bool:
-        return self.verdict == self.entry.recorded and not self.unlike_bundled
+        return self.judged == self.entry.judged and not self.unlike_bundled
 
     @property
     def unlike_bundled(self) -> list[str]:
@@ -62,6 +74,7 @@ class Finding:
         return [*reading, (self.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
 
     def json(self) -> dict[str, Any]:
+        evidence = self.evidence
         return {
             "id": self.entry.id,
             "source": self.entry.source,
@@ -70,9 +83,9 @@ class Finding:
             "readings": [{"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.readings],
             "verdict": self.verdict,
             "recorded": self.entry.recorded,
-            "scope": self.evidence.scope,
-            "evidence": self.evidence.because,
-            "shown": [shown.json() for shown in self.evidence.shown],
+            "scope": evidence.scope,
+            "evidence": evidence.because,
+            "shown": [shown.json() for shown in evidence.shown],
             "seconds": round(self.seconds, 3),
         }
 
@@ -104,9 +117,9 @@ def recompute(
             progress(entry)
         began = time.monotonic()
         try:
-            evidence = entry.recompute(quick)
+            evidence = entry.evidence(quick)
         except BoundedSearchGaveUp as reason:
-            evidence = Evidence(False, "nothing", f"z3 came to no answer: {reason}")
+            evidence = (Evidence(False, "nothing", f"z3 came to no answer: {reason}"),) * len(entry.judged)
         stopped = stop_reason()
         if stopped is not None:
             raise Stopped(stopped)  # what was found since then is not to be relied on

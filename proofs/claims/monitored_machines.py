@@ -7,17 +7,16 @@ from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.rendezvous import Rendezvous
+from crownless.impl.variants.for_murty_garg import ByTheLetterWithRanks
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.generating import Memory, computation_of, form_of
 from crownless.model_check.properties import Property
-from crownless.model_check.reachable import reachable
-from crownless.spec.computation import Computation, Message
+from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
-from .evidence import explored, system_of
+from .evidence import explored
 
 
 class Received(NamedTuple):
@@ -123,66 +122,6 @@ class MonitoredBlocking(Monitored):
     kind = Rendezvous
 
 
-class Owed(NamedTuple):
-    """An acknowledgement that is owed: to whom, and whether it must wait for that of the send open at the receive."""
-
-    to: int
-    waits: bool
-
-
-class ByTheLetter(ProtocolMachine):
-    """Any system with SP and RP as their formulas have them: s1 ≺ s2 ⇒ s1.ack ≺ s2, and s1 ≺ r2 ⇒ s1.ack ≺ r2.ack.
-
-    A message is sent while no other is unacknowledged. It is received when it arrives, and acknowledged at any time
-    after that, but not before what was open at the receive is acknowledged.
-    """
-
-    sends_before_delivery = True
-    promises = "synchronous"
-
-    def initial(self, i: int) -> Any:
-        return (True, ())
-
-    def may_send_to(self, i: int, j: int) -> bool:
-        return True
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        active, owed = state
-        if not active or not self.may_send_to(i, message.receiver):
-            return []
-        return [Step((False, owed), [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        active, owed = state
-        if packet.kind == "ack":
-            return [Step((True, tuple(one._replace(waits=False) for one in owed)))]
-        assert packet.message is not None
-        after = tuple(sorted([*owed, Owed(packet.source, waits=not active)]))
-        return [Step((active, after), (), [AppEvent("deliver", packet.message)])]
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        active, owed = state
-        return [
-            ("acknowledge", Step((active, (*owed[:k], *owed[k + 1 :])), [Packet(i, one.to, "ack")]))
-            for k, one in enumerate(owed)
-            if not one.waits
-        ]
-
-
-class ByTheLetterWithRanks(ByTheLetter):
-    """And PR: to smaller processes only."""
-
-    def may_send_to(self, i: int, j: int) -> bool:
-        return i > j
-
-
-class NeverAcknowledges(ByTheLetterWithRanks):
-    """The formulas of SP, RP and PR hold, and nothing is ever acknowledged."""
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return []
-
-
 class MonitoredByTheLetter(Monitored):
     kind = ByTheLetterWithRanks
 
@@ -193,16 +132,3 @@ def monitored(kind: type[Monitored], n: int, m: int, program: str = "") -> Check
     workload: Workload = Program(parse(program)) if program else Free(n, m)
     properties = tuple(Property(name, "always", name) for name in kind.invariants)
     return explored(kind(n), workload, orders=("asynchronous",), properties=properties)
-
-
-@cache
-def quiet_computations(kind: type[ByTheLetter], n: int, m: int) -> tuple[Computation, ...]:
-    """The computations of all runs at whose end everything is received and acknowledged."""
-    memory = Memory(n)
-    system = system_of(kind(n), Free(n, m), monitors=(memory,))
-    forms = set()
-    for now in reachable(system, monitored=True):
-        if not now.in_flight and all(local == (True, ()) for local in now.locals):
-            lines = memory.lines[now.monitor_state[-1]]
-            forms.add(None if lines is None else form_of(lines))
-    return tuple(computation_of(form) for form in forms if form is not None)

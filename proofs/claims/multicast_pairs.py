@@ -1,29 +1,24 @@
-"""The pairs that accompany a multicast, by the letter of [SES] §4.2.1.
-
-By the letter these are the pairs of the sender's buffer, and besides them those of the other destinations.
-
-The text discards an older pair where one is inserted in a site's buffer. Of the buffer that accompanies a multicast it
-says only that the pairs (S', VT(M)) are sent in it. So an older pair for S' stays beside the new one, until a site that
-delivers the message merges them (§4.2.2). `impl.ses_multicast` discards it when the message is sent.
-"""
+"""The number of pairs that accompany a multicast, by the letter of [SES] §4.2.1 and as `impl` has it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import z3
 
 from crownless.impl.ops import Value
-from crownless.impl.protocol import Packet, Step
+from crownless.impl.protocol import Packet
 from crownless.impl.ses import Stamp, State
 from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.impl.workloads import Free
 from crownless.model_check.reachable import reachable, shortest_run_to
 from crownless.model_check.runs import Run
 from crownless.proofs.any_multicast import Receivers
 from crownless.proofs.any_run import SymbolicState
 from crownless.proofs.branch_free import for_every_n
+from crownless.proofs.evidence import Evidence, by_z3
 from crownless.proofs.ses_multicast import SES_MULTICAST
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim
@@ -31,51 +26,7 @@ from crownless.spec.computation import Message
 
 from .evidence import system_of
 
-
-class Accompanying(NamedTuple):
-    """The pairs that accompany a copy of a message."""
-
-    buffer: Value  #: those of the sender's buffer, one a site at most
-    besides: Value  #: those of the other destinations, likewise
-
-
-class PairsBesides(SesMulticast):
-    """The pairs of the other destinations go besides those of the sender's buffer, which all stay."""
-
-    symmetric = False
-    rules = {}  # those of the protocol read stamps of another shape
-
-    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Accompanying:
-        among, one_if = self.ops.indicator, self.ops.one_if
-        return Accompanying(buffer, self.ops.matrix(lambda l, k: time[k] * among(l, dest) * one_if(l != j)))
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        """No pair for this site among either, or VT ≤ VT(S)."""
-        pairs: Accompanying = packet.stamp.buffer
-        return self.ops.every(
-            lambda k: self.ops.all_of(pairs.buffer[i][k] <= state.time[k], pairs.besides[i][k] <= state.time[k])
-        )
-
-    def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
-        """Pair by pair: what is not there yet is introduced, of two for one site the supremum is kept."""
-        return super().merged(i, super().merged(i, buffer, carried.buffer), carried.besides)
-
-
-class DropsPairsBesides(PairsBesides):
-    """A site that delivers the message does not merge the pairs of the other destinations."""
-
-    def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
-        return SesMulticast.merged(self, i, buffer, carried.buffer)
-
-
-class EntersNoPairs(SesMulticast):
-    """The sender's own buffer gets no pair of a message to several sites, since of that the sentence says nothing."""
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        if len(message.receivers) == 1:
-            return [step]
-        return [step._replace(state=step.state._replace(buffer=state.buffer))]
+FOR_MULTICASTS = "any number of sites and messages, any channel; multicasts, none to oneself"
 
 
 def pairs_in(buffer: Value) -> int:
@@ -137,7 +88,15 @@ class _Multicast:
         return Packet(self.i, self.j, "message", self.message, Stamp(self.time, pairs))
 
 
-def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
+@cache
+def same_as_impl() -> Evidence:
+    because = (
+        "by Lemma 2, pairs besides older ones make for the same guard and leave the same buffers as in their place"
+    )
+    return by_z3(because, same_as_impl_claims(), scope=FOR_MULTICASTS)
+
+
+def same_as_impl_claims(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
     """For every n: the same messages are accepted, and the same state is left, as with older pairs discarded."""
     at = _Multicast(kind)
     every = at.impl.ops.every
@@ -164,7 +123,13 @@ def same_as_impl(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
     return [Claim("the same guard", times, deliverable), Claim("the same state after it", pairs, same_state)]
 
 
-def no_pair_for_itself(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
+@cache
+def no_pair_for_itself() -> Evidence:
+    because = "no site has a pair for itself, whatever accompanies messages, so its buffer has N − 1 pairs at most"
+    return by_z3(because, no_pair_for_itself_claims(), scope=FOR_MULTICASTS)
+
+
+def no_pair_for_itself_claims(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
     """For every n: a site has no pair for itself, by induction; so its buffer has fewer pairs than there are sites."""
     at = _Multicast(kind)
 
@@ -186,7 +151,13 @@ def no_pair_for_itself(kind: type[PairsBesides] = PairsBesides) -> list[Claim]:
     ]
 
 
-def lemma_2_with_multicasts() -> list[Claim]:
+@cache
+def lemma_2_with_multicasts() -> Evidence:
+    because = "Lemma 2 follows from what the proof of ses-multicast keeps by induction"
+    return by_z3(because, lemma_2_claims(), scope=FOR_MULTICASTS)
+
+
+def lemma_2_claims() -> list[Claim]:
     """That the pairs of a site are of its past, and not negative, wherever the invariants of the proof hold."""
     run = SES_MULTICAST.world(SesMulticast)
     names = (

@@ -5,46 +5,51 @@ from __future__ import annotations
 from itertools import islice
 
 from crownless.impl.isis import Isis
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import SesRollback
 from crownless.impl.unordered import Unordered
-from crownless.impl.workloads import Free, Program
-from crownless.model_check.check_result import CheckResult
+from crownless.impl.variants.for_schiper_eggli_sandoz import (
+    AgreesOnlyOnce,
+    CountsPairs,
+    DropsPairsBesides,
+    EntersNoPairs,
+    LearnsTheTimeOnArrival,
+    PairsBesides,
+    SesDeleteMulticast,
+    SesToOneself,
+    TheAskedSiteDeletesToo,
+)
+from crownless.impl.workloads import Free
 from crownless.model_check.reachable import Reached
-from crownless.spec import library, notation
+from crownless.model_check.runs import Run
+from crownless.proofs.evidence import Evidence, fact, found, none_found
+from crownless.spec import library
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import multicast_pairs as pairs
-from . import proof_evidence as put_to_z3
-from . import vector_time_evidence as timed
-from .claim import Evidence, claim, drawn
+from . import vector_time as timed
+from .claim import claim
 from .evidence import (
-    BY_FAIRNESS_IN_WORDS,
-    all_proved,
-    broken_by,
+    breaks,
+    ended,
+    enumerated,
     explored,
     figure,
-    holds,
-    is_proved,
-    length,
-    proof_of,
+    keep,
+    program,
+    proved,
     ran,
     searched,
-    states,
-    within,
 )
+from .vector_time import first_run, remembering
 
 LAMPORT, VECTOR = LamportClock(), VectorClock()
-FOR_EVERY_N = "any number of sites and messages, any channel; unicasts, none to oneself"
-ANY_RUN_OF_CLOCKS = (
-    "any number of sites and events: local ones, sends to any set of other sites, deliveries in any order whatever"
-)
 NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
 
 
@@ -57,14 +62,17 @@ NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every oth
 )
 def ses1(quick: bool) -> Evidence:
     c = figure("ses-fig1")
-    program = ran("unordered", "ses-program-1")
-    first, second = (c.send_event[m] for m in (_number(c, "M1"), _number(c, "M2")))
+    names = {message.name: m for m, message in enumerate(c.messages)}
+    first, second = (c.send_event[names[name]] for name in ("M1", "M2"))
     in_order = all(
         clock.is_stale(readings(c, clock)[first].time, readings(c, clock)[second].time) for clock in CLOCKS.values()
     )
-    fails = decide(c, "causal").kept or not in_order or broken_by(program, "causal") is None
-    because = "SEND(M1) has the smaller time by Lamport's and by vector clocks, and S3 receives M2 first"
-    return Evidence(not fails, "Fig. 1; " + within(program), because, drawn("Fig. 1", c))
+    return (
+        found("Fig. 1", c, scope="Fig. 1")
+        & fact(in_order, "SEND(M1) has the smaller time by Lamport's and by vector clocks")
+        & fact(not decide(c, "causal").kept, "S3 receives M2 first")
+        & breaks(ran("unordered", "ses-program-1"), "causal", "and its program can run so")
+    )
 
 
 @claim(
@@ -77,34 +85,31 @@ def ses1(quick: bool) -> Evidence:
 )
 def ses2(quick: bool) -> Evidence:
     m = 4 if quick else 5
-    kept, differ, failing, smallest = 0, 0, None, None
-    for messages in range(1, m + 1):
-        for c in timed.token_computations(3, messages):
-            agree = len(set(timed.updates_seen(c))) == 1
-            if decide(c, "causal").kept:
-                kept += 1
-                failing = failing if agree else failing or c
-            elif not agree:
-                differ += 1
-                smallest = smallest or c
-    scope = (
-        f"one token: 3 sites, every computation of up to {m} messages; Fig. 2 and its like for two tokens as programs"
-    )
+    with_token = [c for messages in range(1, m + 1) for c in timed.token_computations(3, messages)]
+
+    def agree(c: Computation, data: str = "W") -> bool:
+        return len(set(timed.updates_seen(c, data))) == 1
+
+    differ = next((c for c in with_token if not agree(c) and not decide(c, "causal").kept), None)
     two = figure("ses-fig2-two-tokens")
-    each = all(len(set(timed.updates_seen(two, data))) == 1 for data in "WX")
-    interleaved = decide(two, "causal").kept and each and len(set(timed.updates_seen(two, "WX"))) > 1
+    interleaved = decide(two, "causal").kept and agree(two, "W") and agree(two, "X") and not agree(two, "WX")
     reached = all(ran(name, "ses-fig2-two-tokens").completes != "never" for name in ("isis", "ses-multicast"))
     fig_2 = all(_fig_2_in_two_orders(kind) is None for kind in (Isis, SesMulticast))
-    unordered = _fig_2_in_two_orders(Unordered)
-    fails = failing is not None or None in (smallest, unordered) or not (kept and interleaved and reached and fig_2)
-    because = (
-        f"one order in all {kept} causal computations with a token; {differ:,} that are not causal have two; "
-        "two tokens: a causal computation with two interleavings, which both protocols generate"
+    return (
+        enumerated(
+            "with one token causal computations have one order of the writes",
+            with_token,
+            agree,
+            where=lambda c: decide(c, "causal").kept,
+            scope=f"one token: 3 sites, every computation of up to {m} messages",
+            title="causal: two orders of the writes",
+        )
+        & found("one token, not causal: two orders of the writes", differ)
+        & fact(fig_2, "both protocols keep Fig. 2 in one order", "Fig. 2 and its like for two tokens as programs")
+        & found("without a protocol Fig. 2 has two orders", _fig_2_in_two_orders(Unordered))
+        & found("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)
+        & fact(interleaved and reached, "both protocols generate it")
     )
-    shown = drawn("causal: two orders of the writes", failing)
-    shown += drawn("one token, not causal: two orders of the writes", smallest)
-    shown += drawn("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)
-    return Evidence(not fails, scope, because, shown)
 
 
 @claim(
@@ -117,9 +122,7 @@ def ses2(quick: bool) -> Evidence:
 def ses3(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
     results = [searched("isis", n, m), searched("isis", n, m, sends="multicast"), searched("isis", 4, m - 1)]
-    fails = not all(holds(result, "causal", "delivers-all", "delivers-once") for result in results)
-    because = f"causal order is kept, and all is delivered, once, in {states(*results)}"
-    return Evidence(not fails, within(*results) + "; with multicasts, too, at 3 processes", because)
+    return keep(results, "causal", "delivers-all", "delivers-once") & fact(True, "", "with multicasts, too")
 
 
 @claim(
@@ -134,7 +137,7 @@ def ses3(quick: bool) -> Evidence:
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
     "acknowledges a request when it has received the messages of it that are for itself",
 )
-def ses4(quick: bool) -> Evidence:
+def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}
     printed = searched("isis-gc", 3, 3, parameters=once)
     fewer = [searched("isis-gc", 3, 2, parameters=once), searched("isis-gc", 2, 3)]
@@ -145,24 +148,25 @@ def ses4(quick: bool) -> Evidence:
             searched("isis-gc-waits", 3, 2),
             searched("isis-gc-waits", 3, 3, parameters={"rounds": (1, 1, 0)}),
         ]
-    run = broken_by(printed, "causal")
-    overtaking = broken_by(searched("isis-gc-waits", 2, 2, channel="unordered"), "delivers-once")
-    again = broken_by(explored(timed.TheAskedSiteDeletesToo(2), Free(2, 2)), "delivers-once")
     deletes = all("a-message-is-deleted" in result.exploration.reached for result in repaired)
-    fails = not (all(map(holds, [*fewer, *repaired])) and deletes and overtaking and again)
-    because = (
-        f"as printed causal order breaks in {length(run)} actions: a site forgets a message that its receiver has "
-        f"not got; if acknowledgements wait for that, all holds in {states(*repaired)}; without the order of emission "
-        f"({length(overtaking)} actions), or if the asked site deletes ({length(again)} actions), "
-        "a message is delivered twice"
-    )
     title = "as printed: P1 deletes m1 before P3 has it, and what follows comes to P3 without it"
-    shown = drawn(title, run, "counterexample-ses4")
-    title = "repaired, where a packet is overtaken by the acknowledgement: delivered twice"
-    shown += drawn(title, overtaking, "counterexample-ses4-overtaken")
-    shown += drawn("the asked site deletes too, and does not know the replica", again, "counterexample-ses4-asked")
-    scope = within(printed, *repaired) + "; one site or more collect once"
-    return Evidence((run is not None, not fails), scope, because, shown)
+    return [
+        breaks(printed, "causal", title, "counterexample-ses4").refutes() & keep(fewer),
+        keep(repaired)
+        & fact(deletes, "messages are deleted", "one site or more collect once")
+        & breaks(
+            searched("isis-gc-waits", 2, 2, channel="unordered"),
+            "delivers-once",
+            "repaired, where a packet is overtaken by the acknowledgement: delivered twice",
+            "counterexample-ses4-overtaken",
+        )
+        & breaks(
+            explored(TheAskedSiteDeletesToo(2), Free(2, 2)),
+            "delivers-once",
+            "the asked site deletes too, and does not know the replica",
+            "counterexample-ses4-asked",
+        ),
+    ]
 
 
 @claim(
@@ -174,20 +178,24 @@ def ses4(quick: bool) -> Evidence:
     reading="of messages that do arrive; every send, delivery and local event advances the clock",
 )
 def ses5(quick: bool) -> Evidence:
-    late = timed.late_by(LAMPORT, quick)
-    smallest = timed.first_kept_and_late_by(LAMPORT)
+    bounds = [(n, m) for m in (1, 2, 3) for n in (2, 3)]
+    smallest = timed.kept_and_late(LAMPORT, (c for n, m in bounds for c in computations(n, m)))
     fig_3 = figure("ses-fig3")
     worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
-    converse_fails = smallest is not None and decide(fig_3, "causal").kept and bool(stale_messages(fig_3, LAMPORT))
-    protocol = holds(worn, "causal") and broken_by(worn, "lamport-times") is not None
-    fails = late.broken_and_not_late is not None or not (late.broken and converse_fails and protocol)
-    because = (
-        f"in all {late.broken:,} computations that break causal order some message is late, and in "
-        f"{late.kept_and_late:,} of the {late.kept:,} that keep it"
+    return (
+        enumerated(
+            "some message is late where causal order is broken",
+            timed.timed_computations(quick),
+            lambda c: bool(stale_messages(c, LAMPORT)),
+            where=lambda c: not decide(c, "causal").kept,
+            scope=timed.TIMED[quick],
+            title="causal order is broken, and no message late",
+        )
+        & found("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest)
+        & fact(decide(fig_3, "causal").kept and bool(stale_messages(fig_3, LAMPORT)), "Fig. 3 is such a computation")
+        & keep(worn, "causal")
+        & breaks(worn, "lamport-times", "so is a run of the vector-pair protocol")
     )
-    shown = drawn("causal order is broken, and no message late", late.broken_and_not_late)
-    shown += drawn("Fig. 3, with the fewest messages: causal, and a message arrives late", smallest)
-    return Evidence(not fails, timed.TIMED[quick], because, shown)
 
 
 @claim(
@@ -199,14 +207,7 @@ def ses5(quick: bool) -> Evidence:
     "entry. E1 and E2 are two events: an event's time is at most its own",
 )
 def ses6(quick: bool) -> Evidence:
-    compared = timed.compare_times(quick)
-    shows = compared.not_in_full is None and 0 < compared.before < compared.pairs and put_to_z3.vector_time_is_proved()
-    because = (
-        f"z3, by induction on the run, of the clock's own code ({put_to_z3.VECTOR_TIME_CLAIMS} claims, with SES7 and "
-        f"SES8); so of all {compared.pairs:,} pairs of events, {compared.before:,} of them ordered, "
-        f"of {timed.TIMED[quick]}"
-    )
-    return Evidence(shows, ANY_RUN_OF_CLOCKS, because, drawn("it is not so here", compared.not_in_full))
+    return timed.vector_time_by_z3()
 
 
 @claim(
@@ -217,15 +218,7 @@ def ses6(quick: bool) -> Evidence:
     reading="E1 and E2 are two events, since nothing happens before itself; every event advances the clock (SES8)",
 )
 def ses7(quick: bool) -> Evidence:
-    compared = timed.compare_times(quick)
-    counting_sends = next((c for c in computations(2, 1) if not timed.entry_tells(c, timed.CountsSends())), None)
-    shows = compared.not_by_entry is None and compared.before > 0 and counting_sends is not None
-    shows = shows and put_to_z3.vector_time_is_proved()
-    because = (
-        f"z3, by induction on the run, of the clock's own code; so of all {compared.pairs:,} pairs of events of "
-        f"{timed.TIMED[quick]}; if deliveries did not advance the clock one message would be enough to break it"
-    )
-    return Evidence(shows, ANY_RUN_OF_CLOCKS, because, drawn("it is not so here", compared.not_by_entry))
+    return timed.vector_time_by_z3()
 
 
 @claim(
@@ -241,27 +234,17 @@ def ses7(quick: bool) -> Evidence:
     "not name it. Arriving is being delivered, once; a message is to other sites (§2: its reception is on any other "
     "site)",
 )
-def ses8(quick: bool) -> Evidence:
-    late = timed.late_by(VECTOR, quick)
-    exception = late.broken_and_not_late or late.first_kept_and_late
-    worn = searched("ses", 3, 3, clocks=tuple(CLOCKS))
-    without = searched("unordered", 3, 3, clocks=tuple(CLOCKS))
-    protocols = holds(worn, "causal", "vector-times") and broken_by(without, "vector-times") is not None
+def ses8(quick: bool) -> list[Evidence]:
     to_himself = timed.kept_and_late(VECTOR, computations(1, 1, self_sends=True))
     silent = timed.kept_and_late(timed.SendsDoNotTick(), computations(2, 1))
-    fails = exception is not None or not (late.broken and late.kept and protocols) or None in (to_himself, silent)
-    verdict = not fails and put_to_z3.vector_time_is_proved()
-    shows = (verdict, silent is not None, to_himself is not None)
-    because = (
-        "z3, by induction on the run, of the clock's own code: a message is late where it arrives iff one that was "
-        f"sent causally after it is delivered there already. So of {timed.TIMED[quick]}: late in all {late.broken:,} "
-        f"that break causal order and in none of the {late.kept:,} that keep it. If sends did not advance the clock "
-        "one message would be late with nothing broken; so is one message to oneself"
-    )
-    shown = drawn("it is not so here", exception)
-    shown += drawn("if sends did not advance the clock: causal order is kept, and m1 is late", silent)
-    shown += drawn("to oneself: causal order is kept, and m1 is late", to_himself)
-    return Evidence(shows, ANY_RUN_OF_CLOCKS, because, shown)
+    without = searched("unordered", 3, 3, clocks=tuple(CLOCKS))
+    return [
+        timed.vector_time_by_z3()
+        & keep(searched("ses", 3, 3, clocks=tuple(CLOCKS)), "causal", "vector-times")
+        & breaks(without, "vector-times", "without a protocol a message arrives late"),
+        found("if sends did not advance the clock: causal order is kept, and m1 is late", silent).refutes(),
+        found("to oneself: causal order is kept, and m1 is late", to_himself).refutes(),
+    ]
 
 
 @claim(
@@ -271,16 +254,8 @@ def ses8(quick: bool) -> Evidence:
     "proved",
 )
 def ses9(quick: bool) -> Evidence:
-    result = searched("ses-multicast", 3, 3, sends="multicast")
-    follows = all(timed.lemma_2(kind) for kind in (Ses, SesDelete))
-    fails = not (follows and is_proved("ses", "safe") and is_proved("ses-delete", "safe"))
-    fails |= not holds(result, "pairs-are-of-the-past")
-    fails |= not (is_proved("ses-multicast", "safe") and all_proved(pairs.lemma_2_with_multicasts()))
-    because = (
-        "z3 shows that it follows from what the proofs of ses, ses-delete and ses-multicast keep by induction: a "
-        f"pair's entries are those of messages that the site knows; with multicasts it also holds in {states(result)}"
-    )
-    return Evidence(not fails, FOR_EVERY_N.replace("unicasts", "unicasts or multicasts"), because)
+    of_unicasts = timed.lemma_2(Ses) & timed.lemma_2(SesDelete) & proved("ses", "safe") & proved("ses-delete", "safe")
+    return of_unicasts & pairs.lemma_2_with_multicasts() & proved("ses-multicast", "safe", scope=pairs.FOR_MULTICASTS)
 
 
 @claim(
@@ -303,52 +278,53 @@ def ses9(quick: bool) -> Evidence:
     "buffer of 'the site it is associated with', and §4.2.2's 'there is at most one' of the pairs for the site where a "
     "message arrives: neither is found to be broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
 )
-def ses10(quick: bool) -> Evidence:
-    sites = 3 if quick else 4
-    counted = explored(timed.CountsPairs(sites), Free(sites, 3))
-    tight = holds(counted) and counted["a-pair-for-every-other"].verdict == "holds"
-    steps = timed.no_pair_for_itself(Ses) and timed.older_pair_says_nothing_more(Ses) and timed.lemma_2(Ses)
-    unicasts = steps and is_proved("ses", "safe", "live") and tight
-    four, *smaller = (pairs.count_pairs(pairs.PairsBesides, n, m) for n, m in ((4, 2), (4, 1), (3, 3), (2, 3)))
-    smallest = four.too_many is not None and not any(each.too_many for each in smaller)
-    kept = unicasts and all_proved([*pairs.no_pair_for_itself(), *pairs.lemma_2_with_multicasts()])
-    kept &= four.kept == 3 and all(each.kept <= 3 for each in smaller)
-    multicasts = 2 if quick else 3
+def ses10(quick: bool) -> list[Evidence]:
+    sites, multicasts = (3, 2) if quick else (4, 3)
+    counted = explored(CountsPairs(sites), Free(sites, 3))
+    unicasts = (
+        timed.no_pair_for_itself(Ses)
+        & timed.older_pair_says_nothing_more(Ses)
+        & timed.lemma_2(Ses)
+        & proved("ses", "safe", "live")
+        & keep(counted)
+        & fact(counted["a-pair-for-every-other"].verdict == "holds", "N − 1 pairs are reached, and no more")
+    )
+    four, *smaller = (pairs.count_pairs(PairsBesides, n, m) for n, m in ((4, 2), (4, 1), (3, 3), (2, 3)))
     replacing = pairs.count_pairs(SesMulticast, 3, multicasts)
-    discarded = replacing.carried == replacing.kept == 2
-    discarded &= all_proved(pairs.same_as_impl()) and is_proved("ses-multicast", "safe", "live")
-    shows = (smallest, kept, max(each.for_receiver for each in (four, *smaller)) == 1, unicasts, discarded)
-    because = (
-        f"§1 (1) is broken: by the letter {four.carried} pairs accompany a multicast at N = 4, two for each of two "
-        f"sites ({length(four.too_many)} actions). It is not broken by one multicast at N = 4, nor by up to "
-        f"3 at N = 3, where {smaller[1].carried} pairs are N, though more than N − 1. §4.2.1 is not broken, z3: "
-        "no site has a pair for itself, whatever accompanies messages, and it merges two pairs for one site. Nor is "
-        "§4.2.2, up to these bounds. With unicasts, "
-        "z3: by Lemma 2 the older pair asks for nothing that the new one does not; ses discards it, and is safe and "
-        f"live; N − 1 pairs are reached, and no more, in {states(counted)}. z3: discarded with multicasts, too, the "
-        "same messages are accepted and the same buffers left; then N − 1 pairs accompany a message at most, in "
-        f"{replacing.states:,} states"
-    )
     title = "m2 to P2 carries the pairs of m1 for P2, P3 and P4, and its own for P3 and P4: five, where N is four"
-    shown = drawn(title, four.too_many, "counterexample-ses10")
-    scope = (
-        "§1 (1) by the letter, and §4.2.2: 4 sites and 2 multicasts, 3 sites and 3, 2 sites and 3; ORD_BUFF: "
-        f"{FOR_EVERY_N.replace('unicasts', 'unicasts or multicasts')}; discarded: 3 sites, {multicasts} multicasts; "
-        f"{BY_FAIRNESS_IN_WORDS}"
-    )
-    return Evidence(shows, scope, because, shown)
+    by_letter = "by the letter: 4 sites and 2 multicasts, 3 sites and 3, 2 sites and 3"
+    return [
+        found(title, four.too_many, "counterexample-ses10", by_letter).refutes()
+        & fact(
+            not any(each.too_many for each in smaller),
+            "§1 (1) is not broken by one multicast at N = 4, nor by up to 3 at N = 3, where "
+            f"{smaller[1].carried} pairs are N, though more than N − 1",
+        ),
+        unicasts
+        & pairs.no_pair_for_itself()
+        & pairs.lemma_2_with_multicasts()
+        & fact(four.kept == 3 and all(each.kept <= 3 for each in smaller), "no buffer has more, by the letter, too"),
+        fact(
+            max(each.for_receiver for each in (four, *smaller)) == 1,
+            "at most one pair that accompanies a message is for the site where it arrives",
+            by_letter,
+        ),
+        unicasts,
+        fact(
+            replacing.carried == replacing.kept == 2 and pairs.same_as_impl().shows,
+            "discarded with multicasts, too, the same messages are accepted and the same buffers left (z3); then N − 1 "
+            f"pairs accompany a message at most, in {replacing.states:,} states",
+            f"3 sites, {multicasts} multicasts",
+        )
+        & proved("ses-multicast", "safe", "live").beside(),
+    ]
 
 
 @claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
 def ses11(quick: bool) -> Evidence:
     results = [searched("ses", 3, 3 if quick else 4, channel="unordered"), searched("ses", 2, 4, channel="unordered")]
-    overtaken = searched("unordered", 3, 3)
-    fails = not (is_proved("ses", "safe", "live") and all(map(holds, results))) or holds(overtaken, "fifo")
-    because = (
-        "z3 shows it safe and live where any packet may overtake any other; and every interleaving over such a channel "
-        f"keeps FIFO and causal order, in {states(*results)}"
-    )
-    return Evidence(not fails, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
+    title = "without the protocol FIFO is broken there"
+    return proved("ses", "safe", "live") & keep(results) & breaks(searched("unordered", 3, 3), "fifo", title)
 
 
 @claim(
@@ -363,27 +339,19 @@ def ses11(quick: bool) -> Evidence:
     reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
     "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
 )
-def ses12(quick: bool) -> Evidence:
-    bounds = [(3, 3), (4, 2)] if quick else [(3, 4), (4, 3)]
-    results = [searched("ses-multicast", n, m, sends="multicast") for n, m in bounds]
-    by_letter = explored(pairs.PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast"))
-    no_pairs = explored(pairs.EntersNoPairs(3), Free(3, 2, sends="multicast"))
-    replaced = is_proved("ses-multicast") and all(map(holds, results))
-    same = all_proved([*pairs.same_as_impl(), *pairs.lemma_2_with_multicasts()])
-    dropped = explored(pairs.DropsPairsBesides(3), Free(3, 2, sends="multicast"))
-    besides = holds(by_letter) and same and "causal" in dropped.violations and replaced
-    shows = (besides, replaced, "causal" in no_pairs.violations)
-    because = (
-        "z3: for every n, by Lemma 2, pairs besides older ones make for the same guard and leave the same buffers as "
-        "pairs in their place; and it shows that protocol safe, optimal and live, of its own code, for messages to any "
-        f"set of others. By the letter nothing breaks in {states(by_letter)}, in their place in "
-        f"{states(*results)}. If sites did not merge those pairs, or the sender's buffer got none, causal order would "
-        f"break in {length(broken_by(dropped, 'causal'))} and {length(broken_by(no_pairs, 'causal'))} actions"
-    )
-    run = broken_by(no_pairs, "causal")
-    shown = drawn("the sender's buffer gets no pair of a multicast: m2 overtakes m1", run)
-    scope = f"{FOR_EVERY_N.replace('unicasts', 'multicasts')}; {BY_FAIRNESS_IN_WORDS}"
-    return Evidence(shows, scope, because, shown)
+def ses12(quick: bool) -> list[Evidence]:
+    replaced = proved("ses-multicast", scope=pairs.FOR_MULTICASTS)
+    no_pairs = explored(EntersNoPairs(3), Free(3, 2, sends="multicast"))
+    dropped = explored(DropsPairsBesides(3), Free(3, 2, sends="multicast"))
+    return [
+        pairs.same_as_impl()
+        & pairs.lemma_2_with_multicasts()
+        & replaced
+        & keep(explored(PairsBesides(3), Free(3, 2 if quick else 3, sends="multicast")))
+        & breaks(dropped, "causal", "if sites did not merge those pairs, causal order would break"),
+        replaced,
+        breaks(no_pairs, "causal", "the sender's buffer gets no pair of a multicast: m2 overtakes m1").refutes(),
+    ]
 
 
 @claim(
@@ -393,9 +361,7 @@ def ses12(quick: bool) -> Evidence:
     "proved",
 )
 def ses13(quick: bool) -> Evidence:
-    fails = not (timed.merged_pair_says_the_same(Ses) and is_proved("ses", "safe", "live"))
-    because = "z3: a time has passed the merged pair iff it has passed both; and ses, which merges, is safe and live"
-    return Evidence(not fails, f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}", because)
+    return timed.merged_pair_says_the_same(Ses) & proved("ses", "safe", "live")
 
 
 @claim(
@@ -407,16 +373,9 @@ def ses13(quick: bool) -> Evidence:
     reading="compared with the buffer as merged; the message brings no pair for its own sender, so it is the same",
 )
 def ses14(quick: bool) -> Evidence:
-    multicasts = 2 if quick else 3
-    several = explored(timed.SesDeleteMulticast(3), Free(3, multicasts, sends="multicast"))
+    several = explored(SesDeleteMulticast(3), Free(3, 2 if quick else 3, sends="multicast"))
     deletes = searched("ses-delete", 3, 3).exploration.states != searched("ses", 3, 3).exploration.states
-    fails = not is_proved("ses-delete") or not holds(several) or not deletes
-    because = (
-        "z3 shows ses-delete safe, optimal and live, of the protocol's own code; with multicasts, too, nothing breaks "
-        f"in {states(several)}"
-    )
-    scope = f"{FOR_EVERY_N}; {BY_FAIRNESS_IN_WORDS}; multicasts: 3 sites, up to {multicasts} messages"
-    return Evidence(not fails, scope, because)
+    return proved("ses-delete") & keep(several) & fact(deletes, "pairs are deleted")
 
 
 @claim(
@@ -431,18 +390,15 @@ def ses14(quick: bool) -> Evidence:
     reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (as §4.1 may be "
     f"read); {NOTHING_FOR_ONESELF}",
 )
-def ses15(quick: bool) -> Evidence:
-    on_arrival = broken_by(explored(timed.LearnsTheTimeOnArrival(2), Free(2, 2)), "causal")
-    to_himself = broken_by(explored(timed.SesToOneself(1), Free(1, 2, self_sends=True)), "causal")
-    fails = not is_proved("ses", "safe") or on_arrival is None or to_himself is None
-    because = (
-        f"z3 shows {len(proof_of('ses').claims)} claims, of the protocol's own code; if the clock advanced on arrival, "
-        f"causal order would break in {length(on_arrival)} actions, and by messages to oneself in "
-        f"{length(to_himself)}"
-    )
-    shown = drawn("the other reading, the clock advances on arrival: m2 opens its own way", on_arrival)
-    verdict = not fails
-    return Evidence((verdict, on_arrival is not None, to_himself is not None), FOR_EVERY_N, because, shown)
+def ses15(quick: bool) -> list[Evidence]:
+    on_arrival = explored(LearnsTheTimeOnArrival(2), Free(2, 2))
+    to_himself = explored(SesToOneself(1), Free(1, 2, self_sends=True))
+    title = "the other reading, the clock advances on arrival: m2 opens its own way"
+    return [
+        proved("ses", "safe"),
+        breaks(on_arrival, "causal", title).refutes(),
+        breaks(to_himself, "causal", "by messages to oneself causal order would break").refutes(),
+    ]
 
 
 @claim(
@@ -455,32 +411,25 @@ def ses15(quick: bool) -> Evidence:
 )
 def ses16(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
-    any_entry = timed.first_run(
-        timed.remembering(Ses, Free(3, 3)),
-        lambda now: any(
-            not timed.numbers_a_message_for(now, s, packet, i) for sites, s, packet in timed.missing(now) for i in sites
-        ),
+
+    def numbers(now: Reached, s: int, packet: Packet, sites: list[int]) -> list[bool]:
+        return [timed.numbers_a_message_for(now, s, packet, i) for i in sites]
+
+    any_entry = first_run(
+        remembering(Ses, Free(3, 3)),
+        lambda now: any(not all(numbers(now, s, packet, sites)) for sites, s, packet in timed.missing(now)),
     )
-    no_entry = timed.first_run(
-        timed.remembering(Ses, Free(n, m)),
-        lambda now: any(
-            not any(timed.numbers_a_message_for(now, s, packet, i) for i in sites)
-            for sites, s, packet in timed.missing(now)
-        ),
+    no_entry = first_run(
+        remembering(Ses, Free(n, m)),
+        lambda now: any(not any(numbers(now, s, packet, sites)) for sites, s, packet in timed.missing(now)),
     )
-    fails = not is_proved("ses", "live") or no_entry is not None
-    because = (
-        "z3 shows that of the messages in flight the one sent first is accepted, so that each is delivered in turn"
-    )
-    if any_entry is not None:
-        because += (
-            f"; a step of the printed proof fails in {any_entry.length} actions, and holds of some entry of every "
-            f"message that waits, with {n} sites and {m} messages"
-        )
     title = "m3 waits at P3 with a pair that counts P1's event, which is a message to P2"
-    shown = drawn(title, any_entry and any_entry.run, "counterexample-ses16")
-    scope = f"{FOR_EVERY_N}; fair scheduling, nothing is lost; {BY_FAIRNESS_IN_WORDS}"
-    return Evidence(not fails, scope, because, shown)
+    some_entry = f"the printed step holds of some entry of every message that waits, with {n} sites and {m} messages"
+    return (
+        proved("ses", "live")
+        & found(title, any_entry, "counterexample-ses16")
+        & none_found("a message waits, and no entry numbers a message for its site", no_entry, some_entry)
+    )
 
 
 #: Fig. 6, but that S3 goes on and another site hears from it.
@@ -502,24 +451,25 @@ S4: receive; send M6 to S2
 )
 def ses17(quick: bool) -> Evidence:
     bounds = [(3, 3)] if quick else [(3, 4), (4, 3)]
-    pairs = [searched("ses", n, m, crash="P1") for n, m in bounds]
+    vector_pairs = [searched("ses", n, m, crash="P1") for n, m in bounds]
     isis = [searched("isis", n, m, crash="P1") for n, m in bounds]
     isis.append(searched("isis", 3, 2 if quick else 3, crash="P1", sends="multicast"))
-    program = Program(notation.parse(FIG_6_AND_ON))
-    stuck = timed.first_run(timed.remembering(Ses, program, "S1"), _all_wait_for_m1)
-    passed, whole = (timed.ended(kind(4), program, crash="S1") for kind in (Ses, Isis))
-    cut_off = all(holds(result, "causal") and broken_by(result, "delivers-all") for result in pairs)
-    fails = not (cut_off and is_proved("ses", "safe") and all(map(holds, isis)))
-    fails |= stuck is None or passed.violations.keys() != {"delivers-all"} or not holds(whole)
-    runs = [run for result in pairs if (run := broken_by(result, "delivers-all")) is not None]
-    shortest = min(runs, key=lambda run: len(run.actions), default=None)
-    because = (
-        "never, since z3 shows that what depends on a message waits for it, lost or not; something stays undelivered "
-        f"in {length(shortest)} actions; under ISIS all that survivors owe each other is delivered, in {states(*isis)}"
+    fig_6 = program(FIG_6_AND_ON, "Fig. 6 with a fourth site")
+    passed, whole = (ended(kind(4), fig_6, crash="S1") for kind in (Ses, Isis))
+    stuck = first_run(remembering(Ses, fig_6, "S1"), _all_wait_for_m1)
+    only_cut_off = passed.violations.keys() == {"delivers-all"} and all(
+        result["delivers-all"].run is not None for result in vector_pairs
     )
-    shown = drawn("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck and stuck.run)
-    scope = _crashing(*pairs, *isis) + "; ISIS with multicasts, too; Fig. 6 with a fourth site"
-    return Evidence(not fails, scope, because, shown)
+    cut_off = proved("ses", "safe").saying(
+        "z3: never, since what depends on a message waits for it, lost or not", "P1 may crash, and its packets be lost"
+    )
+    return (
+        cut_off.beside()
+        & keep(vector_pairs, "causal")
+        & fact(only_cut_off, "something stays undelivered, in each of these checks")
+        & found("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck)
+        & keep([*isis, whole])
+    )
 
 
 #: Z, which waits for M1, may still be in flight when Q informs S3 of P; the number agreed on is then 3.
@@ -539,23 +489,20 @@ S3: receive; send Z to S2; receive; receive; receive; receive
     reading="as printed they agree once. Repaired: they agree, and rewind, again whenever a waiting message shows "
     "evidence. Nothing else happens meanwhile; what depends on event N is dropped",
 )
-def ses18(quick: bool) -> Evidence:
-    program = Program(notation.parse(ONCE_MORE))
-    once, again = (timed.ended(kind(3), program, crash="S1") for kind in (timed.AgreesOnlyOnce, SesRollback))
-    at_rest = timed.first_run(
-        timed.remembering(timed.AgreesOnlyOnce, program, "S1"),
+def ses18(quick: bool) -> list[Evidence]:
+    once_more = program(ONCE_MORE, "agreeing once leaves a message blocked")
+    once, again = (ended(kind(3), once_more, crash="S1") for kind in (AgreesOnlyOnce, SesRollback))
+    at_rest = first_run(
+        remembering(AgreesOnlyOnce, once_more, "S1"),
         timed.somebody_waits_for_ever,
         only={"agree": timed.is_at_rest},
     )
-    few = 2 if quick else 4
-    fewer = explored(timed.AgreesOnlyOnce(3), Free(3, few), crash="P1")
     results = [searched("ses-rollback", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 2)])]
     texts = islice(timed.programs_of_five((1,)), 6, 9) if quick else timed.programs_of_five(range(5))
-    alike = [Program(notation.parse(text)) for text in texts]
-    blocked = sum(bool(timed.ended(timed.AgreesOnlyOnce(3), each, crash="S1").violations) for each in alike)
-    mended = all(holds(timed.ended(SesRollback(3), each, crash="S1")) for each in alike)
-    not_oldest = timed.first_run(
-        timed.remembering(SesRollback, Free(2, 3), "P1"),
+    alike = [program(text, "like that one") for text in texts]
+    blocked = sum(bool(ended(AgreesOnlyOnce(3), each, crash="S1").violations) for each in alike)
+    not_oldest = first_run(
+        remembering(SesRollback, Free(2, 3), "P1"),
         lambda now: (
             now.may("agree") and timed.is_at_rest(now) and timed.agreed_event(now) != timed.oldest_undelivered(now)
         ),
@@ -563,8 +510,8 @@ def ses18(quick: bool) -> Evidence:
         then="agree",
     )
     late, needless = (
-        timed.first_run(
-            timed.remembering(SesRollback, Free(n, m), "P1"),
+        first_run(
+            remembering(SesRollback, Free(n, m), "P1"),
             lambda now, delivered=delivered: (  # type: ignore[misc]
                 now.may("agree") and (not delivered or timed.all_of_the_first_is_delivered(now))
             ),
@@ -573,52 +520,45 @@ def ses18(quick: bool) -> Evidence:
         )
         for n, m, delivered in ((2, 2, False), (3, 3, True))
     )
-    scope = _crashing(*results) + f"; agreeing once: up to {few} messages, and programs with 5"
-    blocks = broken_by(once, "delivers-all")
-    fails = not (holds(fewer) and holds(again)) or not all(map(holds, results)) or not (blocked and mended)
-    fails |= None in (at_rest, not_oldest, late, needless)
-    because = (
-        f"agreeing once leaves a message blocked ({length(blocks)} actions, 5 messages), even if they do "
-        f"so when all that is not lost has come ({_steps(at_rest)}); the number is not that of the oldest lost message "
-        f"({_steps(not_oldest)}), and sites rewind though nothing is lost "
-        f"({_steps(late)}), even though all of S1 is delivered ({_steps(needless)}); agreeing again whenever there is "
-        f"evidence leaves nobody blocked and keeps causal order, in {states(*results)}, and in {len(alike)} programs "
-        f"like that one, in {blocked} of which agreeing once leaves somebody blocked"
+    as_printed = (
+        breaks(once, "delivers-all", "agreeing once leaves a message blocked")
+        & found(
+            "agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1",
+            at_rest,
+            "counterexample-ses18",
+        )
+        & keep(explored(AgreesOnlyOnce(3), Free(3, 2 if quick else 4), crash="P1"))
+        & found(
+            "m1 and m2 are lost, and the number is 2: the pair tells of the younger",
+            not_oldest,
+            "counterexample-ses18-number",
+        )
+        & found("sites rewind though nothing is lost", late)
+        & found(
+            "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1",
+            needless,
+            "counterexample-ses18-needless",
+        )
     )
-    title = "agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1"
-    shown = drawn(title, at_rest and at_rest.run, "counterexample-ses18")
-    title = "m1 and m2 are lost, and the number is 2: the pair tells of the younger"
-    shown += drawn(title, not_oldest and not_oldest.run, "counterexample-ses18-number")
-    title = "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1"
-    shown += drawn(title, needless and needless.run, "counterexample-ses18-needless")
-    return Evidence((blocks is not None, not fails), scope, because, shown)
+    repaired = keep([*results, again, *(ended(SesRollback(3), each, crash="S1") for each in alike)])
+    programs = f"{blocked} of {len(alike)} programs like that one in which agreeing once leaves a site blocked"
+    return [as_printed.refutes(), repaired & fact(blocked > 0, programs)]
 
 
 # -- helpers -----------------------------------------------------------------------------------------------------------
 
 
-def _number(c: Computation, name: str) -> int:
-    return next(m for m, message in enumerate(c.messages) if message.name == name)
-
-
-def _fig_2_in_two_orders(kind: type[ProtocolMachine]) -> timed.Found | None:
+def _fig_2_in_two_orders(kind: type[ProtocolMachine]) -> Run | None:
     """A run of Fig. 2 in which two sites see the writes in two orders, if there is one; they take what comes."""
     text = library.path("ses-fig2").read_text(encoding="utf-8")
     for k in range(1, 5):
         text = text.replace(f"receive W{k}", "receive")
-    system = timed.remembering(kind, Program(notation.parse(text)))
-    return timed.first_run(system, lambda now: not timed.one_order(timed.updates(now, p) for p in range(3)))
+    return first_run(
+        remembering(kind, program(text)), lambda now: not timed.one_order(timed.updates(now, p) for p in range(3))
+    )
 
 
 def _all_wait_for_m1(now: Reached) -> bool:
     """All is sent, S2 has nothing, and nothing can happen any more."""
     sent = {message.name for p in range(4) for kind, message in timed.events(now, p) if kind == "send"}
     return not now.moves and len(sent) == 6 and not timed.events(now, 1)
-
-
-def _crashing(*results: CheckResult) -> str:
-    return within(*results) + "; P1 may crash at any time, and what it has in flight be lost"
-
-
-def _steps(found: timed.Found | None) -> str:
-    return "never" if found is None else f"{found.length} actions"

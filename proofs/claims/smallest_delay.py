@@ -7,6 +7,7 @@ finds are run again in time on the protocol's own code, and the bound is compare
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
@@ -17,11 +18,12 @@ from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
 from crownless.model_check.system import State
 from crownless.proofs.asking import ask
+from crownless.proofs.evidence import ANY_NUMBER, Evidence, by_z3
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim
 
-from .evidence import all_proved, not_vacuous, system_of
-from .fig_8_variants import Timed, timed
+from .evidence import system_of
+from .fig_8 import Timed, timed
 
 #: The most that a packet takes, in ticks; at one process no two things happen in the same tick.
 T = 100
@@ -36,10 +38,15 @@ def bound(n: int) -> int:
 
 
 @cache
-def bound_is_proved() -> bool:
-    """z3: by induction over the sender, from the smallest process on; and there is something that it is about."""
+def bound_is_proved() -> Evidence:
+    """By induction over the sender, from the smallest process on; and there is something that it is about."""
     claims = [step(about) for about in ("a send is open", "an acknowledgement is withheld")]
-    return all_proved(claims) and not_vacuous(claims[0].given)
+    return by_z3(
+        "an acknowledgement is withheld for 2(n − 2) t at most, by induction over the sender",
+        claims,
+        possible=[claims[0].given],
+        scope=f"{ANY_NUMBER}, where an acknowledgement waits for the open send alone",
+    )
 
 
 def step(about: str) -> Claim:
@@ -144,7 +151,7 @@ class Longest(NamedTuple):
 
 
 @cache
-def longest(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Longest:
+def longest(n: int, m: int, kind: Callable[..., MurtyGarg] = MurtyGarg) -> Longest:
     """Over all runs of Fig. 8 of up to m messages, in whole t: in each t any number of things may happen, but what was
     in flight when it began arrives before it ends.
 

@@ -178,7 +178,6 @@ def check(
     max_memory: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
     resume: str | os.PathLike[str] | None = None,
-    save_every: float | None = None,
     progress: Callable[[Exploration, int], None] | None = None,
     elsewhere: RemoteEngine | None = None,
 ) -> CheckResult:
@@ -198,8 +197,8 @@ def check(
     late. `crash`: the process that may crash. `monitors`: further judges of runs. `engine`: `native`, `plain`, or
     `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`,
     `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
-    which the search is saved; `resume`: one in which a search was saved, to continue it; `save_every`: seconds between
-    two saves. `workers`: threads of the native engine, as many as there are processors unless given. `progress` is
+    which the search is saved; `resume`: one in which a search was saved, to continue it.
+    `workers`: threads of the native engine, as many as there are processors unless given. `progress` is
     called with what is found so far and the level. `first`: the search ends at the shortest violation, and
     properties that no run of this length violates stay unknown.
 
@@ -239,7 +238,6 @@ def check(
         workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
         checkpoint=arguments.optional(arguments.path, "checkpoint", checkpoint),
         resume=arguments.optional(arguments.path, "resume", resume),
-        save_every=arguments.optional(arguments.seconds, "save_every", save_every),
         elsewhere=elsewhere,
     )
     if result.engine.asymmetry is not None:

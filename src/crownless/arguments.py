@@ -23,7 +23,6 @@ _OPTIONS = {
     "-n/--processes": "processes",
     "-m/--messages": "messages",
     "--checkpoint": "checkpoint",
-    "--save-every": "save_every",
     "--clock": "clocks",
     "--column": "columns",
     "--crash": "crash",

@@ -69,12 +69,6 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
     help="Save the search in this directory, a new or an empty one.",
 )
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
-@click.option(
-    "--save-every",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Seconds between two saves; 0: every level.  [default: 2, and more where saving takes long]",
-)
 @with_reports
 @with_output
 def check(
@@ -90,7 +84,6 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
-    save_every: float | None,
     reports: Reports,
     as_json: bool,
     quiet: bool,
@@ -111,7 +104,7 @@ def check(
     limits = replace(limits, states=max_states)
     given = system | ({"clocks": clocks} if clocks else {})
     saving = checkpoint if resume is None else resume
-    _refuse_directories(protocols, checkpoint, resume, save_every)
+    _refuse_directories(protocols, checkpoint, resume)
     import_protocols(protocols, limits, {"checks": []} if as_json else None)
     suite: list[SuiteRow] | None = None
     if resume is not None and not protocols:
@@ -148,7 +141,6 @@ def check(
                         first=first,
                         checkpoint=None if checkpoint is None else Path(checkpoint),
                         resume=None if resume is None else Path(resume),
-                        save_every=save_every,
                         report=say,
                         on_violation=None if quiet or suite is not None else say,
                         around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
@@ -251,12 +243,8 @@ def _over(check: Check) -> str:
 # -- saved searches, and Spark -----------------------------------------------------------------------------------------
 
 
-def _refuse_directories(
-    protocols: tuple[str, ...], checkpoint: str | None, resume: str | None, save_every: float | None
-) -> None:
+def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resume: str | None) -> None:
     """Raises `BadInput` where a search cannot be saved, or go on, as these options say."""
-    if save_every is not None and not save_every >= 0:
-        raise BadInput(f"--save-every {save_every}: not a number of seconds", hint="such as 60")
     if "" in (checkpoint, resume):
         raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
     option = "--resume" if checkpoint is None else "--checkpoint"
@@ -279,17 +267,11 @@ def _saved(
     directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
 ) -> tuple[Check, tuple[str, ...]]:
     """The check that is saved there, and its reductions, but for what is given in their place."""
-    from crownless.model_check.native.checkpoints import CHECKPOINT  # it takes a while to import
-    from crownless.model_check.native.saved_directories import manifest_in
+    from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 
-    if engine == "spark":
-        from crownless.pipeline.exploration.manifest import LEVELS
-
-        manifest = manifest_in(directory, LEVELS)
-    else:
-        manifest = manifest_in(directory, CHECKPOINT)
-    saved, reduced = check_of(manifest["question"], f"--resume {directory}")
+    header = header_in(directory, "spark" if engine == "spark" else "native")
+    saved, reduced = check_of(header["request"], f"--resume {directory}")
     if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program.name}",
@@ -301,9 +283,9 @@ def _saved(
 
 def _say_saved(directory: str | None, engine: str | None) -> None:
     """The directory where a search is saved, if it is."""
-    from crownless.model_check.native.saved_directories import MANIFEST
+    from crownless.model_check.native.checkpoints import CHECKPOINT
 
-    if directory is not None and (Path(directory) / MANIFEST).exists():
+    if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
         on_spark = "--engine spark " if engine == "spark" else ""
         say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")

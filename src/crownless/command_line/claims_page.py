@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from html import escape
 
 from crownless.model_check.runs import Run
-from crownless.proofs.claims.claim import Shown
 from crownless.proofs.claims.ledger import Finding, summary
+from crownless.proofs.evidence import Shown
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.excerpt import excerpt

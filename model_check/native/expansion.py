@@ -1,7 +1,7 @@
-"""The expansion of rows without reductions, compiled by Numba: all moves of each row.
+"""The expansion of rows by all moves of each, compiled by Numba.
 
 What takes its time is waiting for memory. So a few rows are looked at together: first what each of them will look up is
-prefetched into the cache, then it is read.
+prefetched into the cache, then it is read. With symmetry reduction successors are brought into canonical form.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from .compiled import compiled, fetch
+from .compiled import compiled, fetch, inlined
 from .kernels import (
     ACTION,
     ARRIVAL,
@@ -22,6 +22,7 @@ from .kernels import (
     EMITS_START,
     FIFO,
     MADE,
+    MISS_RENAMED_MONITOR_STATE,
     OWN_STEP,
     PROCESS,
     PROCESS_BITS,
@@ -31,14 +32,17 @@ from .kernels import (
     Found,
     Layout,
     MonitorStates,
+    Outbox,
     Scratch,
     SearchConstants,
     Tables,
+    canonical,
     evaluate_end,
     hash_of,
     home_of,
     list_moves,
     make,
+    note,
     owner_of,
     pack,
     seen_of,
@@ -49,6 +53,90 @@ from .kernels import (
 #: So many rows are looked at together, and one row misses at most so many entries.
 PREFETCH_BATCH = 8
 MISSES = 256
+
+#: Why a row is not expanded now: it misses an entry; the outbox is full; its successors are too wide; too many rows are
+#: reached from it by steps of one process.
+MISSED, FULL, NARROW, CROWDED = 1, 2, 4, 8
+
+
+@inlined
+def send_made(numbers: Any, n: int, cells: Any) -> int:
+    total = 0
+    for p in range(n):
+        total += cells[numbers[1 + p], MADE]
+    return total
+
+
+@inlined
+def write(row: Any, owner: int, r: int, asleep: int, layout_after: Layout, outbox: Outbox, found: Found) -> int:
+    """Writes a successor of the row of number r to its owner's outbox."""
+    problem = 0
+    place = outbox.filled[owner]
+    if place == outbox.rows.shape[1]:
+        problem = FULL
+    else:
+        for w in range(layout_after.words):
+            outbox.rows[owner, place, w] = row[w]
+        outbox.hashes[owner, place] = hash_of(row, layout_after)
+        if outbox.asleep.shape[1]:
+            outbox.asleep[owner, place] = asleep
+        if found.origins.shape[0]:
+            found.origins[owner, place] = r
+        outbox.filled[owner] = place + 1
+    return problem
+
+
+@inlined
+def pack_successor(
+    after: Any,
+    left: int,
+    layout_after: Layout,
+    system: SearchConstants,
+    tables: Tables,
+    monitor_states: MonitorStates,
+    found: Found,
+    recent: Any,
+    scratch: Scratch,
+) -> int:
+    """Packs a successor of so many slots, in canonical form, into ``scratch.row``."""
+    first = 1 + system.n
+    fields = first + layout_after.slots
+    problem = NARROW if left > layout_after.slots else 0
+    if not problem and system.permutations.shape[0] > 1:
+        q = canonical(after, fields, scratch.best, scratch.trial, system, tables, monitor_states, first)
+        if q >= 0:
+            note(found.misses, found.used, recent, MISS_RENAMED_MONITOR_STATE, after[0], q)
+            problem = MISSED
+    if not problem:
+        for f in range(first + left):
+            if after[f] > scratch.limit[f]:
+                problem = NARROW
+    if not problem:
+        pack(after, layout_after, scratch.row)
+    return problem
+
+
+@inlined
+def put_aside(problem: int, t: int, r: int, outbox: Outbox, found: Found, scratch: Scratch) -> int:
+    """Takes back what a row that cannot be expanded now wrote; returns what `expand` returns for it, or -1 << 62 if it
+    goes on: the row will be expanded again once its missing entries are there.
+    """
+    answer = -1 << 62
+    for owner in range(outbox.filled.shape[0]):
+        outbox.filled[owner] = scratch.started[owner]
+    if problem & CROWDED:
+        found.used[3] |= 1
+        answer = t
+    elif problem & NARROW:
+        answer = -1 - t
+    elif problem & FULL:
+        if not t:
+            found.used[3] |= 2
+        answer = t
+    else:
+        found.again[found.used[1]] = r
+        found.used[1] += 1
+    return answer
 
 
 @compiled
@@ -62,18 +150,15 @@ def expand(
     system: SearchConstants,
     tables: Tables,
     monitor_states: MonitorStates,
-    out: Any,
-    out_hashes: Any,
-    out_asleep: Any,
-    filled: Any,
+    outbox: Outbox,
     found: Found,
     recent: Any,
     scratch: Scratch,
 ) -> int:
-    """Writes the successors of ``rows[todo]`` to ``out[owner]``; returns how far it got, -1 - that if the layout
-    afterwards is too narrow.
+    """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got, -1 - that if the
+    layout afterwards is too narrow.
 
-    An owner's outbox ends where ``filled[owner]`` says. It stops early where an outbox or the list of misses is full.
+    It stops early where an outbox or the list of misses is full.
 
     Moves *sleep* (`SearchConstants.sleeps`) that lead to what is reached in another order of moves: of two that may
     happen at different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each
@@ -90,14 +175,15 @@ def expand(
     shift, word = layout_after.shift, layout_after.word
     words = layout_after.words
     first = 1 + n
-    slots, slots_after = layout.slots, layout_after.slots
+    slots_after = layout_after.slots
     fields = first + slots_after
-    owners = filled.shape[0]
-    after, base, row, started, limit = scratch.after, scratch.base, scratch.row, scratch.started, scratch.limit
+    owners = outbox.filled.shape[0]
+    after, base, row, limit = scratch.after, scratch.base, scratch.row, scratch.limit
     theirs, listed, moves, steps = scratch.theirs, scratch.listed, scratch.moves, scratch.steps
     for f in range(fields):
         limit[f] = np.int64(layout_after.mask[f])
     sleeps = system.sleeps and n + slots_after < 32
+    renames = system.permutations.shape[0] > 1
     for start in range(0, todo.shape[0], PREFETCH_BATCH):
         if noted[0] + PREFETCH_BATCH * MISSES > misses.shape[0]:
             return start
@@ -105,7 +191,7 @@ def expand(
         for k in range(some):
             numbers = scratch.numbers[k]
             unpack(rows[todo[start + k]], layout, numbers)
-            for f in range(first + slots, fields):
+            for f in range(first + layout.slots, fields):
                 numbers[f] = 0
             s = first
             while numbers[s]:
@@ -114,26 +200,10 @@ def expand(
                 s += 1
             listed[k, 0] = s - first
         for k in range(some):
-            numbers, used = scratch.numbers[k], listed[k, 0]
-            total = 0
-            for p in range(n):
-                total += cells[numbers[1 + p], MADE]
+            numbers = scratch.numbers[k]
+            total = send_made(numbers, n, cells)
             count, what, missed = list_moves(
-                numbers,
-                used,
-                -1,
-                total < system.bound,
-                n,
-                channel,
-                system.takes_anything,
-                cells,
-                outcomes,
-                arrivals,
-                source,
-                misses,
-                noted,
-                recent,
-                moves[k],
+                numbers, listed[k, 0], -1, total < system.bound, system, tables, found, recent, moves[k]
             )
             listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = total, count, what, missed
             sleeping = np.int64(asleep[todo[start + k]]) if sleeps else 0
@@ -150,7 +220,7 @@ def expand(
             r = todo[start + k]
             numbers = scratch.numbers[k]
             used, total, count, what = listed[k, 0], listed[k, 1], listed[k, 2], listed[k, 3]
-            missed = listed[k, 4] != 0
+            problem = MISSED if listed[k, 4] else 0
             sleeping = np.int64(0)  # what need not follow the moves to come
             if sleeps:
                 sleeping = np.int64(asleep[r])
@@ -161,27 +231,27 @@ def expand(
             for m in range(count):
                 if steps[k, m] > 0:
                     steps[k, m] = step_of(numbers[0], steps[k, m], known_steps, misses, noted, recent)
-                    missed |= steps[k, m] < 0
+                    if steps[k, m] < 0:
+                        problem = MISSED
                 elif not steps[k, m]:
                     steps[k, m] = numbers[0] << 16
             for owner in range(owners):
-                started[owner] = filled[owner]
-            full = False
-            narrow = False
+                scratch.started[owner] = outbox.filled[owner]
             seen = np.int64(0)
             if total < system.bound:
                 for p in range(n):
                     seen |= cells[numbers[1 + p], REFUSED]
-            if not missed:
+            if not problem and not renames:
                 for f in range(first + used):
-                    narrow |= f >= fields or numbers[f] > limit[f]
-                if not narrow:
+                    if f >= fields or numbers[f] > limit[f]:
+                        problem = NARROW
+                if not problem:
                     pack(numbers, layout_after, base)
             for m in range(count):
+                if problem:
+                    break
                 if steps[k, m] < 0:
                     continue
-                if missed or narrow:
-                    break
                 kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
                 monitor_state = steps[k, m] >> 16
                 later = np.int64(0)  # what sleeps after this move
@@ -190,13 +260,13 @@ def expand(
                 if kind <= ARRIVAL:
                     emits = outcomes[o, EMITS_COUNT]
                     seen |= seen_of(outcomes[o], cells)
-                if kind + emits <= 1 and (not emits or channel != FIFO):
+                if kind + emits <= 1 and (not emits or channel != FIFO) and not renames:
                     # Nearly all moves: only a cell and the monitor state change, and the slots from one place on. So
                     # what changes is changed in the packed row.
                     cell = numbers[1 + p]
                     cell_after = np.int64(outcomes[o, TO_CELL])
-                    narrow |= cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after
-                    if narrow:
+                    if cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after:
+                        problem = NARROW
                         break
                     for w in range(words):
                         row[w] = base[w]
@@ -216,13 +286,13 @@ def expand(
                             destination -= n
                         slot = (((sent & ~PROCESS) | destination) << 1) + 1
                         f = first + used
-                        narrow |= slot > limit[f]
+                        if slot > limit[f]:
+                            problem = NARROW
+                            break
                         while f > first and numbers[f - 1] > slot:
                             row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f - 1]) << shift[f]
                             f -= 1
                         row[word[f]] ^= np.uint64(numbers[f] ^ slot) << shift[f]
-                        if narrow:
-                            break
                         below = (1 << (n + f - first)) - 1
                         later = (later & below) | (later & ~below) << 1
                     owner = 0
@@ -238,38 +308,19 @@ def expand(
                     left = make(after, used, kind, o, moves[k, m, 2], p, n, channel, outcomes, emitted, source)
                     after[0] = monitor_state
                     after[first + left] = 0
-                    narrow |= left > slots_after
-                    for f in range(first + left):
-                        narrow |= f >= fields or after[f] > limit[f]
-                    if narrow:
+                    problem = pack_successor(
+                        after, left, layout_after, system, tables, monitor_states, found, recent, scratch
+                    )
+                    if problem:
                         break
-                    pack(after, layout_after, row)
                     owner = 0 if owners == 1 else owner_of(after, n, owners)
-                place = filled[owner]
-                if place == out.shape[1]:
-                    full = True
-                    break
-                for w in range(words):
-                    out[owner, place, w] = row[w]
-                out_hashes[owner, place] = hash_of(row, layout_after)
+                problem = write(row, owner, r, later, layout_after, outbox, found)
                 if sleeps:
                     sleeping |= 1 << (p if kind == OWN_STEP else n + moves[k, m, 2])
-                if system.sleeps:
-                    out_asleep[owner, place] = later
-                if found.origins.shape[0]:
-                    found.origins[owner, place] = r
-                filled[owner] = place + 1
-            if missed or full or narrow:
-                for owner in range(owners):
-                    filled[owner] = started[owner]
-                if narrow:
-                    return -1 - (start + k)
-                if full:
-                    if not start + k:
-                        noted[3] |= 2
-                    return start + k
-                found.again[noted[1]] = r
-                noted[1] += 1
+            if problem:
+                answer = put_aside(problem, start + k, r, outbox, found, scratch)
+                if answer > -1 << 62:
+                    return answer
                 continue
             found.seen[0] |= seen
             verdict = 0

@@ -9,8 +9,8 @@ In words only, since it is why these are runs of any protocol of the class: proc
 and transmit nothing, since by assumption 1 two processes exchange packets only for a message between them. So nothing
 comes to a process before another one has begun to send to it, and it transmits the first packet of what it wants at
 some time, or it never would, alone. For bounded receives that is needed: where receivers may ask unprompted, there is
-such a protocol (`polling`). And a receiver that is done with a message transmits nothing more for it ((c) in the proof
-of Theorem 3).
+such a protocol (`impl.variants.for_murty_garg.ReceiversAsk`). And a receiver that is done with a message transmits
+nothing more for it ((c) in the proof of Theorem 3).
 """
 
 from __future__ import annotations
@@ -19,14 +19,19 @@ from functools import cache
 
 import z3
 
+from crownless.proofs.evidence import Evidence, by_z3
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim
 
-from .evidence import all_proved, not_vacuous
+from .computation import NEVER, Hypotheses
 
-Hypotheses = dict[str, Term]
-
-CONTRADICTION = z3.BoolVal(False)
+ANY_PROTOCOL = "any deterministic protocol, as functions of which nothing is known"
+NOT_ASKED = (
+    "two processes exchange packets only for a message between them (assumption 1 of §3), so that nobody is asked "
+    "before he wants to send"
+)
+ARGUED = "that each protocol of the class is such functions, and has the runs that z3 is asked about, is argued"
+BEGINS = "so is that a process to which nothing comes then begins its send at some time"
 
 # -- part 1: symmetric protocols ---------------------------------------------------------------------------------------
 
@@ -68,23 +73,29 @@ class TwoProcesses:
         return {"SYNC": z3.And(orders)}
 
 
-def no_symmetric_protocol() -> list[Claim]:
+def symmetric_claims() -> list[Claim]:
     """By induction on rounds the two are alike; and then what they have committed is not synchronous."""
     two = TwoProcesses()
     given = two.symmetric()
     return [
         Claim("two processes begin alike", given, two.start[0] == two.start[1]),
         Claim("two processes stay alike", {**given, **two.alike()}, two.then[0] == two.then[1]),
-        Claim("alike is not synchronous", {**given, **two.alike(), **two.synchronous()}, CONTRADICTION),
+        Claim("alike is not synchronous", {**given, **two.alike(), **two.synchronous()}, NEVER),
     ]
 
 
 @cache
-def no_symmetric_protocol_is_proved() -> bool:
+def no_symmetric_protocol() -> Evidence:
     """And symmetric processes may be alike; without symmetry two that are alike so far may well be synchronous."""
     two = TwoProcesses()
-    possible = [{**two.symmetric(), **two.alike()}, {**two.alike(), **two.synchronous()}]
-    return all_proved(no_symmetric_protocol()) and all(not_vacuous(given) for given in possible)
+    return by_z3(
+        "two processes that want to send to each other and run in lockstep begin alike and stay alike, whatever the "
+        "protocol's states and packets are, and what they have then committed is not synchronous",
+        symmetric_claims(),
+        possible=[{**two.symmetric(), **two.alike()}, {**two.alike(), **two.synchronous()}],
+        scope=f"{ANY_PROTOCOL}, of two processes; of more, where nothing comes from those that want nothing "
+        f"(assumption 1 of §3); in the run two send; {ARGUED}",
+    )
 
 
 # -- parts 2 and 3: bounded delays -------------------------------------------------------------------------------------
@@ -107,7 +118,7 @@ def in_line(run: int, process: int, *messages: int) -> Term:
     return z3.If(first, T(run, a) < T(run, b), T(run, b) < T(run, a))
 
 
-def no_bounded_sends() -> Claim:
+def bounded_sends_claim() -> Claim:
     """Two processes want to send to each other at time 0, and packets take longer than a send may."""
     run, two = 0, range(2)
     given = {
@@ -116,7 +127,7 @@ def no_bounded_sends() -> Claim:
         "a receive is not before an arrival": z3.And([COMMIT(run, 1 - p, p) >= ARRIVAL(run, p) for p in two]),
         "SYNC": z3.And([in_line(run, p, p, 1 - p) for p in two]),
     }
-    return Claim("no bounded sends", given, CONTRADICTION)
+    return Claim("no bounded sends", given, NEVER)
 
 
 RING = 3
@@ -143,7 +154,7 @@ def after(p: int) -> int:
     return (p + 1) % RING
 
 
-def no_bounded_receives() -> Claim:
+def bounded_receives_claim() -> Claim:
     """Each of three processes in a ring wants to send to the next one at time 0. Beside that run, RING, stands one run
     for each process p, of the number p: it sees the same until it has committed the receive, but its own message is
     late, and the process before it goes on and sends NEXT to the process after it.
@@ -180,20 +191,35 @@ def no_bounded_receives() -> Claim:
             ]
         ),
     }
-    return Claim("no bounded receives", given, CONTRADICTION)
+    return Claim("no bounded receives", given, NEVER)
 
 
 @cache
-def no_bounded_sends_is_proved() -> bool:
-    return _needs_all(no_bounded_sends())
+def no_bounded_sends() -> Evidence:
+    return _needs_all(
+        bounded_sends_claim(),
+        "two processes want to send to each other, and packets take longer than a send may: both have committed their "
+        "sends before anything arrives, so both receives come after, a crown, however they are delayed",
+        "any protocol, deterministic or not, of two processes or more, in which a send begins when the process wants "
+        "it, as times of commits and arrivals; in the run two send; that every such protocol has this run is argued",
+    )
 
 
 @cache
-def no_bounded_receives_is_proved() -> bool:
-    return _needs_all(no_bounded_receives())
+def no_bounded_receives() -> Evidence:
+    return _needs_all(
+        bounded_receives_claim(),
+        "each of three processes in a ring sends to the next one and takes in what comes first; it puts its own "
+        "message "
+        "before that or after. Not all can put it after. One that puts it before cannot distinguish this from a run "
+        "where its message is late and the other's next one overtakes it. Not all four runs are synchronous, whatever "
+        "is decided by what was seen",
+        f"{ANY_PROTOCOL}, of three processes or more, where {NOT_ASKED}; in the runs three send; {ARGUED}; {BEGINS}",
+    )
 
 
-def _needs_all(claim: Claim) -> bool:
-    """True if the hypotheses contradict each other, and any of them left out the others do not."""
+def _needs_all(claim: Claim, because: str, scope: str) -> Evidence:
+    """The hypotheses contradict each other, and any of them left out the others do not."""
     rest = [{name: term for name, term in claim.given.items() if name != dropped} for dropped in claim.given]
-    return all_proved([claim]) and all(not_vacuous(given, DELTA > 0) for given in rest)
+    possible = [{**given, "there is a bound": DELTA > 0} for given in rest]
+    return by_z3(f"{because} (with a model without any one of the hypotheses)", [claim], possible=possible, scope=scope)

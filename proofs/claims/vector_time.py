@@ -1,43 +1,35 @@
-"""Evidence for the claims on vector time: clocks on computations, tokens, searches, and single steps by z3.
-
-The searches are of machines in no registry; the steps are those of the vector-pair protocol.
-"""
+"""Evidence for the claims of [SES]: clocks on computations, tokens, shortest runs to states, and steps put to z3."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import permutations, product
-from typing import NamedTuple
 
 import z3
 
-from crownless.impl.isis_gc import IsisGc
-from crownless.impl.isis_gc import State as GcState
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.ses import Ses, Stamp, State
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.ses_rollback import Failure, SesRollback
-from crownless.impl.ses_rollback import State as SiteState
+from crownless.impl.ses_rollback import Failure
+from crownless.impl.variants.for_schiper_eggli_sandoz import DeliveriesDoNotTick, NothingTicks
 from crownless.impl.workloads import Program, Workload
-from crownless.model_check.check_result import CheckResult
 from crownless.model_check.monitors import History
-from crownless.model_check.properties import NEVER_BLOCKS, properties_of
 from crownless.model_check.reachable import Reached, shortest_path
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import AGREED, LocalStep, System
+from crownless.proofs import vector_time
 from crownless.proofs.any_run import AnyRun
 from crownless.proofs.branch_free import for_every_n
+from crownless.proofs.evidence import Evidence, by_z3, each_alone
 from crownless.proofs.ses import INVARIANTS
 from crownless.proofs.terms import Term, Terms
-from crownless.proofs.theorem import Claim, theorem
-from crownless.spec.clocks import Clock, VectorClock, readings, stale_messages
+from crownless.proofs.theorem import Claim
+from crownless.spec.clocks import Clock, VectorClock, stale_messages
 from crownless.spec.computation import Computation, Event, Message, topological_order
 from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
 
-from .evidence import explored, system_of
+from .evidence import system_of
 
 # -- computations ------------------------------------------------------------------------------------------------------
 
@@ -79,77 +71,9 @@ def _without_unreceived(c: Computation) -> Computation:
     return trusted(c.processes, tuple(c.messages[m] for m in received), lines)
 
 
-def distinct_events(c: Computation) -> Iterator[tuple[int, int]]:
-    """Every two events, in both orders."""
-    return permutations(range(c.event_count), 2)
-
-
-class Late(NamedTuple):
-    """How stale messages relate to violations of causal order, in all computations examined."""
-
-    kept: int
-    broken: int
-    kept_and_late: int
-    first_kept_and_late: Computation | None
-    broken_and_not_late: Computation | None
-
-
-@cache
-def late_by(clock: Clock, quick: bool) -> Late:
-    """Compares where a message is stale with where causal order is broken."""
-    kept = broken = kept_and_late = 0
-    needless = unnoticed = None
-    for c in timed_computations(quick):
-        late = bool(stale_messages(c, clock))
-        if decide(c, "causal").kept:
-            kept += 1
-            kept_and_late += late
-            needless = needless or (c if late else None)
-        else:
-            broken += 1
-            unnoticed = unnoticed or (None if late else c)
-    return Late(kept, broken, kept_and_late, needless, unnoticed)
-
-
-def first_kept_and_late_by(clock: Clock) -> Computation | None:
-    """With as few messages as possible, and no local events."""
-    bounds = [(n, m) for m in (1, 2, 3) for n in (2, 3)]
-    return kept_and_late(clock, (c for n, m in bounds for c in computations(n, m)))
-
-
-class TimeComparison(NamedTuple):
-    """Of pairs of events: how many, how many ordered, and where vector time says otherwise than happened-before."""
-
-    pairs: int
-    before: int
-    not_in_full: Computation | None
-    not_by_entry: Computation | None
-
-
-@cache
-def compare_times(quick: bool) -> TimeComparison:
-    """Compares vector times with happened-before: in full, and by the first event's own entry."""
-    vector = VectorClock()
-    pairs = before = 0
-    not_in_full = not_by_entry = None
-    for c in timed_computations(quick):
-        times = [reading.time for reading in readings(c, vector)]
-        for e, f in distinct_events(c):
-            happened, i = c.happened_before(e, f), c.process_of[e]
-            pairs += 1
-            before += happened
-            if vector.is_stale(times[e], times[f]) != happened:
-                not_in_full = not_in_full or c
-            if times[e][i] <= times[f][i] and not happened:
-                not_by_entry = not_by_entry or c
-    return TimeComparison(pairs, before, not_in_full, not_by_entry)
-
-
-class CountsSends(VectorClock):
-    """A delivery is not an event."""
-
-    def after_receiving(self, time: tuple[int, ...], p: int, stamp: tuple[int, ...]) -> tuple[int, ...]:
-        return tuple(map(max, time, stamp))
+def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | None:
+    """The first in which causal order is kept and a message is late."""
+    return next((c for c in some if decide(c, "causal").kept and stale_messages(c, clock)), None)
 
 
 class SendsDoNotTick(VectorClock):
@@ -159,16 +83,19 @@ class SendsDoNotTick(VectorClock):
         return time
 
 
-def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | None:
-    """The first in which causal order is kept and a message is late."""
-    return next((c for c in some if decide(c, "causal").kept and stale_messages(c, clock)), None)
-
-
-def entry_tells(c: Computation, clock: VectorClock) -> bool:
-    """True if Lemma 1 holds of all events."""
-    times = [reading.time for reading in readings(c, clock)]
-    return all(
-        c.happened_before(e, f) for e, f in distinct_events(c) if times[e][c.process_of[e]] <= times[f][c.process_of[e]]
+@cache
+def vector_time_by_z3() -> Evidence:
+    """Vector time in full, by one entry, and Proposition 2, by induction on the run; not of clocks that do not tick."""
+    variants = [vector_time.induction(clock) for clock in (DeliveriesDoNotTick, NothingTicks)]
+    return by_z3(
+        f"{len(vector_time.claims())} claims by induction on the run, of the clock's own code: an event happened "
+        "before "
+        "another iff its time is at most the other's, iff its own site's entry is; and a message is late where it "
+        "arrives iff one that was sent causally after it is delivered there already. Not of clocks that sends or "
+        "deliveries do not advance",
+        vector_time.claims(),
+        refuted=[*variants, *each_alone(vector_time.vacuity())],
+        scope="any number of sites and events: local ones, sends to any set of other sites, deliveries in any order",
     )
 
 
@@ -227,19 +154,6 @@ def updates_seen(c: Computation, prefix: str = "W") -> list[tuple[str, ...]]:
 # -- machines in no registry -------------------------------------------------------------------------------------------
 
 
-def ended(
-    machine: ProtocolMachine,
-    program: Program,
-    *,
-    crash: str | None = None,
-    orders: tuple[str, ...] = ("fifo", "causal"),
-) -> CheckResult:
-    """Every interleaving of a program in which receives that no message is left for may stay undone."""
-    decided = properties_of(machine, orders, program=False, crash=crash is not None)
-    properties = tuple(known for known in decided if known.kind != "sometimes" and known != NEVER_BLOCKS)
-    return explored(machine, program, orders=orders, crash=crash, properties=properties)
-
-
 def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | None = None) -> System:
     """The system, with a monitor that remembers the computation."""
     machine = kind(len(workload.processes))
@@ -257,20 +171,13 @@ def updates(now: Reached, p: int) -> tuple[str, ...]:
     return tuple(message.name for _, message in events(now, p) if message.name.startswith("W"))
 
 
-class Found(NamedTuple):
-    """A shortest run to a state, how many actions that takes, and what is shown to happen then."""
-
-    length: int
-    run: Run
-
-
 def first_run(
     system: System,
     there: Callable[[Reached], bool],
     *,
     only: Mapping[str, Callable[[Reached], bool]] | None = None,
     then: str | None = None,
-) -> Found | None:
+) -> Run | None:
     """A shortest run to such a state; None if there is none.
 
     `only`: some actions, and in which states alone they happen. `then`: an action that is shown at the end, with
@@ -291,8 +198,7 @@ def first_run(
     if steps is None:
         return None
     shown = [*steps, *([] if then is None else _with_what_is_learnt(ends[0], then))]
-    run = run_of(system, shown, keep_names=isinstance(system.workload, Program))
-    return Found(len(steps) + (then is not None), run)
+    return run_of(system, shown, keep_names=isinstance(system.workload, Program))
 
 
 def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
@@ -302,49 +208,6 @@ def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
         step, state = moves[0]
         steps.append(step)
     return steps
-
-
-class SesToOneself(Ses):
-    """[SES] excludes messages to oneself; admitted here, to see what would become of them."""
-
-    admits_self_sends = True
-
-
-class TheAskedSiteDeletesToo(IsisGc):
-    """[SES] §3 forbids it: a site that is asked deletes what the request names."""
-
-    def on_deletion_request(self, state: GcState, j: int, ids: frozenset[Message]) -> GcState:
-        after = super().on_deletion_request(state, j, ids)
-        return after._replace(buffer=tuple(message for message in after.buffer if message not in ids))
-
-
-class LearnsTheTimeOnArrival(SesRollback):
-    """§4.1 to the letter: the clock goes on when a message arrives, be it delivered or not."""
-
-    rolls_back = False
-
-    def on_packet(self, i: int, state: SiteState, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
-        (step,) = super().on_packet(i, state, packet)
-        site = state.site._replace(time=self.time_after(i, state.time, packet.stamp.time))
-        return [step._replace(state=step.state._replace(site=site))]
-
-
-class CountsPairs(Ses):
-    """The vector-pair protocol, watched for how many pairs a buffer has."""
-
-    invariants = {"fewer-pairs-than-sites": lambda machine, i, state: sum(map(any, state.buffer)) < machine.n}
-    witnesses = {"a-pair-for-every-other": lambda machine, i, state: sum(map(any, state.buffer)) == machine.n - 1}
-
-
-class SesDeleteMulticast(SesDelete, SesMulticast):
-    """Deletion of obsolete pairs, and multicasts."""
-
-
-class AgreesOnlyOnce(SesRollback):
-    """§4.3 as printed: the survivors agree on the time of the failure, and that is that."""
-
-    def agree(self, states: Mapping[int, SiteState], crashed: int) -> Failure | None:
-        return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
 
 
 # -- states ------------------------------------------------------------------------------------------------------------
@@ -421,48 +284,51 @@ def programs_of_five(places: Iterable[int]) -> Iterator[str]:
 
 # -- single steps, put to z3 -------------------------------------------------------------------------------------------
 
+FOR_EVERY_N = "any number of sites and messages, any channel; unicasts, none to oneself"
 _OF_PAIRS = (
+    "what is known or delivered is sent",
     "times are not negative",
     "what is known is not later",
     "a site's pairs are those of messages that it knows",
 )
 
 
-def lemma_2(protocol: type[Ses]) -> bool:
-    """True if the invariants of the proof imply that every pair of a site is of its past."""
+@cache
+def lemma_2(protocol: type[Ses]) -> Evidence:
+    """The invariants of the proof imply that every pair of a site is of its past."""
     run = AnyRun(protocol)
-    given = {name: INVARIANTS[name](run, run.before) for name in ("what is known or delivered is sent", *_OF_PAIRS)}
-    of_the_past = run.processes(
-        lambda p, l, k: run.before.local(p).buffer[l][k] <= run.before.local(p).time[k],
-        of=3,
-    )
-    return bool(theorem("Lemma 2", given, of_the_past))
+    given = {name: INVARIANTS[name](run, run.before) for name in _OF_PAIRS}
+    past = run.processes(lambda p, l, k: run.before.local(p).buffer[l][k] <= run.before.local(p).time[k], of=3)
+    because = f"Lemma 2 follows from what the proof of {protocol.__name__} keeps by induction: a pair's entries are "
+    return by_z3(f"{because}those of messages that the site knows", [Claim("Lemma 2", given, past)], scope=FOR_EVERY_N)
 
 
-def no_pair_for_itself(protocol: type[Ses]) -> bool:
+@cache
+def no_pair_for_itself(protocol: type[Ses]) -> Evidence:
     """By induction: a site has no pair for itself, so that it has fewer pairs than there are sites."""
     run = _Site(protocol)
     none = run.row_is_zero(run.state)
-    return all(
-        theorem(*claim)
-        for claim in (
-            Claim("at the start", {}, run.row_is_zero(run.machine.initial(run.i))),
-            Claim("kept by sending", {"none before": none, "to another": run.i != run.j}, run.row_is_zero(run.sent)),
-            Claim("kept by delivering", {"none before": none}, run.row_is_zero(run.delivered)),
-        )
-    )
+    claims = [
+        Claim("at the start", {}, run.row_is_zero(run.machine.initial(run.i))),
+        Claim("kept by sending", {"none before": none, "to another": run.i != run.j}, run.row_is_zero(run.sent)),
+        Claim("kept by delivering", {"none before": none}, run.row_is_zero(run.delivered)),
+    ]
+    return by_z3("a site has no pair for itself, so N − 1 at most", claims, scope=FOR_EVERY_N)
 
 
-def older_pair_says_nothing_more(protocol: type[Ses]) -> bool:
-    """True if, given Lemma 2, a discarded pair is at most the one that takes its place."""
+@cache
+def older_pair_says_nothing_more(protocol: type[Ses]) -> Evidence:
+    """Given Lemma 2, a discarded pair is at most the one that takes its place."""
     run = _Site(protocol)
     past = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.state.time[k])
     shows = run.machine.ops.every(lambda k: run.state.buffer[run.j][k] <= run.sent.buffer[run.j][k])
-    return bool(theorem("the older pair", {"Lemma 2": past}, shows))
+    claim = Claim("the older pair", {"Lemma 2": past}, shows)
+    return by_z3("by Lemma 2 the older pair asks for nothing that the new one does not", [claim], scope=FOR_EVERY_N)
 
 
-def merged_pair_says_the_same(protocol: type[Ses]) -> bool:
-    """True if a time is at least the merged pair for another site iff it is at least either of the two."""
+@cache
+def merged_pair_says_the_same(protocol: type[Ses]) -> Evidence:
+    """A time is at least the merged pair for another site iff it is at least either of the two."""
     run = _Site(protocol)
     time, l = run.terms.any_vector("time"), run.terms.any_process("l")
 
@@ -472,7 +338,8 @@ def merged_pair_says_the_same(protocol: type[Ses]) -> bool:
     both = z3.And(passed(run.state.buffer[l]), passed(run.stamp.buffer[l]))
     given = {"for another site": l != run.i, "times are not negative": run.machine.ops.every(lambda k: time[k] >= 0)}
     merged = run.machine.merged(run.i, run.state.buffer, run.stamp.buffer)
-    return bool(theorem("the supremum", given, passed(merged[l]) == both))
+    claim = Claim("the supremum", given, passed(merged[l]) == both)
+    return by_z3("a time has passed the merged pair iff it has passed both", [claim], scope=FOR_EVERY_N)
 
 
 class _Site:

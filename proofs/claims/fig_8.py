@@ -1,82 +1,28 @@
-"""Variants of [MG] Fig. 8, and checks of their orders, commits, costs and timed runs."""
+"""[MG] Fig. 8: shortest runs that break an order, also that of intents; costs of runs; and runs in time."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.monitors import Monitor, Observation
 from crownless.model_check.properties import Property
 from crownless.model_check.reachable import HistoryVariable, reachable
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, System
+from crownless.proofs.evidence import Evidence, by_z3
+from crownless.proofs.murty_garg import MURTY_GARG, Priorities
+from crownless.proofs.stages import StageEvent, fixed_by, symbolic
+from crownless.proofs.theorem import Claim
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
-from .evidence import broken_by, explored, system_of
-
-
-class CommitsAtAcknowledgement(MurtyGarg):
-    """A message to a smaller process is committed by its sender when the acknowledgement comes (§4.1)."""
-
-    def initial(self, i: int) -> Any:
-        return (super().initial(i), None)
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [self.later(i, state[1], step) for step in super().send(i, state[0], message)]
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        inner, uncommitted = state
-        committed = [AppEvent("send", uncommitted)] if packet.kind == "ack" and uncommitted is not None else []
-        rest = None if packet.kind == "ack" else uncommitted
-        steps = [self.later(i, rest, step) for step in super().on_packet(i, inner, packet)]
-        return [step._replace(events=[*committed, *step.events]) for step in steps]
-
-    def later(self, i: int, uncommitted: Message | None, step: Step) -> Step:
-        """The step without the commit of what goes out to a smaller process, which is kept for later."""
-        out = {packet.message for packet in step.packets if packet.kind == "message"}
-        kept = [event for event in step.events if event.kind == "send" and event.message in out]
-        events = [event for event in step.events if event not in kept]
-        return step._replace(state=(step.state, kept[0].message if kept else uncommitted), events=events)
-
-    invariants = {}
-    witnesses = {}
-
-
-class SendsWhenWanted(MurtyGarg):
-    """A send is taken to happen when the application hands its message over, not when it is committed."""
-
-    sends_before_delivery = True
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        wanted = AppEvent("send", message)
-        return [step._replace(events=[wanted, *_deliveries(step)]) for step in super().send(i, state, message)]
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=_deliveries(step)) for step in super().on_packet(i, state, packet)]
-
-
-def _deliveries(step: Step) -> list[AppEvent]:
-    return [event for event in step.events if event.kind == "deliver"]
-
-
-class AcknowledgesAtOnce(MurtyGarg):
-    """Receives are done with in bounded time."""
-
-    def may_acknowledge(self, state: Any) -> bool:
-        return True
-
-
-class SendsAtOnce(MurtyGarg):
-    """Sends are done with in bounded time."""
-
-    def may_send(self, state: Any) -> bool:
-        return True
+from .evidence import OF_STAGES, explored, system_of
 
 
 class IntendedOrder(Monitor):
@@ -117,34 +63,7 @@ def first_run_that_breaks(
     known = Property(name.removesuffix("-to-one"), "always", name)
     orders = ("asynchronous",) if of_intents else (name,)
     found = explored(kind(n), Free(n, m), channel=channel, orders=orders, monitors=monitors, properties=(known,))
-    return broken_by(found, known.name)
-
-
-class Commits(NamedTuple):
-    """The commits that the steps of a machine make."""
-
-    asked: int  #: of messages that went out first as requests: the application's to a bigger process
-    sent: int  #: of the others
-    wrong: tuple[str, ...]  #: steps whose commits do not go with a packet from a bigger to a smaller process
-
-
-def commits(n: int, m: int, kind: type[MurtyGarg] = MurtyGarg) -> Commits:
-    """Every commit in every state, up to so many processes and messages."""
-    system = system_of(kind(n), Free(n, m))
-    asked = sent = 0
-    wrong = []
-    for now in reachable(system):
-        for step, _ in now.moves:
-            moved = [(packet, packet.source) for packet in system.transmitted(step)]
-            moved += [(step.action.packet, step.action.process)] if step.action.packet is not None else []
-            carried = {(at, packet.message) for packet, at in moved if packet.kind == "message"}
-            committed = [(seen.process, seen.message) for seen in step.observations if seen.kind != "hand"]
-            downhill = all(packet.source > packet.destination for packet, _ in moved if packet.kind == "message")
-            upward = sum(message.sender < message.receiver for _, message in committed)
-            asked, sent = asked + upward, sent + len(committed) - upward
-            if sorted(committed) != sorted(carried) or not downhill:
-                wrong.append(str(step.action))
-    return Commits(asked, sent, tuple(wrong))
+    return found[known.name].run
 
 
 class Cost(NamedTuple):
@@ -217,3 +136,69 @@ def timed(program: str, sends: Mapping[str, int], delays: Mapping[str, int], del
             known = sent.message.name if sent.message is not None else ""
             heappush(agenda, (time + delays.get(known, delay), number, sent, known))
     return Timed(run_of(system, steps, keep_names=True), tuple(times))
+
+
+# -- commits -----------------------------------------------------------------------------------------------------------
+
+
+class SendsToAnybody(Priorities):
+    """No priorities: a process that is active sends its message itself, also to a bigger one."""
+
+    def taking(self, *, passive: bool) -> StageEvent:
+        event, now, l = super().taking(passive=passive), self.before, self.logic
+        mine = l.both(self.sender(self.m) == self.i, l.no(now.wanted(self.m)))
+        return event._replace(given={**event.given, "i wants to send m, or is asked to": mine})
+
+
+class CommitsWhenItAsks(Priorities):
+    """A message to a bigger process is committed by its sender with the request."""
+
+    def asking(self) -> StageEvent:
+        return super().asking()._replace(happens=lambda: [self.commit(self.m)])
+
+
+class CommitsOnAcknowledgement(Priorities):
+    """The bigger process commits its message when the acknowledgement comes."""
+
+    def going_on(self) -> StageEvent:
+        return super().going_on()._replace(happens=lambda: [self.commit(self.m)])
+
+
+def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
+    """[MG] §4.2.1, of each event of Fig. 8: what i commits is just what i transmits, or receives, as a message packet;
+    and that goes from a bigger to a smaller process.
+    """
+    run = symbolic(abstraction)
+    now, i, l = run.before, run.i, run.logic
+    packet = MURTY_GARG.view.packets["message"]
+    claims = []
+    for event in (*run.events(), *run.events_with_another()):
+        commits = [happened.message for happened in event.happens()]
+
+        def rule(x: Any, event: StageEvent = event, commits: list[Any] = commits) -> Any:
+            before, after = packet.in_flight(run, now, x), packet.in_flight(run, event.after, x)
+            source, destination = packet.source(run, x), packet.destination(run, x)
+            transmitted, received = l.both(l.no(before), after), l.both(before, l.no(after))
+            here = l.either(l.both(transmitted, source == i), l.both(received, destination == i))
+            downhill = run.rank(source) > run.rank(destination)
+            return l.both(
+                l.either(*(x == each for each in commits)) == here,
+                l.implies(l.either(transmitted, received), l.both(here, downhill)),
+            )
+
+        given = {**MURTY_GARG.now(run), **event.given, **fixed_by(run, event)}
+        claims.append(Claim(f"{event.name}: commits from bigger to smaller", given, l.messages(rule)))
+    return claims
+
+
+@cache
+def commits_go_downhill() -> Evidence:
+    """Of Fig. 8; neither without its priorities, nor if commits were made elsewhere."""
+    variants = (SendsToAnybody, CommitsWhenItAsks, CommitsOnAcknowledgement)
+    return by_z3(
+        "in each event of the stages of a message what a process commits is just what it transmits to a smaller "
+        "process, or receives from a bigger one; not so without priorities",
+        commit_claims(),
+        refuted=[commit_claims(variant) for variant in variants],
+        scope=OF_STAGES,
+    )

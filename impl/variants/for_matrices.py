@@ -1,143 +1,19 @@
-"""Evidence about variations of matrix protocols that are not in the registry, explored state by state."""
+"""Variants of the matrix protocol and of that with extra messages that claims of [Kup] and [SA] are about."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.ops import Value
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.rst import Rst, State
-from crownless.impl.variants import variant
-from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.reachable import Reached, reachable
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import State as GlobalState
-from crownless.model_check.system import System
-from crownless.spec import notation
+from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
 
-from .evidence import explored, system_of
-
-# -- exploring ---------------------------------------------------------------------------------------------------------
-
-
-def program(text: str) -> Program:
-    return Program(notation.parse(text))
-
-
-class ScriptedStep(NamedTuple):
-    """The packets that an action transmits or takes in, and the local state after it."""
-
-    packets: Sequence[Packet]
-    local: Any
-
-
-def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
-    """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
-    state, steps, seen = system.initial(), [], []
-    for process, action, name in script:
-        moves = [
-            (step, target)
-            for step, target in system.moves(state)
-            if (step.action.process, step.action.name) == (process, action)
-            and step.action.message is not None
-            and step.action.message.name == name
-        ]
-        if len(moves) != 1:
-            break
-        ((step, state),) = moves
-        steps.append(step)
-        packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
-        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
-    return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
-
-
-# -- one protocol beside another ---------------------------------------------------------------------------------------
-
-
-class Both(NamedTuple):
-    decides: object
-    watches: Any
-
-
-class LockstepProduct(ProtocolMachine):
-    """A protocol that decides, and with it another, which sees the same messages of the application.
-
-    The other one has a single step for each input, and sends no packets but the messages.
-    """
-
-    promises = "causal"
-
-    def __init__(self, decides: ProtocolMachine, watches: ProtocolMachine) -> None:
-        super().__init__(decides.n)
-        self.decides, self.watches = decides, watches
-
-    def initial(self, i: int) -> Both:
-        return Both(self.decides.initial(i), self.watches.initial(i))
-
-    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
-        (other,) = self.watches.send(i, state.watches, message)
-        stamps = {packet.destination: packet.stamp for packet in other.packets}
-        return [self._beside(step, other.state, stamps) for step in self.decides.send(i, state.decides, message)]
-
-    def deliverable(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.decides.deliverable(i, state.decides, packet._replace(stamp=packet.stamp[0])))
-
-    def watcher_accepts(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.watches.deliverable(i, state.watches, packet._replace(stamp=packet.stamp[1])))
-
-    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
-        after = state.watches
-        if packet.message is not None:
-            (other,) = self.watches.on_packet(i, state.watches, packet._replace(stamp=packet.stamp[1]))
-            after = other.state
-        steps = self.decides.on_packet(i, state.decides, packet._replace(stamp=packet.stamp[0]))
-        return [self._beside(step, after, {}) for step in steps]
-
-    def _beside(self, step: Step, other: object, stamps: Mapping[int, object]) -> Step:
-        packets = [
-            packet._replace(stamp=(packet.stamp, stamps.get(packet.destination) if packet.message else None))
-            for packet in step.packets
-        ]
-        return Step(Both(step.state, other), packets, step.events)
-
-
-class Guards(NamedTuple):
-    """Of every message in flight, in every state: whether the one protocol would deliver it, and the other."""
-
-    found: frozenset[tuple[bool, bool]]
-    states: int
-
-
-SAME_GUARDS = frozenset({(True, True), (False, False)})
-
-
-def guards(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Guards:
-    found, count = set(), 0
-    for now in reachable(system_of(LockstepProduct(decides, watches), workload)):
-        count += 1
-        found.update(guards_in(now))
-    return Guards(frozenset(found), count)
-
-
-def guards_in(now: Reached) -> set[tuple[bool, bool]]:
-    machine = now.system.machine
-    assert isinstance(machine, LockstepProduct)
-    locals_ = now.locals
-    return {
-        (
-            machine.deliverable(packet.destination, locals_[packet.destination], packet),
-            machine.watcher_accepts(packet.destination, locals_[packet.destination], packet),
-        )
-        for packet in now.in_flight
-        if packet.message is not None
-    }
-
+from . import variant
 
 # -- the matrix protocol in pieces -------------------------------------------------------------------------------------
 
@@ -267,11 +143,6 @@ def changed(n: int, *names: str) -> Pieces:
     return variant(Pieces, **overrides)(n)
 
 
-@cache
-def check_changes(n: int, m: int, *names: str) -> CheckResult:
-    return explored(changed(n, *names), Free(n, m))
-
-
 # -- variations of the matrix protocol, for any n ----------------------------------------------------------------------
 
 
@@ -387,28 +258,30 @@ class BroadcastingBefore(IncrementsBefore):
 # -- variations of the protocol with extra messages --------------------------------------------------------------------
 
 
-class ClearsTheWholeColumn(ExtraMessages):
-    """Not even the entry of the message itself is left in column j."""
+#: Not even the entry of the message itself is left in column j.
+ClearsTheWholeColumn = variant(
+    ExtraMessages,
+    "ClearsTheWholeColumn",
+    after_sending=lambda self, i, state, j: state._replace(
+        matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)))
+    ),
+)
+#: [SA] excludes messages to oneself; admitted here, to see what would become of them.
+ToOneself = variant(ExtraMessages, "ToOneself", admits_self_sends=True)
+#: Whatever comes is delivered.
+WaitsForNothing = variant(ExtraMessages, "WaitsForNothing", satisfied=lambda self, i, state, matrix: self.ops.all_of())
+#: On delivery the own matrix is kept, in place of the maximum.
+LearnsNothing = variant(
+    ExtraMessages, "LearnsNothing", after_delivering=lambda self, i, state, j, matrix: self.after_extra(state, j)
+)
 
-    def after_sending(self, i: Value, state: ExtraState, j: Value) -> ExtraState:
-        return state._replace(matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j))))
 
+class ForgetsWhatItHad(ExtraMessages):
+    """On delivery the matrix of the message is taken over, in place of the maximum."""
 
-class ToOneself(ExtraMessages):
-    """[SA] excludes messages to oneself; admitted here, to see what would become of them."""
-
-    admits_self_sends = True
-
-
-class AttachesOneColumn(ExtraMessages):
-    """A message carries what it asks of its receiver, and nothing else."""
-
-    def send(self, i: int, state: ExtraState, message: Message) -> Sequence[Step]:
-        column = self.column(state, message.receiver)
-        return [
-            step._replace(packets=[step.packets[0]._replace(stamp=column), *step.packets[1:]])
-            for step in super().send(i, state, message)
-        ]
+    def after_delivering(self, i: Value, state: ExtraState, j: Value, matrix: Value) -> ExtraState:
+        taken = self.ops.matrix(lambda k, l: matrix[k][l] * self.ops.one_if(l != i))
+        return ExtraState(taken, self.after_extra(state, j).deliv)
 
 
 class ClearsOnce(ExtraMessages):
@@ -424,103 +297,3 @@ class ClearsOnce(ExtraMessages):
             for j in range(self.n)
             if sizes[j] == max(sizes)
         ]
-
-
-class ExtraMessagesNeverWait(ExtraMessages):
-    """The constraints that an extra message carries are not heeded."""
-
-    def deliverable(self, i: int, state: ExtraState, packet: Packet) -> Value:
-        return packet.message is None or super().deliverable(i, state, packet)
-
-
-class Numbered(ProtocolMachine):
-    """A protocol whose packets are numbered on each link from one, which it cannot see."""
-
-    promises = "causal"
-
-    def __init__(self, inner: ProtocolMachine) -> None:
-        super().__init__(inner.n)
-        self.inner = inner
-
-    def initial(self, i: int) -> Both:
-        return Both(self.inner.initial(i), (0,) * self.n)
-
-    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
-        return [self._numbered(state, step) for step in self.inner.send(i, state.decides, message)]
-
-    def deliverable(self, i: int, state: Both, packet: Packet) -> Value:
-        return self.inner.deliverable(i, state.decides, packet._replace(stamp=packet.stamp[0]))
-
-    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
-        steps = self.inner.on_packet(i, state.decides, packet._replace(stamp=packet.stamp[0]))
-        return [self._numbered(state, step) for step in steps]
-
-    def _numbered(self, state: Both, step: Step) -> Step:
-        counts, packets = list(state.watches), list[Packet]()
-        for packet in step.packets:
-            counts[packet.destination] += 1
-            packets.append(packet._replace(stamp=(packet.stamp, counts[packet.destination])))
-        return Step(Both(step.state, tuple(counts)), packets, step.events)
-
-
-# -- constraints over time ---------------------------------------------------------------------------------------------
-
-
-class Times:
-    """In a system of extra messages: which DELIV each process may have had before a state, and may have after it."""
-
-    def __init__(self, system: System) -> None:
-        assert isinstance(system.machine, ExtraMessages)
-        self.system, self.machine = system, system.machine
-        self.all = list(reachable(system))
-        self.delivs: list[tuple[int, ...]] = []
-        self._number: dict[tuple[int, ...], int] = {}
-        own = {now.state: self._delivered(now) for now in self.all}
-        self.before, self.after = dict(own), dict(own)
-        for now in self.all:
-            for _, target in now.moves:
-                self.before[target] = _union(self.before[target], self.before[now.state])
-        for now in reversed(self.all):
-            for _, target in now.moves:
-                self.after[now.state] = _union(self.after[now.state], self.after[target])
-        self._wrong: dict[tuple[Value, Value], tuple[int, ...]] = {}
-
-    def _delivered(self, now: Reached) -> tuple[int, ...]:
-        bits = []
-        for local in now.locals:
-            number = self._number.setdefault(local.deliv, len(self.delivs))
-            if number == len(self.delivs):
-                self.delivs.append(local.deliv)
-            bits.append(1 << number)
-        return tuple(bits)
-
-    def implies(self, new: Value, old: Value, times: tuple[int, ...]) -> bool:
-        """True if, at all these times, every process that satisfies the new constraints satisfies the old ones."""
-        wrong = self._wrong.get((new, old))
-        if wrong is None:
-            wrong = self._wrong[new, old] = tuple(self._wrong_at(q, new, old) for q in range(self.system.n))
-        return not any(bad & some for bad, some in zip(wrong, times, strict=True))
-
-    def _wrong_at(self, q: int, new: Value, old: Value) -> int:
-        def satisfied(deliv: tuple[int, ...], matrix: Value) -> bool:
-            return bool(self.machine.satisfied(q, ExtraState(matrix, deliv), matrix))
-
-        return sum(
-            1 << number
-            for number, deliv in enumerate(self.delivs)
-            if satisfied(deliv, new) and not satisfied(deliv, old)
-        )
-
-    @property
-    def in_any_run(self) -> tuple[int, ...]:
-        """Whatever any process has delivered in some state."""
-        everything = (1 << len(self.delivs)) - 1
-        return tuple(everything for _ in range(self.system.n))
-
-    def always(self, state: GlobalState, target: GlobalState) -> tuple[int, ...]:
-        """At any moment of any run that takes this step."""
-        return _union(self.before[state], self.after[target])
-
-
-def _union(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(a | b for a, b in zip(one, other, strict=True))

@@ -13,12 +13,11 @@ from typing import Any
 import z3
 
 from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.variants.for_matrices import ClearsTheWholeColumn
+from crownless.proofs.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.extra_messages import WithExtraMessages
 from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim, vacuous, without_each
-
-from .evidence import all_proved, all_refuted
-from .matrix_evidence import ClearsTheWholeColumn
+from crownless.proofs.theorem import Claim
 
 #: The entries of a column, before and after another one is cleared; those of all columns before this one.
 SIZE, SIZE_AFTER, TOTAL, TOTAL_AFTER = (
@@ -92,12 +91,14 @@ def leaves_one(protocol: type[ExtraMessages] = ExtraMessages) -> list[Claim]:
 
 
 @cache
-def clearing_goes_on() -> bool:
-    """z3 shows it, each hypothesis is possible and needed, and it is not so if no entry were left."""
-    sums = [*pigeonhole(), *fewer_when_cleared()]
-    needed = all(
-        verdict.outcome == "refuted" for claim in [*sums, *leaves_one()] for verdict in without_each(*claim).values()
+def clearing_goes_on() -> Evidence:
+    """Each hypothesis is possible and needed, and it is not so if no entry were left."""
+    claims = [*pigeonhole(), *fewer_when_cleared(), *leaves_one()]
+    return by_z3(
+        "of n entries or more, own column empty, two are in one column, and clearing it leaves one there, and fewer in "
+        "all",
+        claims,
+        possible=[claim.given for claim in claims],
+        refuted=[*lacking_each(*claims), leaves_one(ClearsTheWholeColumn)[:1]],
+        scope="clearing can go on until fewer than n entries are left: any number of processes (z3, of the update)",
     )
-    possible = all(vacuous(claim.name, claim.given).outcome == "refuted" for claim in [*sums, *leaves_one()])
-    needed = needed and all_refuted(leaves_one(ClearsTheWholeColumn)[:1])
-    return all_proved([*sums, *leaves_one()]) and possible and needed

@@ -1,0 +1,441 @@
+"""The search by packed rows, level by level, with limits: what it knows, and what it finds.
+
+The rows of a level lie in this process's memory (`search.NativeSearch`) or on Spark (`pipeline.exploration`).
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Workload
+from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
+from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
+from crownless.model_check.monitors import Monitor
+from crownless.model_check.properties import (
+    CAN_COMPLETE,
+    COMPLETES,
+    DELIVERS_ALL,
+    DELIVERS_SOMETHING,
+    NEVER_BLOCKS,
+    Property,
+)
+from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.memory import NO_MEMORY, collector_off
+from crownless.spec.errors import BadInput
+
+from . import kernels, row_set
+from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
+from .compiled import searching_time
+from .layout import Shape
+from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
+from .symmetry import NotSymmetric
+from .tables import Tables
+from .workers import Sizes
+
+#: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
+SWITCH_EVERY = 5e-5
+#: The bit of each live property in what a run that ends breaks.
+LIVE_BITS = {
+    NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
+    COMPLETES.name: kernels.ENDS_BLOCKED,
+    DELIVERS_ALL.name: kernels.ENDS_OWING,
+}
+
+
+class LevelSearch:
+    """A search that can be run; see `explore`. Its engine says where the rows lie, and who expands them."""
+
+    #: True if all rows are kept, and not those of two levels alone.
+    keep: bool
+    level: int
+
+    def __init__(
+        self,
+        machine: ProtocolMachine,
+        workload: Workload,
+        channel: str,
+        monitors: Sequence[Monitor],
+        properties: Sequence[Property],
+        *,
+        shared: bool,
+        reductions: Sequence[str] = (),
+        workers: int = 1,
+    ) -> None:
+        monitored = [name for monitor in monitors for name in monitor.watches]
+        own = [*machine.invariants, *machine.witnesses, *machine.rules]
+        self._first_witness = MAX_MONITORED + len(machine.invariants)
+        #: The properties by their bits: those of the monitors first, then those of local states, invariants first.
+        self.names = [*monitored, *[""] * (MAX_MONITORED - len(monitored)), *own]
+        self._bits = (
+            {name: 1 << k for k, name in enumerate(monitored)},
+            {name: 1 << k + MAX_MONITORED for k, name in enumerate(machine.invariants)},
+            {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
+            {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
+        )
+        self._given = (monitors, channel, shared, tuple(reductions))
+        self.machine = machine
+        self.workload = workload
+        self.properties = {known.name for known in properties}
+        self.workers = workers
+        self.n = machine.n
+        self.in_order = "order" in reductions
+        self.result = Exploration()
+        #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
+        self.asymmetry: str | None = None
+        self._prepare(plain_monitor_states=False)
+
+    def _prepare(self, *, plain_monitor_states: bool) -> None:
+        """Empty tables. The monitors in their plain form take all that a protocol can say to have happened."""
+        try:
+            self._prepare_tables(plain_monitor_states=plain_monitor_states)
+        except NotSymmetric as difference:
+            self._separate_tables(str(difference))
+            self._prepare_tables(plain_monitor_states=plain_monitor_states)
+
+    def _separate_tables(self, why: str) -> None:
+        """Each process gets tables of its own, and none is taken for another."""
+        monitors, channel, _, reductions = self._given
+        self.asymmetry = why
+        self._given = (monitors, channel, False, tuple(name for name in reductions if name != "symmetry"))
+
+    @property
+    def symmetry(self) -> SymmetryCheck:
+        """The comparison of processes that are declared alike."""
+        alike = self.tables.alike
+        if alike is None:
+            return SymmetryCheck(self.asymmetry)
+        return SymmetryCheck(None, alike.entries, alike.compared)
+
+    def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
+        monitors, channel, shared, reductions = self._given
+        workload = self.workload
+        self.plain_monitor_states = plain_monitor_states
+        self._tables_are_whole = True
+        bit = self._bits[0]
+        self.monitor_states = (
+            PlainMonitorStates(monitors, bit) if plain_monitor_states else monitor_states_for(monitors, workload, bit)
+        )
+        if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
+            self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
+        self.tables = Tables(
+            self.machine,
+            workload,
+            self.monitor_states,
+            *self._bits[1:],
+            channel=NATIVE_CHANNELS.index(channel),
+            shared=shared,
+            symmetric="symmetry" in reductions,
+            in_order=self.in_order,
+        )
+        self.system = kernels.SearchConstants(
+            self.n,
+            NATIVE_CHANNELS.index(channel),
+            workload.messages if workload.takes_anything else 1 << 40,
+            workload.takes_anything,
+            False,
+            self.in_order,
+            np.array(self.tables.renamings.permutations, np.int64),
+            np.array(self.tables.renamings.frame, np.int64),
+            len(self.tables.frames),
+        )
+
+    @property
+    def commutes(self) -> bool:
+        """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
+        return not self.reduces and self.monitor_states.commute
+
+    @property
+    def reduces(self) -> bool:
+        """Is anything left out by a reduction?"""
+        return bool(self._given[3])
+
+    def bits_of(self, name: str) -> int:
+        """The bits of a property that is broken by a step; an invariant may be called like an order."""
+        return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
+
+    # -- the rows, which an engine defines -----------------------------------------------------------------------------
+
+    def at_work(self) -> AbstractContextManager[None]:
+        """Entered around the search."""
+        return nullcontext()
+
+    def start(self) -> None:
+        """The initial state alone is in the next level."""
+        raise NotImplementedError
+
+    def turn(self) -> bool:
+        """The next level becomes this one; returns whether it has rows."""
+        raise NotImplementedError
+
+    def level_begins(self) -> None:
+        """Called where a level begins, once it is saved if that is due."""
+
+    def expand(self) -> None:
+        """Expands the rows of this level, what was missed of the tables too; ends early where the search is `over`."""
+        raise NotImplementedError
+
+    def release_memory(self) -> None:
+        """Called where memory is short: what the search needs no more, now that it ends."""
+
+    def rows_to_save(self) -> tuple[Any, dict[str, Any]]:
+        """This level, as it began: how its rows lie, and arrays."""
+        raise NotImplementedError
+
+    def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
+        """The inverse: what was saved is the next level."""
+        raise NotImplementedError
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def explore(
+        self,
+        limits: Limits | None = None,
+        progress: Progress | None = None,
+        checkpoint: Checkpoint | None = None,
+        until: Iterable[str] = (),
+        *,
+        first: bool = False,
+    ) -> Exploration:
+        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken;
+        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds
+        something, and saves itself there now and then, and where it stops early.
+        """
+        self.until = set(until)
+        self.first = first
+        self.limits = limits or Limits()
+        self.progress = progress
+        self.checkpoint = checkpoint
+        #: The findings where this level began; None: none did.
+        self._at_level_start: Exploration | None = None
+        self.started = searching_time()
+        self.seconds_before = 0.0
+
+        switching = sys.getswitchinterval()
+        sys.setswitchinterval(SWITCH_EVERY)
+        try:
+            with collector_off(), self.at_work():
+                try:
+                    self._search_or_start_over()
+                except MemoryError:
+                    self.result.stopped = NO_MEMORY
+                    self.release_memory()
+                except Stopped as ending:  # raised by a node under test
+                    self.result.stopped = str(ending)
+                if self.result.stopped and self._tables_are_whole:
+                    self._save()
+        finally:
+            self.result.seconds = self.seconds_before + searching_time() - self.started
+            self.result.actions = {name: count for name, count in self.result.actions.items() if count}
+            sys.setswitchinterval(switching)
+        result = self.result
+        result.broken = {name: depth for name, depth in result.broken.items() if name in self.properties}
+        result.acyclic = self.tables.acyclic
+        result.reached |= self.tables.exercised.reached
+        return result
+
+    def _search_or_start_over(self) -> None:
+        while True:
+            try:
+                if not self._search(keep=False):
+                    self._search(keep=True)
+                return
+            except Unforeseen:
+                self._prepare(plain_monitor_states=True)
+            except NotSymmetric as difference:
+                self._separate_tables(str(difference))
+                self._prepare(plain_monitor_states=self.plain_monitor_states)
+
+    def _search(self, *, keep: bool) -> bool:
+        """Returns false if the space proved not to be graded, and not all rows were kept."""
+        self._keep_all(keep)
+        self.result = Exploration()
+        self.level = 0
+        self.start()
+        self.result.states = self.result.nodes = 1
+        self.result.levels = [1]
+        self._resume()
+        while self.turn():
+            self._at_level_start = deepcopy(self.result)
+            if self.checkpoint is not None and self.checkpoint.is_due:
+                self._save()
+            self.level_begins()
+            done = self._next_level()
+            if done is not None:
+                return done
+        return True
+
+    def _keep_all(self, keep: bool) -> None:
+        """From now on all rows are kept, or those of two levels; then moves that commute may sleep."""
+        self.keep = keep
+        self.system = self.system._replace(sleeps=not keep and self.commutes)
+
+    @property
+    def lacks_rows(self) -> bool:
+        """True if the space proved not to be graded, and not all rows are kept."""
+        return not self.keep and not self.tables.graded
+
+    def _next_level(self) -> bool | None:
+        """Goes through a level: None if there may be another, else what `_search` returns."""
+        states = self.result.states
+        self.expand()
+        if self.result.stopped or (self.until and self.until <= self.result.broken.keys()):
+            return True
+        if self.lacks_rows:
+            return False
+        self.result.levels.append(self.result.states - states)
+        self.level += 1
+        if self.result.states > states:
+            self.result.depth = self.level
+        if self.first and self.properties & self.result.broken.keys():
+            self.result.stopped = FIRST_VIOLATION
+            return True
+        return None
+
+    def first_row(self, layout: kernels.Layout) -> Any:
+        """The initial state, packed."""
+        for cell in self.tables.initial:
+            self._see(self.tables.seen(cell), 0)
+        numbers = np.zeros(len(layout.word), np.int64)
+        numbers[1 : 1 + self.n] = self.tables.initial
+        row = np.zeros((1, layout.words), np.uint64)
+        kernels.pack(numbers, layout, row[0])
+        return row
+
+    # -- checkpoints ---------------------------------------------------------------------------------------------------
+
+    def _save(self) -> None:
+        """Saves this level, as it began."""
+        if self.checkpoint is None or self._at_level_start is None:
+            return
+        rows, arrays = self.rows_to_save()
+        search = SavedSearch(
+            self._at_level_start,
+            self.level,
+            self.keep,
+            [len(batch) for batch in self.tables.log],
+            self.tables.sizes(),
+            self.plain_monitor_states,
+            self.asymmetry,
+            rows,
+        )
+        self.checkpoint.save(search, {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log]), **arrays})
+
+    def _resume(self) -> None:
+        """Goes on, once, from what is saved, if anything is."""
+        if self.checkpoint is None or self.checkpoint.saved is None:
+            return
+        saved, arrays = self.checkpoint.saved
+        self.checkpoint.saved = None
+        if saved.asymmetry is not None and self.asymmetry is None:
+            self._separate_tables(saved.asymmetry)
+        self._prepare(plain_monitor_states=saved.plain_monitor_states)
+        if not self._refill_tables(saved, arrays["log"]):
+            where = f"--resume {self.checkpoint.directory}"
+            raise BadInput(f"{where}: the protocol's code is not what it was then", hint=START_OVER_HINT)
+        self._keep_all(saved.keep)
+        self.result, self.level = saved.result, saved.level
+        self.seconds_before = self.result.seconds
+        self.restore_rows(saved.rows, arrays)
+
+    def _refill_tables(self, saved: SavedSearch, log: Any) -> bool:
+        """Fills the tables as they were filled then; returns whether that gave as much."""
+        place = 0
+        for count in saved.batches:
+            try:
+                self.tables.fill(log[place : place + count])
+            except MemoryError:
+                raise
+            except Exception:
+                return False  # other code was called with states that are not its own
+            place += count
+        return self.tables.sizes() == saved.sizes
+
+    # -- for its engine ------------------------------------------------------------------------------------------------
+
+    def shape_of(self, slots: int) -> Shape:
+        """For twice as many numbers as there are."""
+        return Shape(slots, 2 * len(self.monitor_states), 2 * len(self.tables.cells), 2 * len(self.tables.packets))
+
+    def sizes(self) -> Sizes:
+        """The sizes of the tables, as workers need them."""
+        tables = self.tables
+        numbers = len(self.monitor_states), len(tables.cells), len(tables.packets), len(tables.actions)
+        return Sizes(*numbers, tables.most_own, tables.most_of_arrival, tables.most_emitted)
+
+    def owners_of(self, rows: Any, layout: kernels.Layout) -> Any:
+        """The owner of each row, one of the workers."""
+        owners = np.zeros(len(rows), np.int64)
+        room = np.zeros(len(layout.word), np.int64)
+        row_set.owners_of(rows, layout, self.n, self.workers, room, owners)
+        return owners
+
+    def fill(self, misses: Any) -> None:
+        """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
+        if len(misses):
+            self._tables_are_whole = False
+            self.tables.fill(misses)
+            self._tables_are_whole = True
+
+    def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
+        """Adds what expanded rows of this level count and show; see `kernels.Found`."""
+        result = self.result
+        result.transitions += int(counts[0])
+        result.terminal_states += int(counts[1])
+        self._see(int(seen[0]), self.level + 1)
+        self._see_ending(int(seen[1]), self.level)
+        for number, count in enumerate(actions.tolist()):
+            name = self.tables.actions[number]
+            result.actions[name] = result.actions.get(name, 0) + count
+
+    def add_blocked(self, cells: Sequence[int]) -> None:
+        """Adds the waits of the applications where a program ends unfinished, in these cells."""
+        positions = [self.tables.cells[cell][2] for cell in cells]
+        self.result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
+
+    def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
+        """Adds the new rows of the next level, and the states among them; so many belong to earlier levels too."""
+        self.result.nodes += nodes
+        self.result.states += states
+        self.result.graded &= not met_again
+
+    def _see(self, seen: int, depth: int) -> None:
+        """Properties that a transition to this depth breaks or reaches."""
+        if seen & kernels.DELIVERS:
+            self.result.reached.add(DELIVERS_SOMETHING.name)
+        for k, name in enumerate(self.names):
+            if seen >> k & 1 and name:
+                if k < self._first_witness:
+                    self.result.broken.setdefault(name, depth)
+                else:
+                    self.result.reached.add(name)
+                    self.tables.exercised.reached.add(name)
+
+    def _see_ending(self, seen: int, depth: int) -> None:
+        """Live properties that a run breaks or meets which ends at this depth."""
+        for name, bit in LIVE_BITS.items():
+            if seen & bit:
+                self.result.broken.setdefault(name, depth)
+        if seen & kernels.ENDS_COMPLETE:
+            self.result.reached.add(CAN_COMPLETE.name)
+
+    def over(self) -> bool:
+        """Reports how far the search is; True if a limit is reached, or if it lacks rows."""
+        if self.lacks_rows:
+            return True
+        result, limits = self.result, self.limits
+        seconds = searching_time() - self.started
+        result.seconds = self.seconds_before + seconds
+        if self.progress is not None:
+            self.progress(result, self.level)
+        if limits.states is not None and result.states > limits.states:
+            result.stopped = states_are_reached(limits.states)
+        else:
+            result.stopped = limits.reached(seconds)
+        return result.stopped is not None

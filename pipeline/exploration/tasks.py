@@ -1,0 +1,221 @@
+"""The executors' part of a search: expanding rows of a level, and merging the successors found for an owner.
+
+A task carries all its inputs or names their files, and returns all its results; no two attempts of a task write to one
+file, and no task reads a file before the driver knows its name. So a task may run anywhere, again, or twice at once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, NamedTuple
+from uuid import uuid4
+
+import numpy as np
+
+from crownless.model_check.native import kernels
+from crownless.model_check.native.layout import Shape
+from crownless.model_check.native.row_set import RowSet, hashes_of, repack
+from crownless.model_check.native.workers import BLOCK, Sizes, Worker
+
+#: A task leaves the rest of its rows for the next round once this many, and one in this many, miss a table entry: the
+#: driver fills the entries first.
+MISSES_TO_STOP_AT = 1 << 17
+STOP_AT_ONE_IN = 8
+
+
+class View(NamedTuple):
+    """The tables in the form that an expansion reads."""
+
+    tables: kernels.Tables
+    monitor_states: kernels.MonitorStates
+    sizes: Sizes
+
+
+class Block(NamedTuple):
+    """A file of rows: of an owner's part of a level, or found by one task for all owners."""
+
+    file: str
+    size: int
+    shape: Shape
+
+
+class Left(NamedTuple):
+    """The rows of a part that are left to expand: those listed, which missed an entry, and all from `fresh` on."""
+
+    again: Any
+    fresh: int
+
+
+class ExpandTask(NamedTuple):
+    """A task: expand rows of one owner."""
+
+    directory: str
+    tables: str  #: the file of the tables
+    system: kernels.SearchConstants
+    owners: int
+    owner: int
+    part: Block
+    left: Left
+    shape: Shape  #: of the successors, at least
+
+
+class ExpandResult(NamedTuple):
+    """The result of an `ExpandTask`."""
+
+    owner: int
+    left: Left | None
+    misses: Any
+    counts: Any
+    seen: Any
+    actions: Any
+    waits: Any  #: cells of rows where a program ends unfinished, each once
+    found: list[Block]
+    shape: Shape
+
+
+class MergeTask(NamedTuple):
+    """A task: merge all rows found for one owner into its part of the next level."""
+
+    directory: str
+    n: int
+    owner: int
+    earlier: list[Block]  #: its parts of the levels before, if these are kept
+    found: list[Block]
+    shape: Shape
+    sleeps: bool
+
+
+class MergeResult(NamedTuple):
+    """The result of a `MergeTask`: the new rows."""
+
+    part: Block
+    states: int
+    met_again: int  #: states that belong to an earlier level
+
+
+def write(directory: str | Path, name: str, **arrays: Any) -> str:
+    """Writes arrays to a file of this attempt only; returns its name."""
+    file = f"{name}-{uuid4().hex[:12]}.npz"
+    np.savez(Path(directory) / file, **arrays)
+    return file
+
+
+def view_in(directory: str, file: str) -> View:
+    """The tables that the driver wrote."""
+    with np.load(Path(directory) / file) as arrays:
+        return View(
+            kernels.Tables(*(arrays[name] for name in kernels.Tables._fields)),
+            kernels.MonitorStates(*(arrays[name] for name in kernels.MonitorStates._fields)),
+            Sizes(*arrays["sizes"].tolist()),
+        )
+
+
+#: The tables that this process read last, by directory and file.
+_last_view: dict[tuple[str, str], View] = {}
+
+
+def expand_on_executor(task: ExpandTask) -> ExpandResult:
+    """Expands rows with the tables that the driver wrote."""
+    key = task.directory, task.tables
+    if key not in _last_view:
+        _last_view.clear()
+        _last_view[key] = view_in(*key)
+    return expand(task, _last_view[key])
+
+
+def expand(task: ExpandTask, view: View) -> ExpandResult:
+    """Expands rows until too many miss a table entry."""
+    n, sizes = task.system.n, view.sizes
+    layout = task.part.shape.layout(n)
+    shape, layout_after = task.shape, task.shape.layout(n)
+    with np.load(Path(task.directory) / task.part.file) as arrays:
+        rows, asleep, is_new = arrays["rows"], arrays["asleep"], arrays["is_new"]
+    worker = Worker(task.owners, sleeps=task.system.sleeps)
+    counts, seen = np.zeros(2, np.int64), np.zeros(2, np.int64)
+    actions = np.zeros(sizes.actions, np.int64)
+    misses, waits = [np.zeros(0, np.uint64)], [np.zeros((0, n), np.int64)]
+    found: list[Block] = []
+    old, fresh = task.left
+    missed: list[Any] = [np.zeros(0, np.int64)]
+    missing = expanded = 0
+    while len(old) or fresh < len(rows):
+        todo, old = old[:BLOCK], old[BLOCK:]
+        if not len(todo):
+            todo = np.arange(fresh, min(fresh + BLOCK, len(rows)))
+            fresh += len(todo)
+        worker.make_room(n, max(layout.slots, layout_after.slots), layout_after.words, sizes)
+        worker.expand(rows, is_new, asleep, todo, layout, layout_after, task.system, view.tables, view.monitor_states)
+        of_worker = worker.found
+        missed.append(of_worker.again[: of_worker.used[1]].copy())
+        misses.append(np.unique(of_worker.misses[: of_worker.used[0]]))
+        waits.extend(cells[np.newaxis] for cells in worker.blocked_cells(rows, layout, n))
+        counts += of_worker.counts
+        seen |= of_worker.seen
+        actions += of_worker.actions
+        if worker.filled.any():
+            found.append(_successors(task, worker, shape))
+        old = np.concatenate([todo[worker.place :], old])
+        expanded += worker.place
+        missing += len(missed[-1])
+        if worker.narrow:
+            shape = shape.joined(Shape(shape.slots + 1, *(2 * count for count in sizes[:3])))
+            layout_after = shape.layout(n)
+        worker.start_again()
+        if missing > MISSES_TO_STOP_AT and missing * STOP_AT_ONE_IN > expanded:
+            break
+    again = np.concatenate([*missed, old])
+    return ExpandResult(
+        task.owner,
+        Left(again, fresh) if len(again) or fresh < len(rows) else None,
+        np.unique(np.concatenate(misses)),
+        counts,
+        seen,
+        actions,
+        np.unique(np.concatenate(waits), axis=0),
+        found,
+        shape,
+    )
+
+
+def _successors(task: ExpandTask, worker: Worker, shape: Shape) -> Block:
+    """Writes the successors to a file, by owner."""
+    arrays: dict[str, Any] = {}
+    for owner, count in enumerate(worker.filled.tolist()):
+        if count:
+            arrays[f"rows-{owner}"] = worker.out[owner, :count]
+            arrays[f"asleep-{owner}"] = worker.asleep[owner, :count]
+    return Block(write(task.directory, "found", **arrays), int(worker.filled.sum()), shape)
+
+
+def merge(task: MergeTask) -> MergeResult:
+    """Merges the rows found for an owner with its earlier ones, each row once, and writes the new ones."""
+    directory, layout = Path(task.directory), task.shape.layout(task.n)
+    row_set = RowSet(layout.words, sleeps=task.sleeps)
+    for block in task.earlier:
+        with np.load(directory / block.file) as arrays:
+            row_set.add(_laid_out(arrays["rows"], block.shape, task), layout)
+    start = row_set.used
+    tallies = np.zeros(2, np.int64)
+    for block in task.found:
+        with np.load(directory / block.file) as arrays:
+            if f"rows-{task.owner}" not in arrays:
+                continue
+            rows, asleep = arrays[f"rows-{task.owner}"], arrays[f"asleep-{task.owner}"]
+        rows = _laid_out(rows, block.shape, task)
+        hashes = np.zeros(len(rows), np.uint64)
+        hashes_of(rows, layout, hashes)
+        row_set.insert(rows, hashes, asleep, len(rows), layout, start, tallies)
+    new = slice(start, row_set.used)
+    arrays_of_part = {"rows": row_set.rows[new], "asleep": row_set.asleep[new], "is_new": row_set.is_new[new]}
+    file = write(directory, f"level-{task.owner}", **arrays_of_part)
+    return MergeResult(Block(file, row_set.used - start, task.shape), int(tallies[0]), int(tallies[1]))
+
+
+def _laid_out(rows: Any, shape: Shape, task: MergeTask) -> Any:
+    """The rows in the layout of the task."""
+    if shape == task.shape:
+        return rows
+    before, after = shape.layout(task.n), task.shape.layout(task.n)
+    out = np.zeros((len(rows), after.words), np.uint64)
+    repack(rows, len(rows), before, after, out, np.zeros(len(after.word), np.int64))
+    return out

@@ -1,0 +1,119 @@
+"""Evidence for claims of [Kup] and [SA]: protocols compared guard by guard, and a run taken action by action."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.variants.for_matrices import changed
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.check_result import CheckResult
+from crownless.model_check.reachable import Reached
+from crownless.model_check.runs import Run, run_of
+from crownless.model_check.system import System
+from crownless.proofs.evidence import Evidence
+from crownless.spec.computation import Message
+
+from .evidence import explored, in_every_state, system_of
+
+
+@cache
+def check_changes(n: int, m: int, *names: str) -> CheckResult:
+    """The matrix protocol with these changes, every interleaving."""
+    return explored(changed(n, *names), Free(n, m))
+
+
+class ScriptedStep(NamedTuple):
+    """The packets that an action transmits or takes in, and the local state after it."""
+
+    packets: Sequence[Packet]
+    local: Any
+
+
+def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
+    """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
+    state, steps, seen = system.initial(), [], []
+    for process, action, name in script:
+        moves = [
+            (step, target)
+            for step, target in system.moves(state)
+            if (step.action.process, step.action.name) == (process, action)
+            and step.action.message is not None
+            and step.action.message.name == name
+        ]
+        if len(moves) != 1:
+            break
+        ((step, state),) = moves
+        steps.append(step)
+        packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
+        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
+    return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
+
+
+# -- one protocol beside another ---------------------------------------------------------------------------------------
+
+
+class Both(NamedTuple):
+    decides: object
+    watches: Any
+
+
+class LockstepProduct(ProtocolMachine):
+    """A protocol that decides, and with it another, which sees the same messages of the application.
+
+    The other one has a single step for each input, and sends no packets but the messages.
+    """
+
+    promises = "causal"
+
+    def __init__(self, decides: ProtocolMachine, watches: ProtocolMachine) -> None:
+        super().__init__(decides.n)
+        self.decides, self.watches = decides, watches
+
+    def initial(self, i: int) -> Both:
+        return Both(self.decides.initial(i), self.watches.initial(i))
+
+    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
+        (other,) = self.watches.send(i, state.watches, message)
+        stamps = {packet.destination: packet.stamp for packet in other.packets}
+        return [self._beside(step, other.state, stamps) for step in self.decides.send(i, state.decides, message)]
+
+    def deliverable(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.decides.deliverable(i, state.decides, packet._replace(stamp=packet.stamp[0])))
+
+    def watcher_accepts(self, i: int, state: Both, packet: Packet) -> bool:
+        return bool(self.watches.deliverable(i, state.watches, packet._replace(stamp=packet.stamp[1])))
+
+    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
+        after = state.watches
+        if packet.message is not None:
+            (other,) = self.watches.on_packet(i, state.watches, packet._replace(stamp=packet.stamp[1]))
+            after = other.state
+        steps = self.decides.on_packet(i, state.decides, packet._replace(stamp=packet.stamp[0]))
+        return [self._beside(step, after, {}) for step in steps]
+
+    def _beside(self, step: Step, other: object, stamps: Mapping[int, object]) -> Step:
+        packets = [
+            packet._replace(stamp=(packet.stamp, stamps.get(packet.destination) if packet.message else None))
+            for packet in step.packets
+        ]
+        return Step(Both(step.state, other), packets, step.events)
+
+
+def guards_in(now: Reached) -> set[tuple[bool, bool]]:
+    """Of every message in flight: whether the one protocol would deliver it, and the other."""
+    machine, locals_ = now.system.machine, now.locals
+    assert isinstance(machine, LockstepProduct)
+    arrivals = [(p.destination, locals_[p.destination], p) for p in now.in_flight if p.message is not None]
+    return {(machine.deliverable(*at), machine.watcher_accepts(*at)) for at in arrivals}
+
+
+def same_guard(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Evidence:
+    """In every state the two would deliver the same of the messages in flight."""
+    return in_every_state(
+        f"the same guard as {type(watches).__name__}",
+        system_of(LockstepProduct(decides, watches), workload),
+        lambda now: all(one == other for one, other in guards_in(now)),
+    )

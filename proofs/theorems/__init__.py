@@ -1,0 +1,1 @@
+"""Theorems of the texts about computations of any size, put to z3."""

@@ -1,0 +1,352 @@
+"""[MG] Theorems 1, 2 and 7, and strong crowns, for any number of events, processes and messages.
+
+That → is the *least* transitive relation with ≺ and ⇝ is no sentence of first-order logic. It is used once, for one
+relation: `TIME` holds ≺ and ⇝ and is transitive (three claims), so → lies within it. An induction along a crown is
+put to z3 as its base, its step and its end. In words only: that finitely many messages without a cycle can be sorted.
+
+Theorem 7, by the formulas of SP and RP alone. One message is *linked* to another if an event of the one precedes an
+event of the other on a line. Four lemmas, one for each kind of link, put links into →. A link out of a receive begins
+at the send, one out of a send begins at s.ack; a link into a send ends there, one into a receive ends at s.ack. So
+links make no cycle, unless one comes into a message by its receive and goes out by its receive. Such a message can be
+left out, as all three events are on one line (the merging step). The printed proof rests on Lemma 4, which is false as
+printed (MG13); this one does without crowns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from itertools import product
+
+import z3
+
+from crownless.proofs import causal_implies_fifo
+from crownless.proofs.evidence import Evidence, by_z3, each_alone, lacking_each
+from crownless.proofs.terms import Term
+from crownless.proofs.theorem import Claim
+
+from .computation import NEVER, AnyComputation, Hypotheses, is_cycle, no_smaller
+
+SORTED_IN_WORDS = "that finitely many messages without a cycle can be sorted is argued"
+
+
+@cache
+def fifo_follows_from_causal() -> Evidence:
+    """By the definitions, and not conversely; causal order is needed for it."""
+    policies: tuple[causal_implies_fifo.Unreceived, ...] = ("lost", "pending")
+    inclusions = [causal_implies_fifo.inclusion(policy) for policy in policies]
+    converses = [causal_implies_fifo.converse(policy) for policy in policies]
+    return by_z3(
+        "FIFO follows from causal order by the two definitions, whatever ≺ is, and not conversely",
+        inclusions,
+        possible=[claim.given for claim in inclusions],
+        refuted=[*lacking_each(*inclusions), *each_alone(converses)],
+        scope="any number of processes, messages and receivers; of the definitions",
+    )
+
+
+# -- Theorems 1 and 2 --------------------------------------------------------------------------------------------------
+
+
+class InTime(AnyComputation):
+    """A computation, and the T of SYNC, a time of each event."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.time = z3.Function("T", self.event, z3.IntSort())
+        self.at, self.size = z3.Function("crown", z3.IntSort(), self.message), z3.Int("size")
+
+    def in_time(self, e: Term, f: Term) -> Term:
+        """What → lies within, where T is as SYNC has it: (1) of [MG] §2.2."""
+        return z3.Or(self.is_message(e, f), self.time(e) < self.time(f))
+
+    def sync(self) -> Hypotheses:
+        time = self.time
+        return {
+            "SYNC: T(s) = T(r)": self.messages(lambda m: time(self.send(m)) == time(self.receive(m)), of=1),
+            "SYNC: T grows along ≺": self.events(lambda e, f: z3.Implies(self.precedes(e, f), time(e) < time(f))),
+        }
+
+    def leads_in_time(self) -> Hypotheses:
+        within = self.events(lambda e, f: z3.Implies(self.leads(e, f), self.in_time(e, f)))
+        return {"→ lies within what holds ≺ and ⇝ and is transitive": within}
+
+    def in_order(self, before: Callable[[Term, Term], Term]) -> Term:
+        """FIFO (before is ≺) or causal order (it is →), as printed."""
+        return self.messages(
+            lambda m, k: z3.Implies(
+                before(self.send(m), self.send(k)), z3.Not(self.precedes(self.receive(k), self.receive(m)))
+            )
+        )
+
+    def some_crown(self, before: Callable[[Term, Term], Term]) -> Hypotheses:
+        return self.crown(before, self.at, self.size)
+
+    def two_sends_in_order(self) -> Hypotheses:
+        return {"one send leads to another": self.leads(self.send(self.first), self.send(self.second))}
+
+
+def theorem_1_claims() -> list[Claim]:
+    c = InTime()
+    time = {**c.own_events(), **c.sync()}
+
+    def path(e: Term, f: Term, g: Term) -> Term:
+        return z3.Implies(z3.And(c.in_time(e, f), c.in_time(f, g)), c.in_time(e, g))
+
+    causal = {**c.contained(), "causally ordered": c.in_order(c.leads)}
+    return [
+        Claim("in time holds ≺", c.sync(), c.events(lambda e, f: z3.Implies(c.precedes(e, f), c.in_time(e, f)))),
+        Claim("in time holds ⇝", {}, c.messages(lambda m: c.in_time(c.send(m), c.receive(m)), of=1)),
+        Claim("in time is transitive", time, c.events(path, of=3)),
+        Claim("causally ordered is FIFO", causal, c.in_order(c.precedes)),
+        Claim("synchronous is causally ordered", {**time, **c.leads_in_time()}, c.in_order(c.leads)),
+    ]
+
+
+@cache
+def theorem_1() -> Evidence:
+    claims = theorem_1_claims()
+    return by_z3(
+        "synchronous is causally ordered, and that is FIFO, by the definitions: → lies within the pairs that SYNC puts "
+        "in time or in one message, since these hold ≺ and ⇝ and are transitive",
+        claims,
+        possible=[{**claims[-1].given, **InTime().two_sends_in_order()}],
+        scope="any number of processes and messages, none to oneself; that → is the least such relation is its "
+        "definition",
+    )
+
+
+def never_comes_round(
+    c: AnyComputation, at: z3.FuncDeclRef, size: Term, value: Callable[[Term], Term], given: Hypotheses
+) -> list[Claim]:
+    """Given the links of a crown: that from each of its sends to the next this value grows, by induction along it; so
+    there is none.
+    """
+    i = z3.Int("i")
+
+    def grown(j: Term) -> Term:
+        return value(c.send(at(0))) < value(c.send(at(j)))
+
+    so_far = {"it has grown up to i": grown(i), "i is on the crown": z3.And(i >= 1, i < size)}
+    return [
+        Claim("it grows on the first step of a crown", given, grown(z3.IntVal(1))),
+        Claim("it grows on each step of a crown", {**given, **so_far}, z3.Implies(i + 1 < size, grown(i + 1))),
+        Claim("no crown comes round", {**given, "it has grown to the last": grown(size - 1)}, NEVER),
+    ]
+
+
+def theorem_2_claims() -> list[Claim]:
+    """Both directions, where a crown is of two or more messages, all distinct."""
+    c = InTime()
+    along = {**c.own_events(), **c.sync(), **c.leads_in_time(), **c.some_crown(c.leads)}
+    rank = z3.Function("rank", c.message, z3.IntSort())
+    ends = (c.send, c.receive)
+
+    def edge(m: Term, k: Term) -> Term:
+        return z3.Or([c.leads(e(m), f(k)) for e, f in product(ends, repeat=2)]) == c.leads(c.send(m), c.receive(k))
+
+    def has_rank(m: Term) -> Term:
+        return z3.And([c.time(end(m)) == rank(m) for end in ends])
+
+    def grows(m: Term, k: Term) -> Term:
+        return z3.Implies(z3.And(m != k, c.leads(c.send(m), c.receive(k))), rank(m) < rank(k))
+
+    ranked = {
+        **c.happened_before(),
+        "every event is a send or a receive": c.events(
+            lambda e: c.some_message(lambda m: z3.Or(c.send(m) == e, c.receive(m) == e)), of=1
+        ),
+        "messages are sorted": c.messages(grows),
+        "an event has the time of its message": c.messages(has_rank, of=1),
+    }
+    return [
+        *never_comes_round(c, c.at, c.size, c.time, along),
+        Claim("each edge is s → r", c.happened_before(), c.messages(edge)),
+        Claim("sorted messages are in time", ranked, z3.And(*c.sync().values())),
+    ]
+
+
+@cache
+def theorem_2() -> Evidence:
+    claims = theorem_2_claims()
+    return by_z3(
+        "a synchronous computation has no crown, by induction along one; without crowns sorted messages are in time",
+        claims,
+        possible=[{**claims[-1].given, **InTime().two_sends_in_order()}],
+        scope=f"any number of processes and messages, none to oneself; {SORTED_IN_WORDS}",
+    )
+
+
+@cache
+def strong_crowns() -> Evidence:
+    """[MG] §2.3: a strong crown is a crown; not the converse, nor if ≺ were not within →."""
+    c = InTime()
+    strong, weak = c.some_crown(c.precedes), c.some_crown(c.leads)
+    claim = Claim("a strong crown is a crown", {**strong, **c.contained()}, z3.And(*weak.values()))
+    converse = Claim("a crown is a strong crown", {**weak, **c.happened_before()}, z3.And(*strong.values()))
+    return by_z3(
+        "strong crowns of any size are crowns, since ≺ lies within →; the converse is refuted",
+        [claim],
+        possible=[{**strong, **c.happened_before()}],
+        refuted=[[converse], [claim._replace(given=strong)]],
+    )
+
+
+# -- Theorem 7 ---------------------------------------------------------------------------------------------------------
+
+RECEIVE, SEND = z3.BoolVal(True), z3.BoolVal(False)
+KINDS = [*product((RECEIVE, SEND), repeat=2)]
+
+
+class Links(AnyComputation):
+    """Links between messages; each is out of an event of the one and into an event of the other, send or receive."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at = z3.Function("at", z3.IntSort(), self.message)
+        self.into, self.out_of = (
+            z3.Function(f"{side} receive", z3.IntSort(), z3.BoolSort()) for side in ("into", "out of")
+        )
+        self.size = z3.Int("size")
+
+    def linked(self, out_of: Term, m: Term, into: Term, k: Term) -> Term:
+        of = [z3.If(receive, self.receive(x), self.send(x)) for receive, x in ((out_of, m), (into, k))]
+        return self.precedes(*of)
+
+    def in_time(self, out_of: Term, m: Term, into: Term, k: Term) -> Term:
+        """→ from where a link begins to where it ends."""
+        begins = z3.If(out_of, self.send(m), self.acked(m))
+        return self.leads(begins, z3.If(into, self.acked(k), self.send(k)))
+
+    def cycle(self, place: Callable[[Term], Term] = lambda i: i, left_out: int = 0) -> Hypotheses:
+        """The links at these places are a cycle."""
+
+        def link(i: Term, j: Term) -> Term:
+            i, j = place(i), place(j)
+            return self.linked(self.out_of(i), self.at(i), self.into(j), self.at(j))
+
+        return is_cycle(link, lambda i: self.at(place(i)), self.size - left_out)
+
+    def no_smaller_cycle(self) -> Hypotheses:
+        none = no_smaller(lambda rest: self.cycle(rest, left_out=1), self.at, self.size)
+        return {"no cycle of one message less": none}
+
+    def through_a_receive(self, q: Term) -> Term:
+        return z3.And(q >= 0, q < self.size, self.into(q), self.out_of(q))
+
+    def links_are_in_time(self) -> Hypotheses:
+        """The four lemmas, of any two messages."""
+
+        def lemmas(m: Term, k: Term) -> Term:
+            each = [z3.Implies(self.linked(x, m, y, k), self.in_time(x, m, y, k)) for x, y in KINDS]
+            return z3.Implies(m != k, z3.And(each))
+
+        return {"the four lemmas": self.messages(lemmas)}
+
+    def one_event_a_line(self) -> Hypotheses:
+        def apart(m: Term) -> Term:
+            return z3.Not(z3.Or([self.linked(x, m, y, m) for x, y in KINDS]))
+
+        return {"no message is linked to itself": self.messages(apart, of=1)}
+
+    def receive_protocol(self) -> Term:
+        """The formula of RP: s1 ≺ r2 ⇒ s1.ack ≺ r2.ack."""
+        return self.messages(
+            lambda m, k: z3.Implies(
+                self.precedes(self.send(m), self.receive(k)), self.precedes(self.acked(m), self.ack(k))
+            )
+        )
+
+
+def four_lemmas() -> list[Claim]:
+    """What each kind of link is in →; b is s.ack, the receive of the acknowledgement."""
+    c = Links()
+    given = {
+        **c.computation(),
+        **c.acknowledged(),
+        "SP": c.send_protocol(),
+        "RP": c.receive_protocol(),
+        "two messages": c.first != c.second,
+    }
+    names = {
+        "r1 ≺ s2 ⇒ s1 → s2": (RECEIVE, SEND),
+        "r1 ≺ r2 ⇒ s1 → b2": (RECEIVE, RECEIVE),
+        "s1 ≺ s2 ⇒ b1 → s2": (SEND, SEND),
+        "s1 ≺ r2 ⇒ b1 → b2": (SEND, RECEIVE),
+    }
+    return [
+        Claim(name, {**given, "linked": c.linked(x, c.first, y, c.second)}, c.in_time(x, c.first, y, c.second))
+        for name, (x, y) in names.items()
+    ]
+
+
+def merging() -> list[Claim]:
+    """By induction on the size: a smallest cycle passes through no receive."""
+    c = Links()
+    computation = c.computation()
+    line = {name: computation[name] for name in ("→ is transitive", "≺ is → on one line")}
+    through = {
+        **c.cycle(),
+        **line,
+        "a link comes into a receive and the next goes out": c.through_a_receive(z3.Int("q")),
+    }
+    of_two = {**through, **c.one_event_a_line(), "two messages": c.size == 2}
+    of_more = {**through, **c.no_smaller_cycle(), "three messages or more": c.size >= 3}
+    return [
+        Claim("no message is linked to itself", computation, z3.And(*c.one_event_a_line().values())),
+        Claim("no cycle of two passes through a receive", of_two, NEVER),
+        Claim("no smallest cycle passes through a receive", of_more, NEVER),
+    ]
+
+
+def no_cycle() -> list[Claim]:
+    """By induction along a cycle that passes through no receive: → would come round."""
+    c = Links()
+    i, q = z3.Ints("i q")
+    computation = c.computation()
+    given = {
+        **{name: computation[name] for name in ("→ is transitive", "→ has no circle", "≺ is → on one line")},
+        **c.acknowledged(),
+        **c.cycle(),
+        **c.links_are_in_time(),
+        "it passes through no receive": z3.ForAll([q], z3.Not(c.through_a_receive(q))),
+    }
+
+    def reached(j: Term) -> Term:
+        """→ from the beginning of the first link to the end of the one into this place."""
+        return c.in_time(c.out_of(0), c.at(0), c.into(j), c.at(j))
+
+    so_far = {"→ has come to i": reached(i), "i is on the cycle": z3.And(i >= 1, i < c.size)}
+    return [
+        Claim("→ takes the first link of a cycle", given, reached(z3.IntVal(1))),
+        Claim("→ takes each link of a cycle", {**given, **so_far}, z3.Implies(i + 1 < c.size, reached(i + 1))),
+        Claim("no cycle comes round", {**given, "→ has come to the last": reached(c.size - 1)}, NEVER),
+    ]
+
+
+def ranks_are_in_time() -> Claim:
+    """Messages that are sorted along links have a T as SYNC has it: their rank, for both events of a message."""
+    c = Links()
+    rank = z3.Function("rank", c.message, z3.IntSort())
+
+    def grows(m: Term, k: Term) -> Term:
+        return z3.Implies(z3.Or([c.linked(x, m, y, k) for x, y in KINDS]), rank(m) < rank(k))
+
+    is_sorted = c.messages(lambda m, k: z3.Implies(m != k, grows(m, k)))
+    return Claim("T grows along ≺", {**c.one_event_a_line(), "messages are sorted": is_sorted}, c.messages(grows))
+
+
+@cache
+def theorem_7() -> Evidence:
+    """And none of its steps is about nothing: an acyclic chain of links that → follows is possible."""
+    base, *_ = no_cycle()
+    chain = {name: term for name, term in base.given.items() if not name.startswith("the last")}
+    return by_z3(
+        f"with b for the receive of an acknowledgement: {', '.join(claim.name for claim in four_lemmas())}. So links "
+        "between messages along their lines make no cycle, except through a receive that a link comes into and the "
+        "next goes out of; there the message can be left out, by induction on the size of the cycle. Without cycles "
+        "messages can be sorted, and their ranks are the times of SYNC",
+        [*four_lemmas(), *merging(), *no_cycle(), ranks_are_in_time()],
+        possible=[*(claim.given for claim in four_lemmas()), chain, ranks_are_in_time().given],
+        scope=f"any number of processes and messages, each message acknowledged, none to oneself; {SORTED_IN_WORDS}",
+    )

@@ -1,0 +1,291 @@
+"""Theorems on computations of any size: their hypotheses are needed; formulas of one size have what is enumerated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from crownless.impl.murty_garg import MurtyGarg, State
+from crownless.impl.protocol import Step
+from crownless.impl.variants import variant
+from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
+from crownless.proofs.claims import bundled, sa, smallest_delay
+from crownless.proofs.claims.ledger import CLAIMS, recompute
+from crownless.proofs.claims.splits import Split, split_by_names
+from crownless.proofs.evidence import fact
+from crownless.proofs.theorem import Claim, theorem, without_each
+from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
+from crownless.proofs.theorems import smallest_synchronous as search
+from crownless.proofs.theorems.bounded import Bounded, BoundedSearchGaveUp, computation_of
+from crownless.proofs.theorems.computation import NEVER, AnyComputation
+from crownless.proofs.theorems.smallest_clearing import Clearings
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
+from crownless.spec.notation import parse, to_computation
+from crownless.spec.orders import decide
+
+# -- each hypothesis is needed -----------------------------------------------------------------------------------------
+
+
+def needed(*claims: Claim) -> set[str]:
+    """The hypotheses without which z3 has something against one of the claims."""
+    return {name for claim in claims for name, verdict in without_each(*claim).items() if verdict.outcome == "refuted"}
+
+
+@pytest.mark.parametrize(
+    ("claims", "names"),
+    [
+        (
+            [impossible_protocols.bounded_sends_claim()],
+            set(impossible_protocols.bounded_sends_claim().given),
+        ),
+        (
+            [impossible_protocols.bounded_receives_claim()],
+            set(impossible_protocols.bounded_receives_claim().given),
+        ),
+        (
+            impossible_protocols.symmetric_claims(),
+            {name for claim in impossible_protocols.symmetric_claims() for name in claim.given},
+        ),
+        (
+            [*synchronous.theorem_1_claims(), *synchronous.theorem_2_claims()],
+            {
+                "SYNC: T(s) = T(r)",
+                "SYNC: T grows along ≺",
+                "→ lies within what holds ≺ and ⇝ and is transitive",
+                "a cycle has two messages or more",
+                "self-sends are excluded",
+            },
+        ),
+        (synchronous.four_lemmas(), {"SP", "RP", "each message is acknowledged"}),
+    ],
+    ids=["bounded sends", "bounded receives", "symmetry", "Theorems 1 and 2", "Theorem 7"],
+)
+def test_hypotheses_are_needed(claims: list[Claim], names: set[str]) -> None:
+    assert names <= needed(*claims)
+
+
+def test_each_hypothesis_of_lemma_4_is_needed_but_for_what_the_size_says_in_any_case() -> None:
+    """Whether z3 proves a claim without the redundant one depends on what it was asked before: that is shown apart."""
+    redundant = "a cycle has two messages or more"
+    for claim, size in zip(conditions.lemma_4_claims(), ("two messages", "three messages or more"), strict=True):
+        needless = {name for name, verdict in without_each(*claim, effort=200_000).items() if verdict}
+        assert needless <= {redundant}
+        assert theorem(redundant, {size: claim.given[size]}, claim.given[redundant])
+
+
+def test_what_is_proved_of_two_processes_is_not_of_nothing() -> None:
+    two = impossible_protocols.TwoProcesses()
+    given = {**two.symmetric(), **two.alike()}
+    assert theorem("alike by itself", given, NEVER).outcome == "refuted"
+
+
+def test_each_hypothesis_of_the_bound_on_acknowledgements_is_needed() -> None:
+    """Nothing follows without one of them, though without the last z3 may not come to an answer."""
+    for about, redundant in (
+        ("a send is open", set[str]()),
+        ("an acknowledgement is withheld", {"packets take at most t"}),
+    ):
+        dropped = without_each(*smallest_delay.step(about))
+        assert {name for name, verdict in dropped.items() if verdict} == redundant
+
+
+# -- computations of one size, as formulas -----------------------------------------------------------------------------
+
+
+Key = tuple[Any, Any, tuple[int, ...]]
+
+
+def key(split: Split) -> Key:
+    messages = [(message.sender, message.receivers) for message in split.whole.messages]
+    return split.whole.lines, tuple(messages), split.own
+
+
+def by_formula(some: Bounded) -> set[Key]:
+    words = list(some.words())
+    keys = {key(split_by_names(computation_of(word, some.n))) for word in words}
+    assert len(words) == len(keys), "each once"
+    return keys
+
+
+def by_enumeration(n: int, m: int, holds: Callable[[Split], bool]) -> set[Key]:
+    every = (Split(c, own) for c in computations(n, m) for size in range(m + 1) for own in combinations(range(m), size))
+    return {key(split) for split in every if holds(split)}
+
+
+NARROWED: Mapping[str, tuple[Callable[[Any], None], Callable[[Any], bool]]] = {
+    "all": (lambda some: None, lambda split: True),
+    "SC": (search.Conditions.require_send_condition, Split.send_condition),
+    "RC": (search.Conditions.require_receive_condition, Split.receive_condition),
+    "RC+": (search.Conditions.require_strong_receive_condition, Split.strong_receive_condition),
+    "PR": (search.Conditions.require_priority_rule, Split.ranked),
+    "acknowledgements": (search.Conditions.require_acknowledgements, Split.answers_only),
+    "crown": (
+        lambda some: some.add(some.closed_walk("crown", some.maps_to_as_printed(), 2)),
+        lambda split: 2 in split.crown_sizes(split.maps_to_as_printed),
+    ),
+    "strong crown": (
+        lambda some: some.add(some.closed_walk("crown", some.send_then_receive, 2)),
+        lambda split: 2 in split.crown_sizes(split.precedes),
+    ),
+}
+
+
+@pytest.mark.parametrize(("n", "m"), [(3, 2), (2, 3)])
+@pytest.mark.parametrize("name", NARROWED)
+def test_the_formula_has_each_computation_once_and_each_condition_as_it_is_defined(name: str, n: int, m: int) -> None:
+    narrow, holds = NARROWED[name]
+    some = search.Conditions(n, m)
+    narrow(some)
+    assert by_formula(some) == by_enumeration(n, m, holds) != set()
+
+
+def test_the_formula_has_the_crowns_of_the_application() -> None:
+    expected = by_enumeration(3, 3, lambda split: split.ranked() and not decide(split.application, "synchronous").kept)
+    assert by_formula(search.any_with_crown(3, 3)) == expected != set()
+
+
+def test_the_least_of_all_words_is_found() -> None:
+    words = list(search.any_with_crown(3, 2, ranked=False).words())
+    assert len(words) > 2
+    assert search.any_with_crown(3, 2, ranked=False).least() == min(words)
+
+
+def test_smaller_sizes_cover_all_that_is_smaller() -> None:
+    assert search.sizes_below(search.Size(3, 3)) == [(1, 2), (2, 4), (3, 2)]
+    assert len(by_formula(Bounded(4, 1))) == 2 * 12, "one process may be idle"
+
+
+def test_z3_is_not_believed_where_it_gives_up() -> None:
+    some = search.breaks_theorem_6(4, 4)
+    some.solver.set(rlimit=1)
+    with pytest.raises(BoundedSearchGaveUp):
+        some.exists()
+    (finding,) = recompute([replace(CLAIMS["MF1"], recompute=lambda quick: fact(some.exists(), ""))])
+    assert finding.verdict == "open"
+    assert finding.evidence.because.startswith("z3 came to no answer: ")
+
+
+# -- counterexamples are of what is false: with the premise restored, they are none ------------------------------------
+
+
+def computation(*lines: str) -> Computation:
+    return to_computation(parse("\n".join(lines)))
+
+
+def test_the_bundled_computations_keep_the_conditions_but_for_the_stronger_one() -> None:
+    mg10, mg13, mg14 = (split_by_names(bundled.computation(f"counterexample-mg{k}")) for k in (10, 13, 14))
+    for split in (mg13, mg14):
+        assert split.send_condition()
+        assert split.receive_condition()
+        assert split.ranked()
+        assert not split.strong_receive_condition()
+    assert (mg13.crown_sizes(mg13.maps_to_as_printed), mg13.crown_sizes(mg13.precedes)) == ([3], [])
+    assert mg14.answers_only()
+    assert mg14.application.lines == bundled.computation("counterexample-mg14-application").lines
+    assert mg10.crown_sizes(mg10.maps_to_as_printed) == mg10.crown_sizes(mg10.leads_within_own_as_printed) == []
+    assert mg10.crown_sizes(mg10.maps_to) == [2]
+    assert not any(decide(split.application, "synchronous").kept for split in (mg10, mg14))
+
+
+def test_a_crown_of_chains_is_none_by_the_printed_relation() -> None:
+    split = split_by_names(
+        computation(
+            "P1: send m1 to P2",
+            "P2: send m2 to P3; receive m1; send c1 to P4",
+            "P3: send m3 to P4; receive m2",
+            "P4: receive c1; receive m3",
+        )
+    )
+    assert split.crown_sizes(split.maps_to) == [3]
+    assert split.crown_sizes(split.maps_to_as_printed) == []
+
+
+def test_happened_before_lies_within_chains_and_not_within_the_printed_relation() -> None:
+    c = conditions.AnySplit()
+    path = {"e ↦ f": c.maps_to_as_printed(c.e, c.f), "f ↦ g": c.maps_to_as_printed(c.f, c.g), **c.computation()}
+    assert conditions.maps_to_holds_happened_before().shows
+    assert theorem("printed ↦ is transitive", path, c.maps_to_as_printed(c.e, c.g)).outcome == "refuted"
+
+
+def test_with_the_stronger_receive_condition_lemma_4_has_no_exception_of_that_size() -> None:
+    lemma_4 = search.breaks_lemma_4(4, 5, 3, ranked=True)
+    assert lemma_4.exists()
+    lemma_4.require_strong_receive_condition()
+    assert not lemma_4.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("n", "m", "strong"), [(4, 5, True), (3, 6, False)])
+def test_theorem_6_has_no_exception_with_the_stronger_condition_or_among_three(n: int, m: int, strong: bool) -> None:
+    assert not search.breaks_theorem_6(n, m, strong=strong).exists()
+
+
+def test_each_premise_of_theorem_6_is_needed() -> None:
+    """Without one of them a smaller computation is an exception, and not with all of them."""
+    without_sc = search.any_with_crown(3, 4)
+    without_sc.require_receive_condition()
+    without_rc = search.any_with_crown(3, 4)
+    without_rc.require_send_condition()
+    without_pr = search.breaks_theorem_6(3, 4, ranked=False)
+    assert [some.exists() for some in (without_sc, without_rc, without_pr)] == [True] * 3
+    assert not search.breaks_theorem_6(3, 4).exists()
+
+
+def test_where_passive_processes_ask_nobody_fig_8_has_no_such_run() -> None:
+    """Without requests on a way of → the smallest computation that z3 finds is none any more."""
+    assert not search.breaks_rc_as_fig_8_may(4, 5).exists()
+    no_requests = search.breaks_rc_as_fig_8_may(4, 6)
+    no_requests.require_acknowledgements()
+    assert not no_requests.exists()
+
+
+def _keeps_acks_back(self: MurtyGarg, i: int, state: State) -> Step:
+    """Queued messages go before queued acknowledgements, which so wait for more than the send that was open."""
+    if not state.messages:
+        return MurtyGarg.acknowledged(self, i, state)
+    message, *rest = state.messages
+    return self.commit_and_send(i, State(False, tuple(rest), state.acks), message)
+
+
+@pytest.mark.parametrize(
+    ("kind", "withheld"),
+    [(MurtyGarg, 2), (variant(MurtyGarg, acknowledged=_keeps_acks_back), 4), (AcknowledgesAtOnce, 0)],
+    ids=["Fig. 8", "queued messages first", "acknowledges at once"],
+)
+def test_acknowledgements_are_withheld_for_twice_the_smaller_processes_at_most(kind: Any, withheld: int) -> None:
+    assert smallest_delay.bound(3) == 2
+    assert smallest_delay.longest(3, 3, kind).withheld == withheld
+
+
+def test_with_five_processes_the_run_that_z3_finds_withholds_one_for_longer_than_nt() -> None:
+    slowest = smallest_delay.slowest(5, 4)
+    assert slowest is not None
+    assert (slowest.withheld, slowest.by_z3) == (597, 597)
+
+
+def test_one_extra_message_leaves_too_many_entries_in_the_bundled_run() -> None:
+    run = bundled.run("counterexample-sa6")
+    kinds = [action.action for action in run.actions]
+    assert (kinds.count("send"), kinds.count("deliver")) == (sa.MESSAGES, sa.DELIVERIES)
+    assert sa.left_by_one() == run
+    assert Clearings(4, 5, 9, 2).program() is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("messages", "deliveries"), [(10, 1), (10, 2), (10, 3), (10, 4), (9, 5)])
+def test_ten_messages_with_fewer_deliveries_and_nine_with_as_many_are_not_enough(
+    messages: int, deliveries: int
+) -> None:
+    assert Clearings(4, 5, messages, deliveries).program() is None
+
+
+def test_any_computation_says_what_the_texts_say_of_one() -> None:
+    """The hypotheses are not contradictory."""
+    c = AnyComputation()
+    given = {**c.computation(), **c.happened_before(), **c.acknowledged(), "SP": c.send_protocol()}
+    assert theorem("nothing", given, NEVER).outcome != "proved"
