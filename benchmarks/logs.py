@@ -28,8 +28,9 @@ import pyarrow.json
 import pyarrow.parquet
 
 from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.files import read_table
+from crownless.model_check.logs.formats import LogOptions
 from crownless.model_check.logs.monitor import Monitor
+from crownless.model_check.logs.tables import read_table
 from crownless.spec.orders import ORDERS
 
 IN_FLIGHT = 50
@@ -119,9 +120,7 @@ def outcomes_of(contents: dict[str, bytes], form: str, orders: tuple[str, ...]) 
 
 
 def table_of(contents: dict[str, bytes], form: Any) -> pa.Table:
-    found = read_table(contents[form], form, f"log.{form}")
-    assert found is not None
-    return found
+    return read_table(contents[form], form, f"log.{form}", LogOptions())
 
 
 if __name__ == "__main__":

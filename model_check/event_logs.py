@@ -25,7 +25,6 @@ to end where the log ends: a message not delivered there counts as not received.
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -36,12 +35,7 @@ from crownless.spec.computation import Computation, Cyclic, Event, Message
 from crownless.spec.errors import BadInput
 
 from .logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
-from .logs.reasons import ONE_A_LINE
-from .logs.rows import Conflict, Row, conflicts, read_row, row_of
-
-#: What is said of a file that holds its events in one JSON value, such as a list that was printed over many lines.
-ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
-AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
+from .logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[
     names and `processes`, in natural order (P2 before P10); its messages are numbered in order of sending, as the
     linearization has it.
     """
-    yield from logged_runs(rows_by_run(lines, file), file, processes)
+    yield from logged_runs(by_run(rows_of_lines(lines, file), file), file, processes)
 
 
 def logged_runs(
@@ -81,44 +75,6 @@ def logged_runs(
         yield logged
 
 
-def rows_by_run(
-    lines: Iterable[str], file: str | None = None, *, named: bool = True, first: int = 1
-) -> dict[str, list[Row]]:
-    """The usable rows of each run of a log; raises `BadInput` with the file and the line.
-
-    `named`: `message` is the name of the message, unique within the run. Otherwise it is a payload, which may be left
-    out, and a deliver must name its sender. `first`: the number of the first line.
-    """
-    runs: dict[str, list[Row]] = {}
-    rest = iter(lines)
-    for number, text in enumerate(rest, first):
-        if not text.strip():
-            continue
-        try:
-            row = read_row(number, text, named=named)
-        except BadInput as problem:
-            if not runs and _is_one_document([text, *rest]):
-                raise BadInput(ONE_DOCUMENT, hint=AS_LINES, file=file) from None
-            raise problem.at(file=file, line=number) from None
-        runs.setdefault(row.run, []).append(row)
-    if not runs:
-        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
-    return runs
-
-
-def checked_rows(rows: Iterable[Row], file: str) -> dict[str, list[Row]]:
-    """The rows of each run; raises `BadInput` with the file and the line for a row that is no event."""
-    runs: dict[str, list[Row]] = {}
-    for row in rows:
-        try:
-            runs.setdefault(row.run, []).append(row_of(row.line, row.json()))
-        except BadInput as problem:
-            raise problem.at(file=file, line=row.line) from None
-    if not runs:
-        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
-    return runs
-
-
 def rows_of(events: Iterable[Sequence[Any]]) -> list[Row]:
     """The rows of these events, by process, kind, message and receivers, those of each process in order."""
     index: Counter[str] = Counter()
@@ -128,18 +84,6 @@ def rows_of(events: Iterable[Sequence[Any]]) -> list[Row]:
         rows.append(row_of(line, {**fields, "peer": list(receivers) if kind == "send" else None}))
         index[process] += 1
     return rows
-
-
-def _is_one_document(lines: list[str]) -> bool:
-    """True if the lines are one JSON value together, and the first alone is none."""
-    try:
-        json.loads("\n".join(lines))
-        json.loads(lines[0])
-    except json.JSONDecodeError as problem:
-        return len(lines) > 1 and problem.doc == lines[0]
-    except (ValueError, RecursionError):
-        return False
-    return False
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
@@ -184,15 +128,6 @@ def _cyclic_run(run: str, problem: Cyclic, lines: Mapping[str, list[Row]]) -> Ba
         return BadInput(said, hint=problem.hint)
     hint = f"{problem.hint}: correct these lines, or leave run {run} out to have the others judged"
     return BadInput(f"run {run}: {said}", hint=hint)
-
-
-def refuse(found: Iterable[Conflict]) -> None:
-    """Raises `BadInput` with the first of these conflicts, if there is one, and both lines."""
-    first = next(iter(found), None)
-    if first is not None:
-        row, reason, _ = first
-        one, other = sorted((row.line, first.other.line))
-        raise BadInput(f"{reason.text}: lines {one} and {other}", hint=reason.hint, line=row.line)
 
 
 def lines_of_processes(rows: list[Row], processes: Iterable[str] = ()) -> dict[str, list[Row]]:

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from crownless.runtime.ending import look
-from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
@@ -21,33 +19,12 @@ from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
-from crownless.spec.errors import BadInput, no_such_name
-from crownless.spec.notation import ReceiveStatement
+from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
 from crownless.spec.printable import in_brackets, printable, printable_name, some
-from crownless.spec.reading import as_text, read_bytes
 
-from .event_logs import LoggedRun, checked_rows, logged_runs, read_log
-from .logs.columns import OPTIONAL
-from .logs.converted import ConvertedLog, convert
-from .logs.files import (
-    CONVERTED,
-    Format,
-    Progress,
-    compression_of,
-    decompressed,
-    format_in,
-    format_of,
-    json_format,
-    json_lines,
-    read_table,
-    refuse_other_format,
-)
-from .logs.kinds import lines_with_kinds, refuse_kinds
 from .logs.lost_events import Hole, not_broken
-from .logs.patterns import Patterns
 from .logs.uncertain import CERTAIN, Uncertain, weakened
-from .named_files import path_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -318,108 +295,3 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
         if not weaker.kept:
             return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
     return _unknown("n-n", f"not decided for more than {N_N_UP_TO:,} messages")
-
-
-def subjects(
-    name: str,
-    form: Format | None = None,
-    columns: Mapping[str, str] | None = None,
-    patterns: Patterns | None = None,
-    kinds: Mapping[str, str] | None = None,
-) -> Iterator[NamedComputation]:
-    """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs.
-
-    The further parameters are as of `logs.classify_file.LogRequest`.
-    """
-    content, form = content_of(name, form_by(name, form, patterns))
-    if form is None:
-        refuse_kinds(kinds, "a computation", name)
-        return computation_in(as_text(content, name), name)
-    if form in CONVERTED:
-        return converted_runs(convert(content, form, name, columns, patterns, kinds), name)
-    refuse_patterns(name, patterns)
-    return runs_in(lines_of(content, form, name, columns, kinds=kinds), name)
-
-
-def form_by(name: str, form: Format | None, patterns: Patterns | None) -> Format | None:
-    """The format that is named, or that of logs read by expressions, if the name says no other; else None."""
-    expects_text = patterns is not None and bool(patterns.given)
-    return "shiviz" if form is None and expects_text and format_of(name) in (None, "jsonl") else form
-
-
-def refuse_patterns(name: str, patterns: Patterns | None) -> None:
-    """Raises `BadInput` for expressions, which a log with columns is not read by."""
-    if patterns is not None and patterns.given:
-        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
-
-
-def content_of(name: str, form: Format | None = None, progress: Progress | None = None) -> tuple[bytes, Format | None]:
-    """What is in a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
-
-    The suffix of the name determines the format, or else what the content begins with.
-    """
-    path = path_of(name)
-    content = read_bytes(path, name, None if progress is None else lambda read: progress("read", read, None, "bytes"))
-    if path is not None and compression_of(path) is not None:
-        content = decompressed(content, name)
-    if form is None and path is not None:
-        form = format_of(path.name)
-        form = json_format(content) if form == "jsonl" else form
-    if content.startswith(b"\x1f\x8b"):
-        hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
-        raise BadInput("this is compressed", hint=hint, file=name)
-    form = form or format_in(content)
-    refuse_other_format(content, form, name)
-    return content, form
-
-
-def lines_of(
-    content: bytes,
-    form: Format,
-    name: str,
-    columns: Mapping[str, str] | None = None,
-    optional: Sequence[str] = OPTIONAL,
-    kinds: Mapping[str, str] | None = None,
-) -> list[str]:
-    """The lines of a log, as JSON."""
-    if form == "jsonl" and not columns:
-        return [*lines_with_kinds(as_text(content, name).split("\n"), kinds)]
-    table = read_table(content, form, name, columns, optional=optional, kinds=kinds)
-    if table is None:
-        hint = "give one event a line, as a JSON object, with the columns that --column names"
-        raise BadInput("a line is no event", hint=hint, file=name)
-    heading = [""] if form == "csv" else []  # so that rows have the numbers of their lines
-    return [*heading, *json_lines(table)]
-
-
-def runs_in(lines: Iterable[str], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of a log, in lines of JSON; `processes`: some that take part in each, also without events."""
-    return map(partial(named_run, name), read_log(lines, name, processes=processes))
-
-
-def named_run(name: str, logged: LoggedRun) -> NamedComputation:
-    """A run of the log of that name, to be classified."""
-    notes = (FROM_ONE,) if logged.from_one else ()
-    perhaps = logged.perhaps_received
-    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
-
-
-def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of a log of another format, with its notes and what is uncertain of each."""
-    for logged in logged_runs(checked_rows(log.events, name), name, processes):
-        found, delivery = named_run(name, logged), log.deliveries.get(logged.run)
-        notes = (*found.notes, *log.notes.get(logged.run, ()), *(() if delivery is None else delivery.notes))
-        yield replace(found, notes=notes, uncertain=log.uncertain.get(logged.run, CERTAIN), delivery=delivery)
-
-
-def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
-    """The computation in a text in the papers' notation."""
-    script = notation.parse(content, name)
-    unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
-    try:
-        yield NamedComputation(name, None, notation.to_computation(script))
-    except BadInput as error:
-        if not unnamed:
-            raise
-        hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
-        raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None

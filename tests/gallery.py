@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from crownless.model_check import oracle
+from crownless.model_check.logs.reader import subjects
 from crownless.model_check.saved_runs import read_checks
 from crownless.proofs.claims import bundled
 from crownless.spec import library
@@ -48,7 +49,7 @@ class Picture(NamedTuple):
 
 def opening() -> str:
     """The picture at the top of the README."""
-    (subject,) = oracle.subjects("kuper-alice-bob-carol")
+    (subject,) = subjects("kuper-alice-bob-carol")
     return in_svg(diagram_of(subject.computation))
 
 
@@ -65,7 +66,7 @@ def pictures() -> Iterator[Picture]:
             yield Picture(name, check.title or title, claim, run.diagram(check.title or title, broken))
             continue
         try:
-            (subject,) = oracle.subjects(name)
+            (subject,) = subjects(name)
         except BadInput:
             continue  # a program
         keeps = tuple(oracle.classify(subject).strongest)

@@ -16,8 +16,10 @@ from crownless.model_check.event_logs import read_log
 from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.classified import ClassifiedLog
 from crownless.model_check.logs.classify_file import LogRequest, classify_file
-from crownless.model_check.logs.files import CONVERTED, format_of
-from crownless.model_check.oracle import Classification, classify, named_run, runs_in
+from crownless.model_check.logs.formats import CONVERTED, LogOptions, format_of
+from crownless.model_check.logs.reader import named_run, runs_of
+from crownless.model_check.logs.rows import rows_of_lines
+from crownless.model_check.oracle import Classification, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -72,7 +74,7 @@ def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> Classif
 
 
 def everything(name: str, columns: dict[str, str] | None = None) -> list[Classification]:
-    found = classify_file(LogRequest(name, tuple(ORDERS), "lost", columns=columns))
+    found = classify_file(LogRequest(name, tuple(ORDERS), "lost", options=LogOptions(columns=columns or {})))
     if isinstance(found, Iterator):
         return [classify(one) for one in found]
     return [found.classification(number) for number in range(len(found))]
@@ -198,7 +200,7 @@ def test_columns_may_have_other_names(tmp_path: Path) -> None:
     expected = [one.outcomes for one in by_spec(found, "lost")]
     for name, content in formats(other).items():
         (tmp_path / name).write_bytes(content)
-        log = log_of(str(tmp_path / name), columns=named)
+        log = log_of(str(tmp_path / name), options=LogOptions(columns=named))
         assert [log.classification(k).outcomes for k in range(len(log))] == expected, name
 
 
@@ -226,7 +228,7 @@ def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> No
     lines = "\n".join(lines).split("\n")
     Path(name).write_text("\n".join(lines))
     with pytest.raises(BadInput) as small:
-        list(runs_in(lines, name))
+        list(runs_of(rows_of_lines(lines, name), name))
     with pytest.raises(BadInput) as large:
         everything(name)
     assert str(large.value) == str(small.value)

@@ -12,6 +12,7 @@ from log_rows import random_computation
 
 from crownless.model_check import oracle
 from crownless.model_check.logs.clocked import read_clocked
+from crownless.model_check.logs.reader import converted_runs
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
@@ -41,7 +42,7 @@ def events_of(c: Computation, first: int, as_array: bool) -> list[dict[str, Any]
 
 def classified(events: Sequence[dict[str, Any]], processes: Sequence[str] = ()) -> oracle.Classification:
     content = "\n".join(map(json.dumps, events)).encode()
-    (subject,) = oracle.converted_runs(read_clocked(content, "log.jsonl", processes), "log.jsonl")
+    (subject,) = converted_runs(read_clocked(content, "log.jsonl", processes), "log.jsonl")
     return oracle.classify(subject)
 
 

@@ -8,18 +8,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.csv as pc
-import pyarrow.parquet as pq
 import pytest
 from command_line_runner import Answer, Crownless
+from log_files import PATTERN, Row, state, trace, written
 
 from crownless.model_check.logs import classify_file as opening
 from crownless.model_check.logs.complete import LEFT_OUT, PROPERTIES
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
-COLUMNS = ("run", "process", "index", "kind", "message", "peer")
-Row = dict[str, Any]
 #: The reason, the message, the process, and the lines.
 Violation = tuple[str, str, str | None, tuple[int, ...]]
 
@@ -33,28 +29,6 @@ def log_of(*events: tuple[str, str, str, Sequence[str] | str | None], run: str |
         rows.append(row if run is None else {"run": run, **row})
         index[process] = index.get(process, 0) + 1
     return rows
-
-
-def written(folder: Path, suffix: str, rows: Sequence[Row]) -> str:
-    path = folder / f"log{suffix}"
-    if suffix == ".jsonl":
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
-        return str(path)
-    if suffix == ".csv":
-        rows = [
-            {**row, "peer": ";".join(row["peer"]) if isinstance(row["peer"], list) else row["peer"]} for row in rows
-        ]
-    else:
-        rows = [{**row, "peer": [row["peer"]] if isinstance(row["peer"], str) else row["peer"]} for row in rows]
-    table = pa.Table.from_pydict({name: [row.get(name) for row in rows] for name in COLUMNS if name in rows[0]})
-    if suffix == ".csv":
-        pc.write_csv(table, path)
-    elif suffix == ".parquet":
-        pq.write_table(table, path)
-    else:
-        with pa.ipc.new_file(str(path), table.schema) as file:
-            file.write_table(table)
-    return str(path)
 
 
 def violations(facts: Any, name: str, by: str = "lines") -> list[Violation]:
@@ -100,7 +74,7 @@ def test_what_the_system_did_to_messages_is_reported_in_every_format(
     crownless: Crownless, tmp_path: Path, suffix: str, small_up_to: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
-    answer = crownless("classify", "--complete", written(tmp_path, suffix, BAD), "--order", "fifo", "--json")
+    answer = crownless("classify", "--complete", written(tmp_path, BAD, suffix), "--order", "fifo", "--json")
     assert answer.code == 1
     facts = answer.json
     assert verdicts(facts) == {"fifo": "kept"}
@@ -113,7 +87,7 @@ def test_what_the_system_did_to_messages_is_reported_in_every_format(
 
 
 def test_they_are_printed_with_the_lines_and_named_in_the_conclusion(crownless: Crownless, tmp_path: Path) -> None:
-    answer = crownless("classify", "--complete", written(tmp_path, ".jsonl", BAD), "--order", "fifo", "--quiet")
+    answer = crownless("classify", "--complete", written(tmp_path, BAD), "--order", "fifo", "--quiet")
     assert answer.code == 1
     assert "keeps fifo (strongest: fifo); violates delivers-once, delivers-all\n" in answer.out
     assert (
@@ -129,18 +103,18 @@ def test_they_are_printed_with_the_lines_and_named_in_the_conclusion(crownless: 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
 def test_without_the_option_all_is_as_it_was(crownless: Crownless, tmp_path: Path, suffix: str) -> None:
-    refused = crownless("classify", written(tmp_path, suffix, BAD))
+    refused = crownless("classify", written(tmp_path, BAD, suffix))
     assert refused.code == 2
     assert "billing delivers a twice" in refused.err
     lost = log_of(("web", "send", "b", "stock"), ("web", "deliver", "ghost", None))
-    hole = crownless("classify", written(tmp_path, suffix, lost), "--json")
+    hole = crownless("classify", written(tmp_path, lost, suffix), "--json")
     assert hole.code == 3
     assert hole.json["holes"]
     assert "properties" not in hole.json
 
 
 def test_a_log_in_which_all_is_delivered_once_has_the_usual_verdicts(crownless: Crownless, tmp_path: Path) -> None:
-    log = written(tmp_path, ".jsonl", GOOD)
+    log = written(tmp_path, GOOD)
     usual, complete = crownless("classify", log, "--json"), crownless("classify", "--complete", log, "--json")
     assert (usual.code, complete.code) == (0, 0)
     held = {name: {"verdict": "holds", "violations": []} for name in PROPERTIES}
@@ -201,13 +175,13 @@ def test_planted_faults_are_found_and_nothing_else(
 ) -> None:
     monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
     kinds = set[str]()
-    for seed in range(60):
+    for seed in range(25):
         rows, judged, once, missing = faulty(Random(seed))
-        facts = crownless("classify", "--complete", written(tmp_path, ".jsonl", rows), "--json").json
+        facts = crownless("classify", "--complete", written(tmp_path, rows), "--json").json
         assert set(violations(facts, "delivers-once")) == once
         assert set(violations(facts, "delivers-all")) == missing
         kinds |= {reason for reason, *_ in once | missing}
-        assert verdicts(facts) == verdicts(crownless("classify", written(tmp_path, ".jsonl", judged), "--json").json)
+        assert verdicts(facts) == verdicts(crownless("classify", written(tmp_path, judged), "--json").json)
     assert kinds == {"DeliveredTwice", "NeverSent", "NotAReceiver", "NeverDelivered"}
 
 
@@ -219,7 +193,7 @@ def test_events_may_stand_in_any_order_and_the_first_delivery_counts(crownless: 
         ("P2", "deliver", "y", None),
         ("P2", "deliver", "x", None),
     )
-    facts = crownless("classify", "--complete", written(tmp_path, ".jsonl", rows[::-1]), "--json").json
+    facts = crownless("classify", "--complete", written(tmp_path, rows[::-1]), "--json").json
     assert verdicts(facts)["fifo"] == "kept"
     assert violations(facts, "delivers-once") == [("DeliveredTwice", "x", "P2", (1, 3))]
 
@@ -227,7 +201,7 @@ def test_events_may_stand_in_any_order_and_the_first_delivery_counts(crownless: 
 def test_of_many_runs_a_table_counts_those_that_violate_a_property(crownless: Crownless, tmp_path: Path) -> None:
     sends, delivers = ("P1", "send", "x", "P2"), ("P2", "deliver", "x", None)
     runs = [[sends, delivers, delivers] if run == 3 else [sends] if run > 9 else [sends, delivers] for run in range(12)]
-    log = written(tmp_path, ".jsonl", [row for k, run in enumerate(runs) for row in log_of(*run, run=f"r{k}")])
+    log = written(tmp_path, [row for k, run in enumerate(runs) for row in log_of(*run, run=f"r{k}")])
     answer = crownless("classify", "--complete", log, "--order", "fifo")
     assert answer.code == 1
     table = [line.split() for line in answer.out.splitlines() if line.startswith("delivers-")]
@@ -247,7 +221,7 @@ def test_a_large_run_is_reported_by_its_lines_too(crownless: Crownless, tmp_path
         events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
     del events[5_001]
     events.insert(4_000, ("P2", "deliver", "m7", None))
-    log = written(tmp_path, ".jsonl", log_of(*events))
+    log = written(tmp_path, log_of(*events))
     answer = crownless("classify", "--complete", "--process", "P3", log, "--order", "fifo", "--json")
     facts = answer.json
     assert answer.code == 1
@@ -258,30 +232,10 @@ def test_a_large_run_is_reported_by_its_lines_too(crownless: Crownless, tmp_path
     assert facts["by_process"][2]["events"] == 0
 
 
-@pytest.mark.parametrize("blank", ["", "\n"])
-@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
-def test_the_events_around_a_violation_of_an_order_have_the_same_numbers(
-    crownless: Crownless, tmp_path: Path, suffix: str, blank: str
-) -> None:
-    events: list[tuple[str, str, str, str | None]] = []
-    for k in range(3_000):
-        events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
-    events[4_001:4_003] = reversed(events[4_001:4_003])
-    events[4_002], events[4_003] = events[4_003], events[4_002]
-    log = written(tmp_path, suffix, log_of(*events))
-    if suffix == ".jsonl":
-        text = Path(log).read_text("utf-8")
-        Path(log).write_text(text[: (end := text.index("\n") + 1)] + blank + text[end:], "utf-8")
-    usual = crownless("classify", log, "--order", "fifo", "--json").json
-    facts = crownless("classify", "--complete", log, "--order", "fifo", "--json").json
-    assert usual["context"] is not None
-    assert facts["context"] == usual["context"]
-
-
 # -- logs of other tools -----------------------------------------------------------------------------------------------
 
 
-SHIVIZ = ("--send", r"send (?<message>\S+) to (?<to>\S+)", "--deliver", r"receive (?<message>\S+) from")
+SHIVIZ = ("--pattern", PATTERN)
 
 
 def shiviz(*last: str) -> str:
@@ -299,13 +253,6 @@ def otlp(change: Callable[[dict[str, Any]], list[dict[str, Any]]]) -> str:
                 scope["spans"] = [one for span in scope["spans"] for one in change(span)]
         lines.append(json.dumps(value))
     return "\n".join(lines) + "\n"
-
-
-def itf(*events: tuple[str, str, str, str | None], loop: int | None = None) -> str:
-    """A trace of these events."""
-    fields = ("process", "kind", "message", "peer")
-    states = [{"event": dict(zip(fields, one, strict=True))} for one in (("", "none", "", ""), *events)]
-    return json.dumps({"#meta": {}, "vars": ["event"], "states": states, **({} if loop is None else {"loop": loop})})
 
 
 def run(crownless: Crownless, folder: Path, name: str, text: str, *options: str) -> Answer:
@@ -335,11 +282,11 @@ def test_shiviz_logs_with_named_messages(
 
 
 def test_a_shiviz_message_to_nobody_is_never_delivered(crownless: Crownless, tmp_path: Path) -> None:
-    options = ("--send", r"send (?<message>\S+)", "--deliver", r"receive (?<message>\S+)")
+    options = ("--pattern", r"send (?<send>\S+)|receive (?<deliver>\S+)")
     lost = shiviz('web {"web": 3}', "INFO send last to billing")
     answer = run(crownless, tmp_path, "a.shiviz", lost, *options)
     assert answer.code == 1
-    assert violations(answer.json, "delivers-all") == [("NeverDelivered", "last", None, (15,))]
+    assert violations(answer.json, "delivers-all") == [("NeverDeliveredAnywhere", "last", None, (15,))]
     assert "last, which web sends, is never delivered: line 15" in answer.out
 
 
@@ -353,20 +300,20 @@ def test_opentelemetry_spans(crownless: Crownless, tmp_path: Path) -> None:
         return [span, again] if span["spanId"] == "00f067aa0ba902b9" else [span]
 
     facts = run(crownless, tmp_path, "a.otlp", otlp(twice)).json
-    assert violations(facts, "delivers-once") == [("DeliveredTwice", "order-1-stock", "stock", (2,))]
+    assert violations(facts, "delivers-once", "rows") == [("DeliveredTwice", "order-1-stock", "stock", (4, 5))]
 
     def unseen(span: dict[str, Any]) -> list[dict[str, Any]]:
         return [] if span["spanId"] == "00f067aa0ba902b9" else [span]
 
     answer = run(crownless, tmp_path, "a.otlp", otlp(unseen))
     assert answer.code == 1
-    assert violations(answer.json, "delivers-all") == [("NeverDelivered", "order-1-stock", None, (1,))]
+    assert violations(answer.json, "delivers-all", "rows") == [("NeverDeliveredAnywhere", "order-1-stock", None, (2,))]
 
     def unsent(span: dict[str, Any]) -> list[dict[str, Any]]:
         return [] if span["spanId"] == "00f067aa0ba902b8" else [span]
 
     facts = run(crownless, tmp_path, "a.otlp", otlp(unsent)).json
-    assert violations(facts, "delivers-once") == [("NeverSent", "00f067aa0ba902b8?", "stock", (2,))]
+    assert violations(facts, "delivers-once", "rows") == [("NeverSent", "00f067aa0ba902b8?", "stock", (3,))]
 
 
 def test_itf_traces(crownless: Crownless, tmp_path: Path) -> None:
@@ -377,12 +324,12 @@ def test_itf_traces(crownless: Crownless, tmp_path: Path) -> None:
         ("billing", "deliver", "a", "web"),
         ("billing", "deliver", "b", None),
     ]
-    facts = run(crownless, tmp_path, "a.itf", itf(*events)).json
-    assert [one[:3] for one in violations(facts, "delivers-once")] == [
+    facts = run(crownless, tmp_path, "a.itf", trace(*(state(*one) for one in events))).json
+    assert [one[:3] for one in violations(facts, "delivers-once", "rows")] == [
         ("DeliveredTwice", "a", "billing"),
         ("NeverSent", "b", "billing"),
     ]
-    assert [one[:3] for one in violations(facts, "delivers-all")] == [("NeverDelivered", "c", "stock")]
+    assert [one[:3] for one in violations(facts, "delivers-all", "rows")] == [("NeverDelivered", "c", "stock")]
 
 
 # -- processes without events ------------------------------------------------------------------------------------------
@@ -391,7 +338,7 @@ def test_itf_traces(crownless: Crownless, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".arrow"])
 @pytest.mark.parametrize("complete", [[], ["--complete"]])
 def test_declared_processes_count(crownless: Crownless, tmp_path: Path, suffix: str, complete: list[str]) -> None:
-    log = written(tmp_path, suffix, GOOD)
+    log = written(tmp_path, GOOD, suffix)
     usual = crownless("classify", *complete, log, "--json").json
     facts = crownless(
         "classify", *complete, log, "--process", "web", "--process", "audit", "--process", "audit", "--json"
@@ -412,7 +359,7 @@ def test_a_large_run_without_the_option_complete_has_them_too(crownless: Crownle
     events: list[tuple[str, str, str, str | None]] = []
     for k in range(3_000):
         events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
-    log = written(tmp_path, ".jsonl", log_of(*events))
+    log = written(tmp_path, log_of(*events))
     facts = crownless("classify", "--process", "P3", "--process", "P1", log, "--order", "fifo", "--json").json
     assert facts["processes"] == 3
 
@@ -421,31 +368,25 @@ def test_a_large_run_without_the_option_complete_has_them_too(crownless: Crownle
 
 
 @pytest.mark.parametrize(
-    ("options", "line"),
+    "options",
     [
-        ("--complete --unreceived pending", "--complete does not go with --unreceived pending; leave one of them out"),
-        ("--complete --match", "--complete does not go with --match; leave one of them out"),
-        ("--process P1 --match", "--process does not go with --match; leave one of them out"),
-        ("--complete --one-run", "--complete does not go with --one-run; leave one of them out"),
-        ("--process P1 --one-run", "--process does not go with --one-run; leave one of them out"),
-        ("--complete --clocks", "--complete does not go with --clocks; leave one of them out"),
-        ("--process P1 --clocks", "--process does not go with --clocks; leave one of them out"),
-        ("--complete --out new", "--complete does not go with --out; leave one of them out; --complete --json has all"),
-        ("--complete --engine spark", "--complete does not go with --engine spark; judge the log by the plain engine"),
-        ("--process P1 --engine spark", "--process does not go with --engine spark; judge the log by the plain engine"),
-        ("--complete --engine spark --live", "--complete does not go with --engine spark; judge the log by the plain"),
-    ],
+        f"{option} {other}"
+        for option in ("--complete", "--process P1")
+        for other in ("--match", "--one-run", "--clocks", "--engine spark", "--engine spark --live")
+    ]
+    + ["--complete --unreceived pending", "--complete --out new"],
 )
-def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, options: str, line: str) -> None:
-    answer = crownless("classify", written(tmp_path, ".jsonl", GOOD), *options.split())
+def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, options: str) -> None:
+    answer = crownless("classify", written(tmp_path, GOOD), *options.split())
     assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith(f"crownless: {line}")
+    assert answer.err.startswith(f"crownless: {options.split()[0]} does not go with --")
+    assert "; leave one of them out" in answer.err
     assert answer.err.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", ["", "a\x1b[2J", "two\nlines"])
 def test_a_process_has_a_name_that_shows(crownless: Crownless, tmp_path: Path, name: str) -> None:
-    answer = crownless("classify", written(tmp_path, ".jsonl", GOOD), "--process", name)
+    answer = crownless("classify", written(tmp_path, GOOD), "--process", name)
     assert (answer.code, answer.out) == (2, "")
     assert "is no name of a process; give a text that shows" in answer.err
     assert answer.err.count("\n") == 1
@@ -456,9 +397,7 @@ def test_a_process_has_a_name_that_shows(crownless: Crownless, tmp_path: Path, n
 def test_neither_is_said_of_a_computation(crownless: Crownless, option: list[str]) -> None:
     answer = crownless("classify", "mf-fig8", *option)
     assert answer.code == 2
-    assert answer.err == (
-        f"crownless: mf-fig8: {option[0]} does not go with a computation; leave it out: it is said of event logs\n"
-    )
+    assert answer.err == f"crownless: mf-fig8: {option[0]} does not go with a computation; leave it out\n"
 
 
 REFUSED = {
@@ -486,7 +425,7 @@ def test_what_contradicts_itself_is_refused_all_the_same(
 ) -> None:
     monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
     rows, line = REFUSED[case]
-    log = written(tmp_path, ".jsonl", rows)
+    log = written(tmp_path, rows)
     answer = crownless("classify", "--complete", log)
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.startswith(f"crownless: {log}")
@@ -510,12 +449,12 @@ def test_what_contradicts_itself_is_refused_all_the_same(
             (),
             "leads to no producer, so what it delivers is not known",
         ),
-        ("a.itf", itf(("web", "send", "a", "billing"), loop=0), (), "the trace never ends"),
+        ("a.itf", trace(state("web", "send", "a", "billing"), loop=0), (), "the trace never ends"),
         (
             "a.itf",
-            itf(("web", "send", "a", "billing"), *[("billing", "deliver", "a", "web")] * 2),
+            trace(state("web", "send", "a", "billing"), *[state("billing", "deliver", "a", "web")] * 2),
             (),
-            "billing delivers a in two states, one after the other; a step that is no event of a process must have",
+            "state 3: billing delivers a here and in the state before; a step that is no event of a process must have",
         ),
     ],
 )

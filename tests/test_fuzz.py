@@ -1,190 +1,153 @@
-"""Hostile inputs: none ends in a traceback, a wrong exit code, a hang, or raw control characters on the terminal.
-
-`fuzz_inputs.py` makes them; ``python tests/fuzz_inputs.py`` runs 100,000 of each reader.
-"""
+"""Mutated inputs: whatever a file or an argument holds, it is answered, or refused in one line with exit code 2."""
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable, Iterator
+import json
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from types import ModuleType
-from typing import Any
-from unittest.mock import patch
 
 import pytest
-from fuzz_inputs import READERS, fuzz, prepared
-from fuzz_mutations import DEEP, OTHERS, Mutator
-from fuzz_readers import Reader
 from fuzz_verdicts import Input, run, wrong_with
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from log_files import PATTERN, Row, clocked, content_of, event
 
-from crownless.command_line import output
-from crownless.model_check import runs
-from crownless.model_check.logs import classified, clocked, file_blocks, files, itf, large_run, otlp, shiviz
-from crownless.spec.diagrams import diagram
+from crownless.spec import library
 
-INPUTS, BATCH = 2_000, 250
-
-
-def test_every_reader_is_fuzzed() -> None:
-    assert READERS.keys() == {
-        "computations", "programs", "show", "logs", "csv logs", "table logs", "compressed logs", "logs without names",
-        "shiviz logs", "otlp logs", "itf traces", "clocked logs", "one-run logs", "settings", "arguments",
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize("first", range(0, INPUTS, BATCH))
-@pytest.mark.parametrize("name", READERS)
-def test_no_hostile_input_does_harm(name: str, first: int) -> None:
-    assert fuzz(READERS[name], first, BATCH) == []
-
-
-# -- the fuzzer itself -------------------------------------------------------------------------------------------------
-
-
-def test_an_input_follows_from_its_number(tmp_path: Path) -> None:
-    made = []
-    for place in ("one", "other"):
-        directory = tmp_path / place
-        directory.mkdir()
-        reader = READERS["show"]()
-        reader.prepare(directory)
-        reader.make(Mutator("show 7"), directory)
-        made.append((directory / "run.json").read_bytes())
-    assert made[0] == made[1]
-
-
-def test_an_input_does_not_depend_on_those_before() -> None:
-    def made(number: int) -> Any:
-        return Mutator(f"any {number}").tree({"a": [[], {}], "b": []})
-
-    alone = [repr(made(number)) for number in range(2_000)]
-    assert [repr(made(number)) for number in range(2_000)] == alone
-    assert OTHERS == (None, True, False, [], {}, [[]], {"": {}}, [None] * 3, DEEP)
-
-
-@pytest.mark.parametrize(
-    ("code", "out", "err"),
-    [
-        (1, "all is well", ""),
-        (70, "", "crownless: an internal error\n"),
-        ("KeyError at x.py:1: 'y'", "", ""),
-        (2, "", "crownless: one\ncrownless: two\n"),
-        (2, "", ""),
-        (0, "P\x1b[31m1", ""),
-        (0, "P\u202e1", ""),
-        (3, "", "Traceback (most recent call last)\n"),
-    ],
+EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
+#: So that no input runs for long, or asks how much memory there is.
+LIMITS = ("--max-memory", "8G", "--max-seconds", "5")
+CHECK = ("--engine", "plain", "--max-states", "9", *LIMITS)
+#: Values of JSON, and words, that replace others.
+VALUES = (
+    *("null", "true", "[]", "{}", '""', "0", "-1", "1.5", "1e400", "NaN", "9" * 30, "9" * 5_000, "[" * 5_000),
+    *('"\\ud800"', '"\\u001b[31m"', '"\\u202e"', '"P1"', '"' + "x" * 5_000 + '"', '[["P1"]]', '{"": {}}', '"a\\nb"'),
+)  # fmt: skip
+WORDS = (
+    "\x1b[31mred",
+    "\u202eabc",
+    "\ufeff",
+    "\x00",
+    "[red]x[/red]",
+    "漢字" * 40,
+    "e\u0301",
+    "send",
+    "to",
+    ";",
+    ":",
+    "…",
 )
-def test_what_is_wrong_is_seen(code: int | str, out: str, err: str) -> None:
-    assert wrong_with(code, out, err, Input([], violated=("violated",))) is not None
+
+MULTICAST = [
+    event("P1", 0, "send", "x", ["P2", "P3"], run="r"),
+    event("P1", 1, "send", "y", "P2", run="r"),
+    event("P2", 0, "deliver", "y", "P1", run="r"),
+    event("P2", 1, "deliver", "x", run="r"),
+    event("P3", 0, "deliver", "x", "P1", run="r"),
+    event("P3", 1, "internal", None, run="r"),
+]
+UNNAMED: list[Row] = [{key: row[key] for key in row if key != "message"} for row in MULTICAST if row["kind"] == "send"]
+CLOCKED = [{**row, "clock": clock} for row, clock in zip(MULTICAST, clocked(MULTICAST), strict=True)]
+#: More rows than the specification decides alone.
+LARGE = [{**row, "run": f"r{k}"} for k in range(850) for row in MULTICAST]
+SHIVIZ = (EXAMPLES / "events.shiviz").read_bytes()
+KINDS = ("--kind", "odd=deliver", "--kind", "none=send")
+
+#: The file that is changed, and the commands that read it.
+SOUND: dict[str, tuple[str, bytes, Sequence[Sequence[str]]]] = {
+    "computation": ("c.txt", library.path("mf-fig8").read_bytes(), [("classify", *LIMITS), ("show",)]),
+    "program": ("p.txt", library.path("mf-fig1").read_bytes(), [("check", "unordered", *CHECK, "--program")]),
+    "saved run": ("r.json", library.path("counterexample-mg17", ".json").read_bytes(), [("show",), ("show", "--json")]),
+    "json lines": ("l.jsonl", content_of(MULTICAST, ".jsonl"), [("classify",), ("classify", *KINDS), ("show",)]),
+    "csv": ("l.csv", content_of(MULTICAST, ".csv"), [("classify",), ("classify", "--one-run"), ("classify", *KINDS)]),
+    "parquet": ("l.parquet", content_of(MULTICAST, ".parquet"), [("classify",), ("classify", "--one-run")]),
+    "arrow": ("l.arrow", content_of(MULTICAST, ".arrow"), [("classify",), ("classify", "--one-run")]),
+    "arrow stream": ("l.arrows", content_of(MULTICAST, ".arrows"), [("classify",), ("classify", "--one-run")]),
+    "compressed": ("l.csv.zst", content_of(MULTICAST, ".csv.zst"), [("classify",), ("classify", "--one-run")]),
+    "large": ("l.jsonl", content_of(LARGE, ".jsonl"), [("classify", *LIMITS)]),
+    "one run": ("l.jsonl", content_of(MULTICAST, ".jsonl"), [("classify", "--one-run")]),
+    "complete": ("l.jsonl", content_of(MULTICAST, ".jsonl"), [("classify", "--complete")]),
+    "without names": ("l.jsonl", content_of(UNNAMED, ".jsonl"), [("classify", "--match")]),
+    "clocks": ("l.jsonl", content_of(CLOCKED, ".jsonl"), [("classify", "--clocks")]),
+    "shiviz": ("l.shiviz", SHIVIZ, [("classify",), ("classify", "--pattern", PATTERN)]),
+    "otlp": ("l.otlp", (EXAMPLES / "events.otlp").read_bytes(), [("classify",), ("classify", "--complete")]),
+    "itf": ("l.itf.json", (EXAMPLES / "events.itf.json").read_bytes(), [("classify",), ("classify", "--complete")]),
+}  # fmt: skip
+FEW = {"large": 10}
 
 
-def test_names_printed_raw_are_found() -> None:
-    with (
-        patch.object(runs, "printable_name", str),
-        patch.object(diagram, "printable_name", str),
-        patch.object(diagram, "printable_line", str),
-        patch.object(output, "printable_line", str),
-        patch.object(output, "printable_lines", str),
-    ):
-        assert any("prints" in finding for finding in fuzz(READERS["show"], 0, 300))
+@st.composite
+def mutated(draw: st.DrawFn, content: bytes) -> bytes:
+    """The content with values, words, lines or bytes changed."""
+    for _ in range(draw(st.integers(1, 3))):
+        how = draw(st.sampled_from(["value", "value", "key", "line", "cut", "double", "bytes", "word"]))
+        values = [*re.finditer(rb'(?<=[:,\[] )("[^"\n]*"|-?[0-9.]+|null)(?=[,\]} \n])|(?<=[,;\t])[^,;\t\n]+', content)]
+        if how == "value" and values:
+            old, other = draw(st.sampled_from(values)), draw(st.sampled_from(values))
+            new = draw(st.sampled_from([*(value.encode() for value in VALUES), other[0]]))
+            content = content[: old.start()] + new + content[old.end() :]
+        elif how == "key" and (keys := re.findall(rb'"[A-Za-z#]+":', content)):
+            content = content.replace(draw(st.sampled_from(keys)), draw(st.sampled_from([b'"x":', *keys])), 1)
+        elif how == "line":
+            lines = content.split(b"\n")
+            at = draw(st.integers(0, len(lines) - 1))
+            lines[at : at + 1] = [lines[at]] * draw(st.sampled_from([0, 2]))
+            content = b"\n".join(lines)
+        else:
+            at = draw(st.integers(0, len(content)))
+            past = min(len(content), at + draw(st.sampled_from([0, 1, 8, 60])))
+            by = {"double": content[at:past] * 2, "bytes": draw(st.binary(max_size=8))}
+            by["word"] = draw(st.sampled_from(WORDS)).encode()
+            content = content[:at] + by.get(how, b"") + content[past:]
+    return content
 
 
-@pytest.mark.parametrize("name", ["csv logs", "table logs", "compressed logs"])
-def test_an_error_in_the_reading_of_columns_is_found(name: str) -> None:
-    prepared(READERS[name])
-    with patch.object(files, "check_columns", side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60))
-
-
-@pytest.mark.parametrize(
-    ("name", "module", "function"),
-    [
-        ("shiviz logs", shiviz, "immediate_causes"),
-        ("otlp logs", otlp, "with_receivers"),
-        ("itf traces", itf, "with_receivers"),
-        ("clocked logs", clocked, "immediate_causes"),
-        ("one-run logs", large_run, "by_run"),
-        ("one-run logs", file_blocks, "as_plain_rows"),
-    ],
-)
-def test_an_error_in_the_reading_of_another_format_is_found(name: str, module: ModuleType, function: str) -> None:
-    prepared(READERS[name])
-    with patch.object(module, function, side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS[name], 0, 60))
-
-
-def test_logs_that_the_monitor_decides_are_among_them() -> None:
-    prepared(READERS["table logs"])
-    with patch.object(classified, "classified", side_effect=KeyError("planted")):
-        assert any("KeyError" in finding for finding in fuzz(READERS["table logs"], 0, 100))
-
-
-class Harmful(Reader):
-    """Does harm by the number of its input; only the first and the last do none."""
-
-    name = "harmful"
-
-    def sound(self, directory: Path) -> Iterator[Input]:
-        yield Input(["list"])
-
-    def make(self, random: Mutator, directory: Path) -> Input:
-        harm: list[Callable[[], object]] = [
-            lambda: None,
-            lambda: signal.Signals[""],
-            lambda: (directory / "stray").touch(),
-            lambda: None,
-        ]
-        number = next(
-            number for number in range(len(harm)) if Mutator(f"harmful {number}").getstate() == random.getstate()
-        )
-        return Input([], call=harm[number])
-
-    def cleanup(self, directory: Path) -> None:
-        (directory / "stray").unlink(missing_ok=True)
-
-
-def test_each_kind_of_harm_is_found_and_the_next_input_runs() -> None:
-    assert [finding.split(":")[:2] for finding in fuzz(Harmful, 0, 4)] == [
-        ["harmful 1", " KeyError at enum.py"],
-        ["harmful 2", " leaves files behind"],
-    ]
-
-
-# -- what it found, and what was reported ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"[" * 100_000,
-        b'[{"protocol": "p", "process_names": ' + b"9" * 5_000 + b', "properties": []}]',
-        b'[{"protocol": "p", "process_names": [NaN], "properties": []}]',
-        b'[{"protocol": "p", "process_names": ["P\\ud800"], "properties": []}]',
-        b'[{"protocol": "p", "process_names": ["P1"], "properties": [{"name": "x", "run": [{}]}]}]',
-        b'[{"protocol": "p", "process_names": {}, "properties": []}]',
-        b'[{"protocol": 3, "protocol": "p", "process_names": ["P1", "P1"], "properties": [{"name": "x", "run": []}]}]',
-        b"[\x00]",
-        b"\xff\xfe[\x00",
-        b"\xef\xbb\xbf[{}]",
-        b"[]garbage",
-    ],
-    ids=lambda content: repr(content[:12]),
-)
-def test_json_that_is_no_run_is_refused_in_one_line(content: bytes, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_bytes(content)
-    given = Input(["show", str(tmp_path / "run.json")])
+def check(arguments: Sequence[str]) -> int:
+    given = Input([*arguments], frozenset({0, 3}), ("broken", "violated", "impossible"))
     code, out, err = run(given)
-    assert wrong_with(code, out, err, given) is None
-    assert (code, out) == (2, "")
+    assert wrong_with(code, out, err, given) is None, (arguments, code, err)
+    return int(code)
 
 
-@pytest.mark.parametrize("name", ["/dev/zero", "x" * 300, "a\nb", "\x1b[31m.txt", "\udcff.txt", ".", "nowhere/x"])
-@pytest.mark.parametrize("verb", [["classify"], ["show"], ["check", "rst", "--program"]])
-def test_a_file_that_cannot_be_read_is_said_to_be_one(verb: list[str], name: str) -> None:
-    given = Input([*verb, name])
+@pytest.mark.parametrize("name", SOUND)
+def test_a_mutated_file_is_read_or_refused_in_one_line(name: str, tmp_path: Path) -> None:
+    file, content, commands = SOUND[name]
+    path = tmp_path / file
+    for command in commands:
+        path.write_bytes(content)
+        assert check([*command, str(path)]) != 2, "a sound file is refused"
+
+    @settings(max_examples=FEW.get(name, 60), suppress_health_check=[*HealthCheck], database=None)
+    @given(mutated(content), st.sampled_from(commands))
+    def changed(mutant: bytes, command: Sequence[str]) -> None:
+        path.write_bytes(mutant)
+        check([*command, str(path)])
+        assert [one.name for one in tmp_path.iterdir()] == [file]
+
+    changed()
+
+
+@settings(max_examples=300, suppress_health_check=[*HealthCheck], database=None)
+@given(st.data())
+def test_mutated_arguments_are_answered_or_refused_in_one_line(data: st.DataObject) -> None:
+    commands = (
+        "check rst -n 2 -m 1 --order fifo --set k=5",
+        "check buffer-bounded -n 2 -m 1 --channel fifo --sends unicast --set output=2",
+        "classify mf-fig1 --order causal --unreceived lost",
+        "show mf-fig1 --json",
+        "realize rst -n 2 -m 1",
+        "count -n 2 -m 1",
+        "list orders",
+    )
+    words = data.draw(st.sampled_from(commands)).split()
+    at = data.draw(st.integers(1, len(words) - 1))
+    if words[at - 1] in ("-n", "-m"):
+        words[at] = data.draw(st.sampled_from(["0", "-1", "x", "1.5", "", "٣", "9" * 5_000]))
+    elif words[at] not in ("-n", "-m"):
+        changed = [*WORDS, *(json.dumps(value) for value in VALUES), words[at] * 2, "", "--", "-"]
+        words[at : at + 1] = [data.draw(st.sampled_from(changed)).replace("\0", "")][: data.draw(st.integers(0, 2))]
+    limits = {"check": CHECK, "realize": LIMITS, "count": LIMITS, "classify": LIMITS}.get(words[0], ())
+    given = Input([words[0], *limits, *words[1:]], frozenset({0, 3}), ("broken", "violated", "no"))
     code, out, err = run(given)
-    assert wrong_with(code, out, err, given) is None
-    assert (code, out) == (2, "")
-    assert "write" not in err.replace("write one line", "")
+    assert wrong_with(code, out, err, given) is None, (words, code, err)

@@ -15,8 +15,10 @@ from test_streaming_monitor import in_some_order
 
 from crownless.model_check import oracle
 from crownless.model_check.logs import large_run
-from crownless.model_check.logs.file_blocks import blocks
+from crownless.model_check.logs.formats import LogOptions
 from crownless.model_check.logs.large_run import classified_in_blocks
+from crownless.model_check.logs.reader import subjects
+from crownless.model_check.logs.tables import blocks
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
@@ -47,14 +49,14 @@ def written(path: Path, lines: Sequence[str]) -> str:
 
 
 def in_blocks(name: str, reading: UnreceivedPolicy = "lost", size: int = 300) -> oracle.Classification:
-    return classified_in_blocks(blocks(name, size=size), name, tuple(ORDERS), reading)
+    return classified_in_blocks(blocks(name, LogOptions(), size=size), name, tuple(ORDERS), reading)
 
 
 def test_blocks_of_csv_have_the_column_names_though_one_holds_a_line_break(tmp_path: Path) -> None:
     def read(heading: str, cell: str, size: int) -> list[Mapping[str, object]]:
         rows = [f"{cell}P1,{k},send,m{k},P2" for k in range(20)] + [f"{cell}P2,{k},deliver,m{k},P1" for k in range(20)]
         name = written(tmp_path / "log.csv", [f"{heading}process,index,kind,message,peer", *rows])
-        return [row for _, table in blocks(name, size=size) for row in table.to_pylist()]
+        return [row for _, table in blocks(name, LogOptions(), size=size) for row in table.to_pylist()]
 
     whole = read("", "", 1 << 20)
     assert len(whole) == 40
@@ -80,7 +82,7 @@ def test_verdicts_are_those_of_the_log_read_whole(
             order.sort(key=lambda e: e not in c.first_event)
             first = 0
         name = written(tmp_path / "log.jsonl", lines_of(c, order, chance, first))
-        (subject,) = oracle.subjects(name)
+        (subject,) = subjects(name)
         known = oracle.classify(subject, tuple(ORDERS), reading)
         found = in_blocks(name, reading, chance.choice([200, 1000]))
         assert found.outcomes == known.outcomes, str(c)
@@ -182,7 +184,7 @@ def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path:
         assert {order: facts.get("verdict", facts.get("kept")) for order, facts in answer.json["orders"].items()} == {
             order: facts.get("verdict", facts.get("kept")) for order, facts in known.items()
         }, name
-    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--send", "x"]):
+    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
     assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
-    assert "this is no event log; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err
+    assert "this is no event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err

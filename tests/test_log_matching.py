@@ -8,21 +8,17 @@ from functools import cache
 from itertools import permutations, product
 from pathlib import Path
 from random import Random
-from types import SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pytest
 from command_line_runner import Crownless
 from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
 
-from crownless.model_check.event_logs import rows_by_run
-from crownless.model_check.logs import classify_file, matched, matching, minimal
-from crownless.model_check.logs.matched import MatchedLog, MatchedRun, matched_lines
-from crownless.model_check.logs.matching import match
-from crownless.model_check.logs.rows import Row
+from crownless.model_check.logs import classify_file
+from crownless.model_check.logs.classify_file import LogRequest
+from crownless.model_check.logs.matching import Copy, MatchedLog, MatchedRun, MatchVerdict, match, matched_rows
+from crownless.model_check.logs.rows import rows_of_lines
 from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
@@ -125,7 +121,11 @@ def has_missing_sends(log: Log) -> bool:
 
 def judged(logs: Sequence[Log], reading: UnreceivedPolicy) -> MatchedLog:
     lines = [line for number, log in enumerate(logs) for line in lines_of(log, f"r{number}")]
-    return matched_lines(lines, "log", CHAIN, reading)
+    return matched_lines(lines, reading)
+
+
+def matched_lines(lines: Sequence[str], reading: UnreceivedPolicy = "lost") -> MatchedLog:
+    return matched_rows(rows_of_lines(lines, "log", named=False), LogRequest("log", CHAIN, reading))
 
 
 def agree(logs: Sequence[Log], reading: UnreceivedPolicy, *, parts: bool = True) -> set[str]:
@@ -154,14 +154,14 @@ def agree(logs: Sequence[Log], reading: UnreceivedPolicy, *, parts: bool = True)
     return seen
 
 
-def part(copies: Sequence[matching.Copy]) -> Log:
+def part(copies: Sequence[Copy]) -> Log:
     """The log that has these copies alone."""
-    verdict = matched.MatchVerdict("fifo", "impossible", copies=tuple(copies))
+    verdict = MatchVerdict("fifo", "impossible", copies=tuple(copies))
     rows = sorted(verdict.lines, key=lambda row: (row.process, row.index))
     return tuple((row.process, row.kind, row.message, row.peers) for row in rows)
 
 
-def is_minimal(copies: Sequence[matching.Copy], order: str, reading: UnreceivedPolicy) -> None:
+def is_minimal(copies: Sequence[Copy], order: str, reading: UnreceivedPolicy) -> None:
     """The order is impossible of these copies, and of none that one less leaves."""
     assert copies
     assert by_all_matchings(part(copies), reading)[order] == "impossible"
@@ -207,17 +207,13 @@ def all_logs(n: int, m: int, payloads: int, *, self_sends: bool = False, sends: 
 
 BOUNDS: list[tuple[int, int, int, bool, Sends]] = [
     (2, 2, 2, True, "unicast"),
-    (2, 3, 0, False, "unicast"),
     (2, 3, 2, False, "unicast"),
-    (2, 4, 0, False, "unicast"),
-    (2, 3, 0, True, "unicast"),
-    (3, 2, 2, False, "unicast"),
-    (3, 3, 0, False, "unicast"),
     (3, 2, 0, False, "multicast"),
-    (3, 2, 2, False, "multicast"),
 ]
 #: What takes up to a minute each.
 LARGER_BOUNDS: list[tuple[int, int, int, bool, Sends]] = [
+    (3, 3, 0, False, "unicast"),
+    (3, 2, 2, False, "multicast"),
     (2, 4, 2, False, "unicast"),
     (2, 4, 0, True, "unicast"),
     (3, 3, 2, False, "unicast"),
@@ -259,7 +255,7 @@ def test_every_small_log_of_any_events_has_the_verdicts_of_all_its_matchings(
 def test_random_logs_have_the_verdicts_of_all_their_matchings(reading: UnreceivedPolicy, several: float) -> None:
     chance = Random(f"{reading} {several}")
     logs = []
-    for _ in range(300):
+    for _ in range(120):
         c = random_computation(chance, chance.randint(2, 4), 5, disorder=0.3, loss=0.1, several=several)
         payloads = chance.choice([[], [chance.choice("abc") for _ in range(5)]])
         logs.append(without_names(c, payloads))
@@ -323,85 +319,12 @@ def test_who_waits_for_answers_leaves_no_choice() -> None:
     assert {verdict.order: verdict.outcome for verdict in run.verdicts} == dict.fromkeys(CHAIN, "forced")
 
 
-def test_without_room_it_is_unknown_whether_an_order_is_forced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "ROOM", 1)
-    run = judged([stop_and_wait(3)], "lost").run(0)
-    assert [verdict.outcome for verdict in run.verdicts] == ["forced", *["unknown"] * 6]
-    assert {verdict.because for verdict in run.verdicts[1:]} == {matched.NO_ROOM}
-
-
-def test_vector_times_of_many_processes_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-
-    def zeros(length: int, kind: Any) -> Any:
-        made.append(length)
-        return np.zeros(length, kind)
-
-    monkeypatch.setattr(matching, "ROOM", 500)
-    monkeypatch.setattr(matching, "np", SimpleNamespace(zeros=zeros, int32=np.int32, maximum=np.maximum))
-    sends = [(f"P{p}", "send", "", ("Q",)) for p in range(100)]
-    delivers = [("Q", "deliver", "", (f"P{p}",)) for p in range(100)]
-    run = judged([(*sends, *sends[:1], *delivers)], "lost").run(0)
-    assert not run.matching.settled
-    assert run.matching.other is None
-    assert sum(made) <= 500 + 101
-
-
-# -- planted bugs ------------------------------------------------------------------------------------------------------
-
-
-def test_matching_the_last_send_first_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def last_first(lines: Any) -> Any:
-        classes = matching_classes(lines)
-        return {key: one._replace(delivers=one.delivers[::-1]) for key, one in classes.items()}
-
-    matching_classes = matching._classes
-    monkeypatch.setattr(matching, "_classes", last_first)
-    with pytest.raises(AssertionError):
-        agree(all_logs(2, 2, 0), "lost")
-
-
-def test_ignoring_payloads_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "_has_payloads", lambda *_: False)
-    with pytest.raises(AssertionError):
-        agree(all_logs(2, 2, 2), "lost")
-
-
-@pytest.mark.parametrize("wrong", [lambda step: None, lambda step: step._replace(receiver=step.deliver.peers[0])])
-def test_a_wrong_search_for_another_matching_is_noticed(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def init(self: Any, *arguments: Any) -> None:
-        walk_init(self, *arguments)
-        self._follows = {k: [one for one in map(wrong, steps) if one] for k, steps in self._follows.items()}
-
-    walk_init = matching._Walk.__init__
-    monkeypatch.setattr(matching._Walk, "__init__", init)
-    with pytest.raises(AssertionError):
-        agree(all_logs(2, 3, 0), "lost")
-
-
-def test_a_search_that_forgets_what_deliveries_bring_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matching, "np", SimpleNamespace(zeros=np.zeros, int32=np.int32, maximum=lambda *_, out: None))
-    with pytest.raises(AssertionError):
-        agree(all_logs(2, 3, 0), "lost")
-
-
-def test_more_lines_than_needed_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(minimal, "_minimal", lambda breaks, copies: copies)
-    with pytest.raises(AssertionError):
-        agree(all_logs(3, 3, 0), "lost")
-
-
 # -- the rows ----------------------------------------------------------------------------------------------------------
 
 
 def event(process: str, index: int, kind: str, peer: object = None, message: object = None, **more: object) -> str:
     fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
     return json.dumps({key: value for key, value in fields.items() if value is not None})
-
-
-def rows(*lines: str) -> list[Row]:
-    (found,) = rows_by_run(lines, named=False).values()
-    return found
 
 
 @pytest.mark.parametrize(
@@ -431,22 +354,22 @@ def rows(*lines: str) -> list[Row]:
 )
 def test_a_bad_line_is_refused(lines: list[str], said: str) -> None:
     with pytest.raises(BadInput) as refused:
-        matched_lines(lines, "log", CHAIN, "lost")
+        matched_lines(lines)
     assert str(refused.value).startswith(said)
 
 
 def test_payloads_count_only_where_both_ends_have_them() -> None:
     sends = [event("P", 0, "send", "Q", "a"), event("P", 1, "send", "Q", "b")]
-    unnamed = match("", rows(*sends, event("Q", 0, "deliver", "P")))
+    unnamed = match("", [*rows_of_lines([*sends, event("Q", 0, "deliver", "P")], named=False)])
     assert [(copy.send.index, copy.deliver is None) for copy in unnamed.copies] == [(0, False), (1, True)]
-    named = match("", rows(*sends, event("Q", 0, "deliver", "P", "b")))
+    named = match("", [*rows_of_lines([*sends, event("Q", 0, "deliver", "P", "b")], named=False)])
     assert {(copy.send.index, copy.deliver is None) for copy in named.copies} == {(0, True), (1, False)}
 
 
 def test_holes_leave_every_order_unknown() -> None:
     lines = [event("P", 0, "send", "Q"), event("P", 2, "send", "Q"), event("Q", 0, "deliver", "P")]
     lines += [event("Q", 1, "deliver", "P"), event("Q", 2, "deliver", "P")]
-    run = matched_lines(lines, "log", CHAIN, "lost").run(0)
+    run = matched_lines(lines).run(0)
     assert {verdict.outcome for verdict in run.verdicts} == {"unknown"}
     assert [hole.text for hole in run.matching.holes] == [
         "P: event 1 is missing",
@@ -458,7 +381,7 @@ def test_the_lines_may_come_in_any_order_and_runs_may_be_interleaved() -> None:
     logs = [without_names(c) for c in computations(2, 2, complete=False)]
     lines = [line for number, log in enumerate(logs) for line in lines_of(log, f"r{number}")]
     Random(3).shuffle(lines)
-    shuffled = matched_lines(lines, "log", CHAIN, "lost")
+    shuffled = matched_lines(lines)
     outcomes = {
         one.run: [shuffled.outcome(number, order) for order in CHAIN] for number, one in enumerate(shuffled.matchings)
     }
@@ -510,61 +433,13 @@ def test_what_is_printed(crownless: Crownless, tmp_path: Path, monkeypatch: pyte
     assert "not received: 1 message; read as lost for good" in printed
 
 
-NO_NAMES = Path(__file__).parent.parent / "examples" / "no_names.jsonl"
-SHOWN = ("web,1,send,order,billing", "web,2,send,reserve,stock", "stock,0,deliver,reserve,web")
-
-
-@pytest.mark.parametrize(
-    ("suffix", "before", "shown"),
-    [
-        (
-            ".csv",
-            "",
-            ["line 1: process,index,kind,message,peer", *(f"line {k}: {row}" for k, row in enumerate(SHOWN, 3))],
-        ),
-        (".tsv", "", ["line 1: process  index  kind  message  peer", "line 3: web  1  send  order  billing"]),
-        # Rows are not on the lines of their numbers.
-        (".csv", "\n", ['row 2: {"process": "web", "index": 1,', 'row 3: {"process": "web", "index": 2,']),
-        (".parquet", "", ['row 2: {"process": "web", "index": 1,', 'row 3: {"process": "web", "index": 2,']),
-        (
-            ".jsonl",
-            "\n",
-            ['line 3: {"process": "web", "index": 1, "kind": "send", "message": "order", "peer": "billing",'],
-        ),
-    ],
-)
-def test_what_shows_that_an_order_is_impossible_is_printed_as_it_stands_in_the_file(
-    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, before: str, shown: list[str]
-) -> None:
-    monkeypatch.setenv("COLUMNS", "400")
-    rows = [json.loads(line) for line in NO_NAMES.read_text("utf-8").splitlines()]
-    file = tmp_path / f"log{suffix}"
-    if suffix == ".parquet":
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        pq.write_table(pa.Table.from_pylist(rows), file)
-    elif suffix == ".jsonl":
-        file.write_text(before + "".join(json.dumps({**row, "of the log": 1}) + "\n" for row in rows), "utf-8")
-    else:
-        heading, *cells = [",".join(map(str, of)) for of in (rows[0], *(row.values() for row in rows))]
-        lines = [heading, before + cells[0], *cells[1:]]
-        file.write_text("".join(f"{line}\n" for line in lines).replace(",", "\t" if suffix == ".tsv" else ","), "utf-8")
-    printed = crownless("classify", "--match", str(file), "--quiet").out.splitlines()
-    at = next(k for k, line in enumerate(printed) if "by these lines alone" in line) + 1
-    assert [line[: len(part) + 2] for line, part in zip(printed[at:], shown, strict=False)] == [f"  {s}" for s in shown]
-
-
-def test_a_long_line_is_cut_and_of_several_receivers_those_that_count_are_named(
+def test_of_several_receivers_those_that_count_are_named(
     crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "400")
-    to_both = {**json.loads(OVERTAKEN[0]), "peer": ["Q", "R"], "trace": "\x1b[31m" + "x" * 1_000}
+    to_both = {**json.loads(OVERTAKEN[0]), "peer": ["Q", "R"]}
     log = written(tmp_path, [json.dumps(to_both), *OVERTAKEN[1:]])
     printed = crownless("classify", "--match", log, "--quiet", "--unreceived", "pending").out
-    (line,) = (line for line in printed.splitlines() if line.startswith("  line 1: "))
-    assert line.endswith("xx…")
-    assert len(line) < 350
     assert "    of its receivers Q alone\n" in printed
 
 

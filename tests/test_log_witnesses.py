@@ -16,8 +16,9 @@ from witness_checks import check_witness, from_json
 from crownless.model_check.event_logs import logged_run, rows_of
 from crownless.model_check.logs import witnesses as log_witnesses
 from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.files import read_table
+from crownless.model_check.logs.formats import LogOptions
 from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
+from crownless.model_check.logs.tables import read_table
 from crownless.model_check.logs.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
@@ -51,7 +52,7 @@ def log_of(found: Sequence[Computation], chance: Random | None = None) -> bytes:
 
 
 def decided(log: bytes, reading: UnreceivedPolicy) -> Named:
-    rows = by_run(read_table(log, "jsonl", "log"))
+    rows = by_run(read_table(log, "jsonl", "log", LogOptions()))
     monitor = Monitor(rows.numbers(), reading == "pending")
     outcomes = monitor.outcomes()[:, [COLUMN[order] for order in ORDERS]]
     return WitnessesByShape(rows, monitor), outcomes

@@ -197,7 +197,7 @@ def test_what_lasts_is_logged_and_nothing_is_printed(
     assert {record.name for record in caplog.records} == {"crownless"}
     assert len(warned) == 2
     assert warned[0].startswith("unordered: violated: fifo and causal; still searching")
-    assert warned[-1].startswith("LastAcceptsAll: declared symmetric, but process 3 accepts")
+    assert warned[-1].startswith("Rst: declared symmetric, but process 3 accepts")
     assert capsys.readouterr() == ("", "")
 
 
@@ -313,11 +313,9 @@ def test_logs_of_any_format_are_read_in_python_too() -> None:
         cr.read_log(logs / "other_names.tsv", columns=named),
         cr.read_log(
             logs / "events.shiviz",
-            format="shiviz",
-            send=r"send (?<message>\S+) to (?<to>\S+)",
-            deliver=r"receive (?<message>\S+) from (?<from>\S+)",
+            pattern=r"send (?<send>\S+) to (?<to>\S+)|receive (?<deliver>\S+) from (?<from>\S+)",
         ),
     ]
     assert len({tuple(cr.classify(run).strongest) for runs in read for run in runs[:1]}) == 1
-    with pytest.raises(cr.BadInput, match="`send` goes with `format` shiviz"):
-        cr.read_log(logs / "events.csv", send="x")
+    with pytest.raises(cr.BadInput, match="`pattern` does not go with `format` csv"):
+        cr.read_log(logs / "events.csv", pattern="x")

@@ -15,13 +15,8 @@ import crownless as cr
 from crownless.model_check.run_explorer.subjects import choices_of, of_computation
 from crownless.spec.computation import Computation
 
-#: The options by which `classify` reads the messages of a log for ShiViz.
-NAMED_MESSAGES = (
-    "--send",
-    r"send (?<message>\S+) to (?<to>\S+)",
-    "--deliver",
-    r"deliver (?<message>\S+) from (?<from>\S+)",
-)
+#: The option by which `classify` reads the messages of a log for ShiViz.
+NAMED_MESSAGES = ("--pattern", r"send (?<send>\S+) to (?<to>\S+)|deliver (?<deliver>\S+) from (?<from>\S+)")
 
 
 @needs_chromium

@@ -14,15 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crownless.model_check.event_logs import LoggedRun, in_natural_order, logged_run, natural, read_log, rows_of
-from crownless.model_check.oracle import (
-    FROM_ONE,
-    Classification,
-    LargeRun,
-    classify,
-    hidden,
-    named_run,
-    not_decided,
-)
+from crownless.model_check.oracle import FROM_ONE, Classification, LargeRun, classify, hidden, not_decided
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
@@ -30,15 +22,16 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .columns import json_line
-from .context import BY_ROW, Context, Numbering, context
+from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
-from .files import Progress
+from .formats import BY_ROW, Numbering, Progress
 from .grouping import order_by
 from .holes import Certain, certain_of
 from .layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
 from .lost_events import Gap, Hole, MissingSend
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 from .named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
+from .reader import named_run
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 
-from crownless.model_check.event_logs import counts_from_one, natural, rows_by_run
+from crownless.model_check.event_logs import counts_from_one, natural
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 
 from .clocked_messages import Meaning, add_named_messages
 from .converted import ConvertedLog
-from .kinds import lines_with_kinds
-from .rows import Row
+from .rows import Row, by_run, rows_of_lines
 from .vector_clocks import ClockedEvent, clock_problem, immediate_causes, lines_by_host
 
 _OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"
@@ -31,9 +30,9 @@ def read_clocked(
     Raises `BadInput` for what is no log, for clocks that contradict each other, and for one that does not know the send
     of what it delivers.
     """
-    lines = [*lines_with_kinds(as_text(content, name).split("\n"), kinds)]
-    log = ConvertedLog([])
-    for run, rows in rows_by_run(lines, name).items():
+    lines = as_text(content, name).split("\n")
+    log = ConvertedLog()
+    for run, rows in by_run(rows_of_lines(lines, name, kinds=kinds), name).items():
         try:
             _add_run(log, run, rows, lines, processes)
         except BadInput as problem:

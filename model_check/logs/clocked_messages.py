@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from crownless.spec.errors import BadInput
 
-from .converted import NOT_COMPLETE, ConvertedLog, few, once_each, with_receivers
+from .converted import NOT_COMPLETE, ConvertedLog, few, once_each
 from .rows import Row
-from .uncertain import Uncertain, all_but
+from .uncertain import all_but
 from .vector_clocks import Causes, ClockedEvent, EventId, name_of
 
 #: What an event is: its kind, its message, and its peers.
@@ -25,8 +25,8 @@ def add_named_messages(
     hint: str,
     *,
     complete: bool = False,
-) -> tuple[list[Row], list[str]]:
-    """Adds the events of a run to the log; returns them, and the messages that nobody is known to receive.
+) -> list[Row]:
+    """Adds the events of a run to the log; returns them as they were before receivers of messages were looked up.
 
     Raises `BadInput` if a clock does not know the send of what it delivers. If the clocks show more than the messages,
     only asynchronous and FIFO order can be said to be kept. `hint`: what may be done about messages that do not go with
@@ -53,7 +53,7 @@ def add_named_messages(
                     raise BadInput(problem, hint=NOT_COMPLETE, line=event.line)
                 more += 1
                 rows.append(Row(event.line, run, host, index + more, "deliver", name_of(cause), (cause[0],)))
-    once_each(rows, hint, ("send",) if complete else ("send", "deliver"))
+    once_each(rows, hint, complete=complete)
     for event, message in delivers:
         send = sends.get(message)
         if send is not None and event.clock.get(send.host, 0) < send.number:
@@ -66,11 +66,9 @@ def add_named_messages(
         for cause in found.logged
         if (send := sends.get(delivered.get(event, ""))) is None or send.id != cause
     ]
-    log.uncertain[run] = Uncertain(all_but(["asynchronous", "fifo"], UNEXPLAINED) if unexplained else {})
+    log.doubt(run, all_but(["asynchronous", "fifo"], UNEXPLAINED) if unexplained else {})
     if unexplained:
         at = few(dict.fromkeys(unexplained), "event")
         log.note(run, f"{at} received, by the clocks, what no named message says; {hint}")
-    rows, to_nobody = with_receivers(rows)
-    log.to_nobody |= to_nobody
-    log.events += rows
-    return rows, [event.message for event in to_nobody.get(run, ())]
+    log.add_with_receivers(rows)
+    return rows

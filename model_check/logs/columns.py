@@ -1,20 +1,21 @@
-"""The columns of an event log: their names and types, and rows as text that a log may hold in many ways.
+"""The columns of an event log: their names and types, and its rows as text that a log may hold in many ways.
 
-A log's columns are those of `model_check.event_logs`: `run` (may be missing), `process`, `index`, `kind`, `message`,
-`peer` (a name, or a list of names); others are ignored. As *plain* rows, which all else works on, all are strings but
+A log's columns are those of `TYPES`; others are ignored. As *plain* rows, which all else works on, all are strings but
 the index; the receivers of a message to several are one string, divided by a character that no name may hold; and a row
-that could not be read as columns keeps its `text`.
+that could not be read as columns keeps its `text`, which only Spark has.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
-from .reasons import BadIndex
+from .reasons import LargeIndex
+from .rows import Row, row_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 COLUMNS = ("run", "process", "index", "kind", "message", "peer", "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.
 PEER_SEPARATOR = "\x1f"
+#: Stands for the separator within a name, which is no name then.
+_NOT_IN_NAMES = "\x1e"
 
 _WHOLE = ("bigint", "int", "smallint", "tinyint")
 #: The types that a column may have, in Spark's words; signed integers of any width are alike.
@@ -33,8 +36,6 @@ TYPES: dict[str, tuple[str, ...]] = {
     "message": ("string", *_WHOLE),
     "peer": ("string", "array<string>"),
 }
-
-
 #: The same in plain words.
 _MEANT = {
     "run": "texts or whole numbers",
@@ -44,16 +45,18 @@ _MEANT = {
     "message": "texts or whole numbers",
     "peer": "texts, or lists of texts",
 }
-#: So many columns of a file are named at most.
+#: At most this many columns of a file are named.
 MOST_NAMED = 20
-#: The columns that a log may lack; where messages have no names, `message` is their payload.
-OPTIONAL = ("run",)
-OPTIONAL_WITHOUT_NAMES = ("run", "message")
 
 
-def check_columns(schema: pa.Schema, file: str, optional: Sequence[str] = OPTIONAL, has: Sequence[str] = ()) -> None:
-    """Raises `BadInput` if the columns of a file are not those of a log; it has these, if not those of the schema."""
+def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), *, named: bool = True) -> None:
+    """Raises `BadInput` if the columns of a file are not those of a log; it has these, if not those of the schema.
+
+    `named`: messages have names, in the column `message`.
+    """
     import pyarrow as pa
+
+    optional = ("run",) if named else ("run", "message")
 
     def has_type(kind: pa.DataType, name: str) -> bool:
         if pa.types.is_dictionary(kind):
@@ -84,52 +87,100 @@ def shortened(names: Sequence[str]) -> str:
     return f"{first} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else first or "no columns"
 
 
-def plain_table(table: pa.Table) -> pa.Table:
-    """The rows of a table with the columns of a log as plain rows; names may stay encoded in dictionaries."""
+def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None) -> pa.Table:
+    """The rows of a table with the columns of a log as plain rows; names may stay encoded in dictionaries.
+
+    `kinds`: what the log calls kinds of events.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = {name: table[name] for name in COLUMNS[:-1] if name in table.schema.names}
-    lists = pa.types.is_list(columns["peer"].type)
-    peers = columns["peer"].combine_chunks()
-    names = peers.values if lists else peers.dictionary if pa.types.is_dictionary(peers.type) else peers
-    text = pa.nulls(table.num_rows, pa.string())
-    if pc.any(pc.match_substring(names, PEER_SEPARATOR)).as_py():
-        text = pa.array([_json_if_separator_in_name(row) for row in table.to_pylist()], pa.string())
-    if lists:
-        of = pa.ListArray.from_arrays(peers.offsets, names.fill_null(""), mask=peers.is_null())
-        columns["peer"] = pa.chunked_array([pc.binary_join(of, PEER_SEPARATOR)])
+    columns = {name: table[name] for name in TYPES if name in table.schema.names}
+    columns["peer"] = _plain_peers(columns["peer"].combine_chunks())
     for name, column in columns.items():
         if name == "index":
             try:
                 columns[name] = column.cast(pa.int64())
             except pa.ArrowInvalid:
-                reason = BadIndex(pc.max(column).as_py())
-                raise BadInput(reason.text, hint=reason.hint) from None
+                raise BadInput(LargeIndex().text, hint=LargeIndex().hint) from None
         elif not pa.types.is_dictionary(column.type) or not pa.types.is_string(column.type.value_type):
             columns[name] = column.cast(pa.string())
+    if kinds:
+        given = columns["kind"].cast(pa.string()).combine_chunks()
+        found = pc.index_in(given, value_set=pa.array(kinds, pa.string()))
+        columns["kind"] = pc.coalesce(pa.array(kinds.values(), pa.string()).take(found), given)
     if "run" not in columns:
-        columns["run"] = pa.chunked_array([pa.array([""] * table.num_rows, pa.string())])
+        columns["run"] = pa.array([""] * table.num_rows, pa.string())
     elif columns["run"].null_count:
         columns["run"] = columns["run"].cast(pa.string()).fill_null("")
-    columns.setdefault("message", pa.chunked_array([pa.nulls(table.num_rows, pa.string())]))
-    columns["text"] = pa.chunked_array([text])
-    return pa.table({name: columns[name] for name in COLUMNS})
+    nothing = pa.nulls(table.num_rows, pa.string())
+    return pa.table({name: _in_chunks(columns.get(name, nothing)) for name in COLUMNS})
 
 
-def _json_if_separator_in_name(row: dict[str, Any]) -> str | None:
-    """The row as JSON if a name in it contains the separator, else None."""
-    peers = row["peer"] if isinstance(row["peer"], list) else [row["peer"]]
-    if not any(PEER_SEPARATOR in (name or "") for name in peers):
-        return None
-    return json.dumps({name: value for name, value in row.items() if value is not None})
+def _plain_peers(peers: pa.Array) -> pa.Array:
+    """The receivers of each row as one string."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    lists = pa.types.is_list(peers.type)
+    names = peers.values if lists else peers.dictionary if pa.types.is_dictionary(peers.type) else peers
+    if pc.any(pc.match_substring(names, PEER_SEPARATOR)).as_py():
+        if not lists:
+            peers = peers.cast(pa.string())
+        names = pc.replace_substring(names if lists else peers, PEER_SEPARATOR, _NOT_IN_NAMES)
+        peers = peers if lists else names
+    if not lists:
+        return peers
+    return pc.binary_join(
+        pa.ListArray.from_arrays(peers.offsets, names.fill_null(""), mask=peers.is_null()), PEER_SEPARATOR
+    )
+
+
+def _in_chunks(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa
+
+    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+
+
+def table_of_rows(rows: Sequence[Row]) -> pa.Table:
+    """Rows as plain rows of a table."""
+    import pyarrow as pa
+
+    columns = {
+        "run": [row.run for row in rows],
+        "process": [row.process for row in rows],
+        "index": [row.index for row in rows],
+        "kind": [row.kind for row in rows],
+        "message": [row.message or None for row in rows],
+        "peer": [PEER_SEPARATOR.join(row.peers) if row.peers else None for row in rows],
+        "text": [None] * len(rows),
+    }
+    return pa.table({name: pa.array(columns[name], pa.int64() if name == "index" else pa.string()) for name in COLUMNS})
+
+
+def rows_of_table(table: pa.Table, file: str, first: int = 1, *, named: bool = True) -> Iterator[Row]:
+    """Plain rows as events, the first one on the line of this number; raises `BadInput` with the file and the line."""
+    for line, fields in enumerate(_plain_fields(table), first):
+        try:
+            yield row_of(line, fields, named=named)
+        except BadInput as problem:
+            raise problem.at(file=file, line=line) from None
+
+
+def _plain_fields(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in table.to_batches(max_chunksize=1 << 12):
+        look()
+        for row in batch.to_pylist():
+            if PEER_SEPARATOR in (row["peer"] or ""):
+                row["peer"] = row["peer"].split(PEER_SEPARATOR)
+            yield row
 
 
 def json_line(row: dict[str, Any]) -> str:
     """A plain row as a line of a JSON Lines log: its original text, if kept."""
     if row["text"] is not None:
         return str(row["text"])
-    fields = {name: row[name] for name in COLUMNS[:-1] if row[name] is not None and (name, row[name]) != ("run", "")}
+    fields = {name: row[name] for name in TYPES if row[name] is not None and (name, row[name]) != ("run", "")}
     if PEER_SEPARATOR in (row["peer"] or ""):
         fields["peer"] = row["peer"].split(PEER_SEPARATOR)
     return json.dumps(fields, ensure_ascii=False)

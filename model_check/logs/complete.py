@@ -16,14 +16,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from crownless.model_check.event_logs import lines_of_processes, refuse, rows_and_gaps
+from crownless.model_check.event_logs import lines_of_processes, rows_and_gaps
 from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE
 from crownless.spec.errors import BadInput
 
 from .converted import NOT_COMPLETE
-from .reasons import DeliveredTwice, NeverDelivered, NeverSent, NotAReceiver, Reason
-from .rows import Row, all_conflicts
-from .source import NO_LINES, Source
+from .reasons import DeliveredTwice, NeverDelivered, NeverDeliveredAnywhere, NeverSent, NotAReceiver, Reason
+from .rows import Row, all_conflicts, refuse
 
 #: The properties that are decided of a run of a complete log.
 PROPERTIES = (DELIVERS_ONCE.name, DELIVERS_ALL.name)
@@ -58,7 +57,7 @@ class DeliveryViolation:
 
     def json(self) -> dict[str, Any]:
         return {
-            "reason": type(self.reason).__name__,
+            "reason": self.reason.kind.name,
             "message": self.message,
             "process": self.process,
             f"{self.by}s": list(self.lines),
@@ -97,25 +96,22 @@ class Delivery:
 
 
 def completed(
-    runs: Mapping[str, list[Row]], to_nobody: Mapping[str, Sequence[Row]] | None = None, source: Source = NO_LINES
+    runs: Mapping[str, list[Row]], to_nobody: Mapping[str, Sequence[Row]], by: Literal["line", "row"]
 ) -> tuple[dict[str, list[Row]], dict[str, Delivery]]:
     """The rows of each run without what violates `delivers-once`, and how it delivers its messages.
 
-    `to_nobody`: by run the sends that name no receiver, and whose messages nobody delivers. Raises `BadInput` for rows
-    that contradict each other in other ways, and for a gap.
+    `to_nobody`: by run the sends that name no receiver, and whose messages nobody delivers; `by`: what the numbers
+    of rows count. Raises `BadInput` for rows that contradict each other in other ways, and for a gap.
     """
     rest: dict[str, list[Row]] = {}
     found: dict[str, Delivery] = {}
     for run, rows in runs.items():
         _refuse_gaps(run, rows)
         invented, out = _not_once(rows)
-        rest[run] = [_as_internal(row) if id(row) in out else row for row in rows]
-        left_over = [*_never_delivered(rest[run]), *map(_to_nobody, (to_nobody or {}).get(run, ()))]
+        rest[run] = [row.as_internal() if id(row) in out else row for row in rows]
+        left_over = [*_never_delivered(rest[run]), *map(_to_nobody, to_nobody.get(run, ()))]
         violations = sorted([*invented, *left_over], key=lambda one: (PROPERTIES.index(one.violates), one.lines))
-        shift = int(source.by == "row" and source.heading)
-        found[run] = Delivery(
-            tuple(replace(one, by=source.by, lines=tuple(line - shift for line in one.lines)) for one in violations)
-        )
+        found[run] = Delivery(tuple(replace(one, by=by) for one in violations))
     return rest, found
 
 
@@ -134,7 +130,7 @@ def _not_once(rows: list[Row]) -> tuple[list[DeliveryViolation], set[int]]:
         if row.kind == "deliver":
             delivers.setdefault((row.process, row.message), []).append(row)
     for conflict in all_conflicts(rows):
-        if not isinstance(conflict.reason, DeliveredTwice | NotAReceiver):
+        if conflict.reason.kind not in (DeliveredTwice, NotAReceiver):
             refuse([conflict])
     found: list[DeliveryViolation] = []
     out: set[int] = set()
@@ -167,13 +163,9 @@ def _never_delivered(rows: Iterable[Row]) -> Iterable[DeliveryViolation]:
 
 
 def _to_nobody(event: Row) -> DeliveryViolation:
-    reason = NeverDelivered(event.process, event.message, None)
+    reason = NeverDeliveredAnywhere(event.process, event.message)
     return DeliveryViolation(DELIVERS_ALL.name, reason, event.message, None, (event.line,))
 
 
 def _violation(name: str, reason: Reason, message: str, process: str, rows: Iterable[Row]) -> DeliveryViolation:
     return DeliveryViolation(name, reason, message, process, tuple(sorted({row.line for row in rows})))
-
-
-def _as_internal(row: Row) -> Row:
-    return replace(row, kind="internal", message="", peers=())

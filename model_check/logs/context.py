@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
+from .formats import Numbering
 from .layout import EVENTS, NONE, Numbers, Run
 from .named_rows import NamedRows
 
@@ -17,26 +18,6 @@ BEFORE, AFTER = 10, 10
 SHOWING_UP_TO = 20
 #: Of more receivers only the first ones are named in a line.
 NAMED_UP_TO = 5
-
-
-class Numbering(NamedTuple):
-    """How the rows of a log are numbered for its reader: by the lines of the file, or one row after the other."""
-
-    by: Literal["line", "row"] = "row"
-    first: int = 1
-
-
-#: Of rows that are not lines of a text.
-BY_ROW = Numbering()
-
-
-def numbering(content: bytes, form: str, rows: int) -> Numbering:
-    """By lines where each row of a text is on a line of its own."""
-    if form not in ("jsonl", "csv"):
-        return BY_ROW
-    lines = content.count(b"\n") + (not content.endswith(b"\n"))
-    heading = 1 if form == "csv" else 0
-    return Numbering("line", 1 + heading) if lines == rows + heading else BY_ROW
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Logs of other formats as lines of JSON in the columns of a log: the one form whose validity `event_logs` defines."""
+"""Logs of other formats as the rows of a log, and notes on how they were read."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from typing import TYPE_CHECKING
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
-from .files import CONVERTED, Format
-from .kinds import refuse_kinds
-from .patterns import Patterns
 from .rows import Row
 from .uncertain import Uncertain, copies_left_out
 
@@ -20,15 +17,15 @@ if TYPE_CHECKING:
 
 #: Of more things only the first ones are named in a note.
 NAMED_UP_TO = 3
-#: What may be done about a log that is said to be complete, and is not.
+#: The hint for a log that is declared complete, and is not.
 NOT_COMPLETE = "leave --complete out, or give the whole log"
 
 
 @dataclass
 class ConvertedLog:
-    """The events of a log, each with its line in the file; by run notes, what is uncertain, and deliveries."""
+    """The events of a log, each with its number in the file; by run notes, what is uncertain, and deliveries."""
 
-    events: list[Row]
+    events: list[Row] = field(default_factory=list)
     notes: dict[str, list[str]] = field(default_factory=dict)
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
     #: By run the sends that name no receiver, and whose messages nobody delivers; they are internal events here.
@@ -47,91 +44,50 @@ class ConvertedLog:
             out = left_out.get(event.run, frozenset())
             if event.kind == "send":
                 peers = tuple(peer for peer in event.peers if (event.message, peer) not in out)
-                stays = bool(peers)
+                found.append(replace(event, peers=peers) if peers else event.as_internal())
             else:
-                peers, stays = event.peers, (event.message, event.process) not in out
-            found.append(
-                replace(event, peers=peers) if stays else replace(event, kind="internal", message="", peers=())
-            )
+                found.append(event.as_internal() if (event.message, event.process) in out else event)
         return found
 
     def note(self, run: str, text: str) -> None:
         """Adds a note on the run."""
         self.notes.setdefault(run, []).append(text)
 
+    def doubt(self, run: str, reasons: Mapping[str, str]) -> None:
+        """Adds reasons why orders of the run cannot be said to be kept, by order."""
+        known = self.uncertain.get(run, Uncertain())
+        self.uncertain[run] = replace(known, reasons={**known.reasons, **reasons})
 
-def convert(
-    content: bytes,
-    form: Format,
-    name: str,
-    columns: Mapping[str, str] | None = None,
-    patterns: Patterns | None = None,
-    kinds: Mapping[str, str] | None = None,
-    *,
-    complete: bool = False,
-) -> ConvertedLog:
-    """The log in a content of one of the formats `CONVERTED`; raises `BadInput`.
+    def add_with_receivers(self, rows: Iterable[Row]) -> None:
+        """Adds rows; a send that names no receiver gets those that deliver the message, or becomes internal."""
+        rows = list(rows)
+        delivered: dict[tuple[str, str], dict[str, None]] = {}
+        for row in rows:
+            if row.kind == "deliver":
+                delivered.setdefault((row.run, row.message), {})[row.process] = None
+        for row in rows:
+            if row.kind == "send" and not row.peers:
+                peers = tuple(delivered.get((row.run, row.message), ()))
+                if not peers:
+                    self.to_nobody.setdefault(row.run, []).append(row)
+                self.events.append(replace(row, peers=peers) if peers else row.as_internal())
+            else:
+                self.events.append(row)
 
-    `complete`: nothing is missing from it (`complete`). A process may then deliver a message twice, and what the log
-    leaves open about deliveries is refused.
+
+def once_each(events: Iterable[Row], hint: str, *, complete: bool, by: str = "line") -> None:
+    """Raises `BadInput` if one process sends a message of a run twice, or delivers it twice.
+
+    `complete`: it may deliver it twice. `by`: what the numbers of events count.
     """
-    assert form in CONVERTED
-    patterns = patterns or Patterns()
-    if form != "shiviz" and patterns.given:
-        raise BadInput(f"{patterns.given[0]} goes with --format shiviz", hint="leave it out", file=name)
-    if form != "itf" and columns:
-        hint = "name the groups of --pattern host, clock and event" if form == "shiviz" else "leave it out"
-        raise BadInput(f"--column does not go with --format {form}", hint=hint, file=name)
-    if form != "itf":
-        refuse_kinds(kinds, f"--format {form}", name)
-    try:
-        if form == "shiviz":
-            from .shiviz import read_shiviz
-
-            return read_shiviz(content, name, patterns, complete)
-        if form == "otlp":
-            from .otlp import read_otlp
-
-            return read_otlp(content, name, complete)
-        from .itf import read_itf
-
-        return read_itf(content, name, columns or {}, kinds or {}, complete)
-    except BadInput as problem:
-        raise problem.at(file=name) from None
-
-
-def with_receivers(events: Iterable[Row]) -> tuple[list[Row], dict[str, list[Row]]]:
-    """Sends that name no receiver get those that deliver the message. Those of which there is none become internal;
-    these by run, as they were.
-    """
-    events = list(events)
-    delivered: dict[tuple[str, str], dict[str, None]] = {}
-    for event in events:
-        if event.kind == "deliver":
-            delivered.setdefault((event.run, event.message), {})[event.process] = None
-    found: list[Row] = []
-    to_nobody: dict[str, list[Row]] = {}
-    for event in events:
-        if event.kind == "send" and not event.peers:
-            peers = tuple(delivered.get((event.run, event.message), ()))
-            if not peers:
-                to_nobody.setdefault(event.run, []).append(event)
-            kind = "send" if peers else "internal"
-            event = replace(event, kind=kind, message=event.message if peers else "", peers=peers)
-        found.append(event)
-    return found, to_nobody
-
-
-def once_each(events: Iterable[Row], hint: str, kinds: Collection[str] = ("send", "deliver")) -> None:
-    """Raises `BadInput` if one process sends, or delivers, a message of a run twice; `kinds`: which of the two."""
     seen: dict[tuple[str, str, str, str], Row] = {}
     for event in events:
-        if event.kind not in kinds:
+        if event.kind == "internal" or (complete and event.kind == "deliver"):
             continue
         earlier = seen.setdefault((event.run, event.process, event.kind, event.message), event)
         if earlier is not event:
-            does = f"{event.process} {event.kind}s {event.message} twice: lines {earlier.line} and {event.line}"
-            raise BadInput(does, hint=hint, line=event.line)
+            does = f"{event.process} {event.kind}s {event.message} twice: {by}s {earlier.line} and {event.line}"
+            raise BadInput(does, hint=hint, line=event.line if by == "line" else None)
 
 
 def few(things: Collection[str], thing: str) -> str:

@@ -1,4 +1,4 @@
-"""Logs that name no messages: which deliver is of which send.
+"""Logs that name no messages: which deliver is of which send, and which orders some matching of them keeps.
 
 A *class* is all sends from one process to another, and the delivers there, with one payload (or without payloads). A
 *matching* gives each deliver of a class a send of its own there; it is possible if what results is a computation, that
@@ -17,26 +17,46 @@ and so on. It decides everything:
   happened-before in order but the step from the (k+1)-th send to the k-th deliver.
 
 A message to several has a copy for each receiver, which belongs to that channel.
+
+Of a run an order is *forced* (every matching keeps it), *possible* (some keeps it, some breaks it), *impossible* (none
+keeps it: shown by a minimal part of the log in which none does) or *unknown* (the log has holes). A part of a log is
+what is left without some copies of the matching in order; with a copy go its deliver, and its send unless other copies
+need that. If some matching of the whole keeps an order, so does the same one of each part.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.event_logs import counts_from_one, lines_of_processes, refuse, rows_and_gaps
+from crownless.model_check import oracle
+from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
+from crownless.model_check.event_logs import counts_from_one, lines_of_processes, rows_and_gaps
+from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
+from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.printable import some
 
-from .lost_events import Gap
-from .rows import Row, at_one_place
+from .classify_file import LogRequest, classify_content
+from .formats import CONVERTED, content_of
+from .lost_events import Gap, first_hole
+from .minimal import Copy as NumberedCopy
+from .minimal import minimal_violation
+from .rows import Row, at_one_place, by_run, refuse
+from .tables import rows_in
 
-#: Entries of vector times, of processes and of messages in flight, while another matching is looked for; if there would
-#: be more, it stays open whether there is one.
-ROOM = 1 << 26
+MatchOutcome = Literal["forced", "possible", "impossible", "unknown"]
+MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", "unknown")
+
+NOT_COUNTED = "so it is not certain which send is the first, the second, and so on"
+CYCLE = "matched in any way, a message is delivered before it is sent"
+NO_OTHER = "no other matching is a computation"
+BY_ANOTHER = "kept in the order of sending, broken by another matching"
 
 
 class Copy(NamedTuple):
@@ -101,9 +121,8 @@ class Matching:
     holes: tuple[Gap | MissingSends, ...] = ()
     #: Copies of which each is sent after the next is delivered, and the last after the first: no matching is acyclic.
     cycle: tuple[Copy, ...] = ()
-    #: Another matching that is acyclic, if there is one; `settled`: it is known whether there is one.
+    #: Another matching that is acyclic, if there is one.
     other: Other | None = None
-    settled: bool = True
 
     @property
     def from_one(self) -> bool:
@@ -154,7 +173,7 @@ def match(run: str, rows: list[Row]) -> Matching:
     ]
     walk = _Walk(lines, copies, classes)
     walk.walk()
-    return Matching(run, rows, copies, cycle=walk.cycle(), other=walk.other, settled=walk.settled)
+    return Matching(run, rows, copies, cycle=walk.cycle(), other=walk.other)
 
 
 def _classes(lines: Mapping[str, list[Row]]) -> dict[tuple[str, str, str], _Class]:
@@ -214,7 +233,6 @@ class _Walk:
         self.at = dict.fromkeys(lines, 0)
         self.copy_of = {copy.deliver.line: copy for copy in copies if copy.deliver is not None}
         self.other: Other | None = None
-        self.settled = True
         self._done: set[int] = set()
         self._follows: dict[int, list[_Follows]] = {}
         for (_, receiver, _), one in classes.items():
@@ -269,8 +287,6 @@ class _Walk:
                     return
             if row.line in self._to_deliver:
                 self._sent[row.line] = (time.copy(), self._to_deliver[row.line])
-        if (len(self._sent) + len(self._times)) * len(self.lines) > ROOM:
-            self.settled = self._looking = False
 
     def cycle(self) -> tuple[Copy, ...]:
         """Copies that wait for each other in a cycle, if the walk did not come to the end of all lines."""
@@ -281,3 +297,216 @@ class _Walk:
             stuck = found[stuck].send.process
         processes = list(found)
         return tuple(found.values())[processes.index(stuck) :] if stuck is not None else ()
+
+
+# -- verdicts ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class MatchVerdict:
+    """Whether the log can be matched so that an order is kept; if not, the copies of a minimal part that shows it.
+
+    `details` says step by step why no matching of that part keeps the order.
+    """
+
+    order: str
+    outcome: MatchOutcome
+    because: str = ""
+    copies: tuple[Copy, ...] = ()
+    details: tuple[str, ...] = ()
+
+    @property
+    def lines(self) -> tuple[Row, ...]:
+        """The events of the minimal part, in the order of the log; of a send only the receivers that count."""
+        receivers: dict[int, list[str]] = {}
+        for copy in self.copies:
+            receivers.setdefault(copy.send.line, []).append(copy.receiver)
+        rows = {copy.send.line: replace(copy.send, peers=tuple(receivers[copy.send.line])) for copy in self.copies}
+        rows |= {copy.deliver.line: copy.deliver for copy in self.copies if copy.deliver is not None}
+        return tuple(rows[line] for line in sorted(rows))
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "verdict": self.outcome,
+            "because": self.because,
+            "lines": [{"line": row.line, "event": row.json()} for row in self.lines],
+            "details": list(self.details),
+        }
+
+
+@dataclass(frozen=True)
+class MatchedRun:
+    """The verdicts on one run; `computation` is the matching in order of a run that is small enough to be drawn."""
+
+    file: str
+    matching: Matching
+    reading: UnreceivedPolicy
+    verdicts: tuple[MatchVerdict, ...]
+    computation: Computation | None = None
+
+    @property
+    def processes(self) -> int:
+        return len({name for row in self.matching.rows for name in (row.process, *row.peers)})
+
+    def number(self, kind: str) -> int:
+        """The number of events of this kind."""
+        return sum(row.kind == kind for row in self.matching.rows)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return (oracle.FROM_ONE,) if self.matching.from_one else ()
+
+    def json(self) -> dict[str, Any]:
+        matching = self.matching
+        copies = sorted(matching.copies, key=lambda copy: (copy.send.line, copy.deliver.line if copy.deliver else 0))
+        return {
+            "file": self.file,
+            "run": matching.run,
+            "processes": self.processes,
+            "sends": self.number("send"),
+            "delivers": self.number("deliver"),
+            "unreceived": matching.unreceived,
+            "reading": self.reading,
+            "notes": list(self.notes),
+            "holes": [{"process": hole.process, "text": hole.text} for hole in matching.holes],
+            "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
+            "matching": [
+                {
+                    "send": copy.send.line,
+                    "receiver": copy.receiver,
+                    "deliver": None if copy.deliver is None else copy.deliver.line,
+                }
+                for copy in copies
+            ],
+            "other_matching": None if matching.other is None else matching.other.json(),
+        }
+
+
+@dataclass
+class MatchedLog:
+    """The verdicts on each run of a log; `run` has those on one in full."""
+
+    file: str
+    orders: Sequence[str]
+    reading: UnreceivedPolicy
+    matchings: list[Matching]
+    #: The matchings in order, classified, and the number there of each run that has one.
+    in_order: ClassifiedRuns = field(default_factory=Classifications)
+    place: dict[int, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.matchings)
+
+    def outcome(self, number: int, order: str) -> MatchOutcome:
+        """The verdict on one run in a word."""
+        matching = self.matchings[number]
+        if number not in self.place:
+            return "unknown" if matching.holes else "impossible"
+        return _outcome(matching, order, self.in_order.outcome(self.place[number], order))
+
+    def counts(self, order: str) -> Mapping[MatchOutcome, int]:
+        """The number of runs with each verdict."""
+        return Counter(self.outcome(number, order) for number in range(len(self)))
+
+    def first_impossible(self, order: str) -> int | None:
+        """The first run for which the order is impossible."""
+        return next((number for number in range(len(self)) if self.outcome(number, order) == "impossible"), None)
+
+    def run(self, number: int) -> MatchedRun:
+        """The verdicts on one run, with what shows that an order is impossible."""
+        matching = self.matchings[number]
+        if number not in self.place:
+            return MatchedRun(self.file, matching, self.reading, tuple(self._without_computation(matching)))
+        found = self.in_order.classification(self.place[number])
+        known: list[tuple[Computation, list[NumberedCopy]]] = []
+        verdicts = [self._verdict(matching, order, found[order], known) for order in self.orders]
+        c = found.subject.computation if isinstance(found.subject, oracle.NamedComputation) else None
+        return MatchedRun(self.file, matching, self.reading, tuple(verdicts), c)
+
+    def _without_computation(self, matching: Matching) -> list[MatchVerdict]:
+        if matching.holes:
+            because = f"{first_hole(matching.holes)}; {NOT_COUNTED}"
+            return [MatchVerdict(order, "unknown", because) for order in self.orders]
+        details = (_say_cycle(matching.cycle),)
+        return [MatchVerdict(order, "impossible", CYCLE, matching.cycle, details) for order in self.orders]
+
+    def _verdict(
+        self, matching: Matching, order: str, in_order: Verdict, known: list[tuple[Computation, list[NumberedCopy]]]
+    ) -> MatchVerdict:
+        outcome = _outcome(matching, order, in_order.outcome)
+        if outcome != "impossible":
+            return MatchVerdict(order, outcome, _because(matching, order, in_order))
+        c = in_order.computation
+        assert c is not None
+        numbers, broken = minimal_violation(in_order, self.reading, [copies for of, copies in known if of is c])
+        known.append((c, numbers))
+        by_name = {(name_of(copy.send), copy.receiver): copy for copy in matching.copies}
+        copies = tuple(by_name[c.messages[m].name, c.processes[q]] for m, q in numbers)
+        assert broken.witness is not None
+        assert broken.computation is not None
+        return MatchVerdict(order, outcome, broken.because, copies, tuple(broken.witness.details(broken.computation)))
+
+
+def _outcome(matching: Matching, order: str, in_order: str) -> MatchOutcome:
+    """The verdict, by the one on the matching in order: another one breaks FIFO order, and all that demand it."""
+    if in_order == "broken":
+        return "impossible"
+    if in_order == "unknown":
+        return "unknown"
+    if order == "asynchronous":
+        return "forced"
+    return "forced" if matching.other is None else "possible"
+
+
+def _because(matching: Matching, order: str, in_order: Verdict) -> str:
+    if in_order.unknown is not None:
+        return in_order.unknown
+    if order == "asynchronous":
+        return ""
+    return NO_OTHER if matching.other is None else BY_ANOTHER
+
+
+def _say_cycle(cycle: tuple[Copy, ...]) -> str:
+    """Each copy is delivered before the one before it in the cycle is sent."""
+    steps = [
+        f"{copy.receiver} delivers {name_of(copy.send)} → {copy.receiver} sends {name_of(earlier.send)}"
+        for copy, earlier in zip(cycle, (cycle[-1], *cycle[:-1]), strict=True)
+    ]
+    first = cycle[-1]
+    return " → ".join([*reversed(steps), f"{first.receiver} delivers {name_of(first.send)}"])
+
+
+def matched(request: LogRequest) -> MatchedLog:
+    """The log of the requested file, each run matched."""
+    name, options = request.name, request.options
+    content, form = content_of(name, options)
+    if form is None:
+        hint = "leave --match out: messages of a computation have names"
+        raise BadInput("this is no event log", hint=hint, file=name)
+    if form in CONVERTED:
+        raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
+    return matched_rows(rows_in(content, form, name, options, named=False), request)
+
+
+def matched_rows(rows: Iterable[Row], request: LogRequest) -> MatchedLog:
+    """The same of the rows of a log."""
+    name, orders, reading = request.name, request.orders, request.reading
+    matchings = []
+    for run, of_run in by_run(rows, name).items():
+        try:
+            matchings.append(match(run, of_run))
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+    log = MatchedLog(name, orders, reading, matchings)
+    usable = [number for number, one in enumerate(matchings) if not one.holes and not one.cycle]
+    if usable:
+        named = (json.dumps(row, ensure_ascii=False) for number in usable for row in matchings[number].named_rows())
+        in_order = LogRequest(name, orders, reading, around_monitor=request.around_monitor)
+        found = classify_content("\n".join(named).encode(), "jsonl", in_order)
+        log.in_order = (
+            Classifications(oracle.classify(one, orders, reading) for one in found)
+            if isinstance(found, Iterator)
+            else found
+        )
+        log.place = {number: place for place, number in enumerate(usable)}
+    return log

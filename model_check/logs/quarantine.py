@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from crownless.model_check.event_logs import logged_run
-from crownless.model_check.oracle import NamedComputation, classify, converted_runs
+from crownless.model_check.oracle import NamedComputation, classify
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.printable import as_json
 
 from .clocked import read_clocked
 from .lost_events import Hole
+from .reader import converted_runs
 from .reasons import ByClock, Copy, Cyclic, Reason, UnusableRow
 from .rows import Row, conflicts, process_of, read_row
 
@@ -97,7 +98,7 @@ def usable_rows(texts: Sequence[str]) -> tuple[list[Row], set[str | None], list[
     for row, reason, _ in conflicts(rows):
         contradicting.add(row.line)
         quarantine.append((texts[row.line], reason))
-        if not isinstance(reason, Copy):
+        if reason.kind is not Copy:
             processes_with_gaps.add(row.process)
     return [row for row in rows if row.line not in contradicting], processes_with_gaps, quarantine
 

@@ -1,14 +1,10 @@
-"""The reasons why a row of a log is unusable, each with its one sentence, and how to fix it."""
+"""The reasons why a row of a log is unusable: a table of kinds, each with its one sentence and its hint."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass
 
-from crownless.spec.errors import BadInput, unknown_name
-from crownless.spec.printable import printable_name
+from crownless.spec.errors import BadInput
 
 #: No process has more events than this.
 MOST_INDEX = (1 << 63) - 1
@@ -17,43 +13,49 @@ KINDS = ("send", "deliver", "receive", "internal")
 ONE_A_LINE = "give one event a line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
+FROM_0 = "count the events of a process from 0"
+
+Fact = str | int | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ReasonKind:
+    """A kind of reason: the names of its facts, and its sentence and hint, in which they stand by name.
+
+    Called with its facts, it is the reason; of several names as one fact `between` stands between two.
+    """
+
+    name: str
+    facts: str
+    text: str
+    hint: str = ""
+    between: str = ", "
+
+    def __call__(self, *facts: Fact) -> Reason:
+        return Reason(self, facts)
 
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a row is unusable: `text` says it, `hint` how to fix it.
+    """Why a row is unusable: `text` says it, `hint` how to fix it."""
 
-    Most reasons say both in a pattern, in which their facts stand by name.
-    """
+    kind: ReasonKind
+    facts: tuple[Fact, ...]
 
-    TEXT: ClassVar[str]
-    HINT: ClassVar[str] = ""
+    def __post_init__(self) -> None:
+        assert len(self.facts) == len(self.kind.facts.split()), self
 
     @property
     def text(self) -> str:
-        return self.TEXT.format_map(asdict(self))
+        return self._filled(self.kind.text)
 
     @property
     def hint(self) -> str:
-        return self.HINT.format_map(asdict(self))
+        return self._filled(self.kind.hint)
 
-    def json(self) -> str:
-        """The reason with its facts; `reason_in` reads it."""
-        return json.dumps({"reason": type(self).__name__, **asdict(self)})
-
-
-def reason_in(text: str) -> Reason:
-    """The reason in the JSON of `Reason.json`."""
-    facts: dict[str, Any] = json.loads(text)
-    kind = _KINDS_OF_REASONS[facts.pop("reason")]
-    return kind(**{name: tuple(fact) if isinstance(fact, list) else fact for name, fact in facts.items()})
-
-
-def unknown_kind(kind: str, known: Iterable[str] = KINDS) -> BadInput:
-    """A kind of event that is none, unless the log calls one so."""
-    problem = unknown_name("kind", kind, known)
-    called = f"if the log calls one of them so: --kind {printable_name(kind)}=THAT"
-    return BadInput(problem.message, hint=f"{problem.hint}; {called}")
+    def _filled(self, pattern: str) -> str:
+        facts = [self.kind.between.join(fact) if isinstance(fact, tuple) else fact for fact in self.facts]
+        return pattern.format_map(dict(zip(self.kind.facts.split(), facts, strict=True)))
 
 
 class UnusableRow(BadInput):
@@ -64,257 +66,58 @@ class UnusableRow(BadInput):
         self.reason = reason
 
 
-# -- of a row alone ----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NotJson(Reason):
-    """The line is not JSON."""
-
-    TEXT = "not JSON: {problem}"
-    HINT = ONE_A_LINE
-
-    problem: str
-
-
-@dataclass(frozen=True)
-class UnreadableJson(Reason):
-    """The line is JSON that Python does not read."""
-
-    TEXT = "not JSON that can be read: a number too long or a nesting too deep"
-    HINT = ONE_A_LINE
-
-
-@dataclass(frozen=True)
-class NotAnObject(Reason):
-    """The line is JSON and no object; `value` in words."""
-
-    TEXT = "{value} is not an event"
-    HINT = ONE_A_LINE
-
-    value: str
-
-
-@dataclass(frozen=True)
-class MissingField(Reason):
-    """A field that an event has is missing; `meaning` says what it holds."""
-
-    TEXT = "'{key}' is missing"
-    HINT = "give {meaning}"
-
-    key: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class BadField(Reason):
-    """A field has a value that it cannot have, in words; `meaning` says what it holds."""
-
-    TEXT = "'{key}' cannot be {value}"
-    HINT = "give {meaning}"
-
-    key: str
-    value: str
-    meaning: str
-
-
-@dataclass(frozen=True)
-class BadIndex(Reason):
-    """An index is negative or too large."""
-
-    HINT = "count the events of a process from 0"
-
-    index: int
-
-    @property
-    def text(self) -> str:
-        return f"'index' is {self.index if self.index < 0 else f'more than {MOST_INDEX:,}'}"
-
-
-@dataclass(frozen=True)
-class UnknownKind(Reason):
-    """An event is of no kind that events have."""
-
-    kind: str
-
-    @property
-    def text(self) -> str:
-        return unknown_kind(self.kind).message
-
-    @property
-    def hint(self) -> str:
-        return unknown_kind(self.kind).hint
-
-
-@dataclass(frozen=True)
-class NoReceiver(Reason):
-    """A send names no receiver."""
-
-    HINT = "name a receiver in 'peer'"
-
-    process: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} sends {self.message or 'a message'} to nobody"
-
-
-@dataclass(frozen=True)
-class ReceiverTwice(Reason):
-    """A send names a receiver twice."""
-
-    HINT = "name each receiver once in 'peer'"
-
-    process: str
-    message: str
-    receiver: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} sends {self.message or 'a message'} to {self.receiver} twice"
-
-
-@dataclass(frozen=True)
-class ByClock(Reason):
-    """The vector clock of an event cannot be used."""
-
-    TEXT = "{problem}"
-
-    problem: str
-
-
-# -- of rows of one run ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Copy(Reason):
-    """The row repeats another one."""
-
-    TEXT = "{process} has two events {index}, one a copy of the other"
-    HINT = "give each event once, and distinguish runs by 'run'"
-
-    process: str
-    index: int
-
-
-@dataclass(frozen=True)
-class TwoEvents(Reason):
-    """Two different events have the same place."""
-
-    TEXT = "{process} has two events {index}"
-    HINT = OWN_INDEX
-
-    process: str
-    index: int
-
-
-@dataclass(frozen=True)
-class SentTwice(Reason):
-    """Two events send the message."""
-
-    TEXT = "{message} is sent twice"
-    HINT = OWN_NAME
-
-    message: str
-
-
-@dataclass(frozen=True)
-class DeliveredTwice(Reason):
-    """Two events of one process deliver the message."""
-
-    TEXT = "{process} delivers {message} twice"
-    HINT = OWN_NAME
-
-    process: str
-    message: str
-
-
-@dataclass(frozen=True)
-class SendersDiffer(Reason):
-    """The rows about the message name these senders."""
-
-    HINT = "correct the 'peer' of the deliver, or leave it out"
-
-    message: str
-    senders: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return f"{self.message} is said to be sent by {' and by '.join(self.senders)}"
-
-
-@dataclass(frozen=True)
-class NotAReceiver(Reason):
-    """A process delivers the message, which is sent to others."""
-
-    HINT = "name {process} in the 'peer' of the send"
-
-    process: str
-    message: str
-    receivers: tuple[str, ...]
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} delivers {self.message}, which is sent to {', '.join(self.receivers)}"
-
-
-@dataclass(frozen=True)
-class Cyclic(Reason):
-    """The rows of a run form a cycle, in words; they are on no single line."""
-
-    TEXT = "{problem}"
-
-    problem: str
-
-
-# -- of a run of a complete log, in which they are the system's doing --------------------------------------------------
-
-
-@dataclass(frozen=True)
-class NeverSent(Reason):
-    """A process delivers a message that nobody has sent."""
-
-    TEXT = "{process} delivers {message}, which nobody has sent"
-
-    process: str
-    message: str
-
-
-@dataclass(frozen=True)
-class NeverDelivered(Reason):
-    """A message is not delivered at a receiver; None if the send names none, and nobody delivers it."""
-
-    process: str
-    message: str
-    receiver: str | None
-
-    @property
-    def text(self) -> str:
-        if self.receiver is None:
-            return f"{self.message}, which {self.process} sends, is never delivered"
-        return f"{self.receiver} never delivers {self.message}, which {self.process} sends to it"
-
-
-# -- of a run that is still going on, or read block by block -----------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class BeforeFirst(Reason):
-    """The event is before the first one of its process, which has the index `first`."""
-
-    TEXT = "{process} has an event {index}, but events count from {first}"
-
-    process: str
-    index: int
-    first: int
-
-
-@dataclass(frozen=True)
-class AfterEnd(Reason):
-    """The event came after its run had been judged."""
-
-    TEXT = "it came after the run had ended"
-
-
-_KINDS_OF_REASONS = {kind.__name__: kind for kind in Reason.__subclasses__()}
+#: Of a row alone.
+NotJson = ReasonKind("NotJson", "problem", "not JSON: {problem}", ONE_A_LINE)
+NotAnObject = ReasonKind("NotAnObject", "value", "{value} is not an event", ONE_A_LINE)
+MissingField = ReasonKind("MissingField", "key meaning", "'{key}' is missing", "give {meaning}")
+BadField = ReasonKind("BadField", "key value meaning", "'{key}' cannot be {value}", "give {meaning}")
+NegativeIndex = ReasonKind("NegativeIndex", "index", "'index' is {index}", FROM_0)
+LargeIndex = ReasonKind("LargeIndex", "", f"'index' is more than {MOST_INDEX:,}", FROM_0)
+UnknownKind = ReasonKind(
+    "UnknownKind", "kind", "unknown kind '{kind}'",
+    f"known: {', '.join(KINDS)}; if the log calls one of them so: --kind {{kind}}=THAT",
+)  # fmt: skip
+NoReceiver = ReasonKind(
+    "NoReceiver", "process message", "{process} sends {message} to nobody", "name a receiver in 'peer'"
+)
+ReceiverTwice = ReasonKind(
+    "ReceiverTwice", "process message receiver", "{process} sends {message} to {receiver} twice",
+    "name each receiver once in 'peer'",
+)  # fmt: skip
+ByClock = ReasonKind("ByClock", "problem", "{problem}")
+
+#: Of rows of one run.
+Copy = ReasonKind(
+    "Copy", "process index", "{process} has two events {index}, one a copy of the other",
+    "give each event once, and distinguish runs by 'run'",
+)  # fmt: skip
+TwoEvents = ReasonKind("TwoEvents", "process index", "{process} has two events {index}", OWN_INDEX)
+SentTwice = ReasonKind("SentTwice", "message", "{message} is sent twice", OWN_NAME)
+DeliveredTwice = ReasonKind("DeliveredTwice", "process message", "{process} delivers {message} twice", OWN_NAME)
+SendersDiffer = ReasonKind(
+    "SendersDiffer", "message senders", "{message} is said to be sent by {senders}",
+    "correct the 'peer' of the deliver, or leave it out", " and by ",
+)  # fmt: skip
+NotAReceiver = ReasonKind(
+    "NotAReceiver", "process message receivers", "{process} delivers {message}, which is sent to {receivers}",
+    "name {process} in the 'peer' of the send",
+)  # fmt: skip
+#: The rows form a cycle, in words; they are on no single line.
+Cyclic = ReasonKind("Cyclic", "problem", "{problem}")
+
+#: Of a complete log, in which the system is at fault, not the log.
+NeverSent = ReasonKind("NeverSent", "process message", "{process} delivers {message}, which nobody has sent")
+NeverDelivered = ReasonKind(
+    "NeverDelivered", "process message receiver", "{receiver} never delivers {message}, which {process} sends to it"
+)
+NeverDeliveredAnywhere = ReasonKind(
+    "NeverDeliveredAnywhere", "process message", "{message}, which {process} sends, is never delivered"
+)
+
+#: Of a run that is still going on, or read block by block.
+BeforeFirst = ReasonKind(
+    "BeforeFirst", "process index first", "{process} has an event {index}, but events count from {first}"
+)
+AfterEnd = ReasonKind("AfterEnd", "", "it came after the run had ended")
+
+KINDS_OF_REASONS = [kind for kind in list(globals().values()) if isinstance(kind, ReasonKind)]

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeGuard
+
+from crownless.runtime.ending import look
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name
 
 from .reasons import (
     KINDS,
     MOST_INDEX,
+    ONE_A_LINE,
     BadField,
-    BadIndex,
     Copy,
     DeliveredTwice,
+    LargeIndex,
     MissingField,
+    NegativeIndex,
     NoReceiver,
     NotAnObject,
     NotAReceiver,
@@ -25,7 +31,6 @@ from .reasons import (
     SentTwice,
     TwoEvents,
     UnknownKind,
-    UnreadableJson,
     UnusableRow,
 )
 
@@ -38,10 +43,14 @@ MEANING = {
 }
 RECEIVERS = "the receiver, a string, or a list of receivers"
 SENDER = "the sender, a string, or leave it out"
-
 #: The same of logs that name no messages.
 PAYLOAD = "the payload, a string or an integer, or leave it out"
 SENDER_OF_UNNAMED = "the sender, a string, since messages have no names"
+#: A file that holds its events in one JSON value, such as a list that was printed over many lines.
+ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
+#: Lines that are read between two looks at signals and limits.
+LOOKS_EVERY = 1 << 10
+AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +80,64 @@ class Row:
         """All but the line: two rows of the same event are copies."""
         return self.run, self.process, self.index, self.kind, self.message, self.peers
 
+    def as_internal(self) -> Row:
+        """The row as an event that neither sends nor delivers."""
+        return replace(self, kind="internal", message="", peers=())
+
 
 # -- one line ----------------------------------------------------------------------------------------------------------
 
 
+def rows_of_lines(
+    lines: Iterable[str],
+    file: str | None = None,
+    *,
+    named: bool = True,
+    first: int = 1,
+    columns: Mapping[str, str] | None = None,
+    kinds: Mapping[str, str] | None = None,
+) -> Iterator[Row]:
+    """The events in lines of JSON, of which the first has this number; raises `BadInput` with the file and the line.
+
+    `columns` and `kinds`: the log's own names for columns and kinds; `named`: as of `row_of`.
+    """
+    renamed = {name: theirs for name, theirs in (columns or {}).items() if name != theirs}
+    rest, is_first = iter(lines), True
+    for number, text in enumerate(rest, first):
+        if number % LOOKS_EVERY == 0:
+            look()
+        if not text.strip():
+            continue
+        try:
+            fields = fields_of(text)
+            if renamed:
+                fields = {**fields, **{name: fields.get(theirs) for name, theirs in renamed.items()}}
+            if kinds and isinstance(kind := fields.get("kind"), str) and kind in kinds:
+                fields = {**fields, "kind": kinds[kind]}
+            yield row_of(number, fields, named=named)
+        except BadInput as problem:
+            if is_first and _is_one_document([text, *rest]):
+                raise BadInput(ONE_DOCUMENT, hint=AS_LINES, file=file) from None
+            raise problem.at(file=file, line=number) from None
+        is_first = False
+
+
 def read_row(line: int, text: str, *, named: bool = True) -> Row:
     """The event in a line of JSON, which has this number; raises `UnusableRow`. `named`: as of `row_of`."""
+    return row_of(line, fields_of(text), named=named)
+
+
+def fields_of(text: str | bytes) -> dict[str, Any]:
+    """The fields of the object in a line of JSON; raises `UnusableRow`."""
     try:
         fields = json.loads(text)
     except json.JSONDecodeError as problem:
         raise UnusableRow(NotJson(problem.msg), column=problem.colno) from None
     except (ValueError, RecursionError):
-        raise UnusableRow(UnreadableJson()) from None
+        raise UnusableRow(NotJson("a number is too long, or the nesting too deep")) from None
     if not isinstance(fields, dict):
         raise UnusableRow(NotAnObject(_in_words(fields)))
-    return row_of(line, fields, named=named)
+    return fields
 
 
 def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Row:
@@ -99,13 +151,13 @@ def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Ro
     if type(index) is not int:
         raise _unusable("index", index)
     if not 0 <= index <= MOST_INDEX:
-        raise UnusableRow(BadIndex(index))
+        raise UnusableRow(NegativeIndex(index) if index < 0 else LargeIndex())
     kind = _name(fields, "kind")
     if kind not in KINDS:
-        raise UnusableRow(UnknownKind(kind))
+        raise UnusableRow(UnknownKind(printable_name(kind)))
     run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
     if kind == "internal":
-        return Row(line, run, process, index, kind, "", ())
+        return Row(line, run, process, index, kind)
     if named:
         message = _name(fields, "message", integers=True)
     elif fields.get("message") is None:
@@ -129,28 +181,45 @@ def process_of(text: str) -> str | None:
 def object_in(text: str | bytes) -> dict[str, Any] | None:
     """The JSON object in a line; None if there is anything else."""
     try:
-        fields = json.loads(text)
-    except (ValueError, RecursionError):
+        return fields_of(text)
+    except UnusableRow:
         return None
-    return fields if isinstance(fields, dict) else None
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """Names are printed on terminals and in diagrams: none is empty, none holds control characters."""
+    """True of a name: it is printed on terminals and in diagrams, so it is not empty and has no control characters."""
     return isinstance(value, str) and value != "" and value.isprintable()
+
+
+def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]:
+    """The rows of each run, in order of first appearance; raises `BadInput` if there is none."""
+    runs: dict[str, list[Row]] = {}
+    for row in rows:
+        runs.setdefault(row.run, []).append(row)
+    if not runs:
+        raise BadInput("the log is empty", hint=ONE_A_LINE, file=file)
+    return runs
+
+
+def _is_one_document(lines: list[str]) -> bool:
+    """True if the lines are one JSON value together, and the first alone is none."""
+    try:
+        json.loads("\n".join(lines))
+    except (ValueError, RecursionError):
+        return False
+    return len(lines) > 1
 
 
 def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     receivers = peer if isinstance(peer, list) else [peer]
+    called = message or "a message"
     if not receivers:
-        raise UnusableRow(NoReceiver(process, message))
-    named: set[str] = set()
-    for receiver in receivers:
+        raise UnusableRow(NoReceiver(process, called))
+    for k, receiver in enumerate(receivers):
         if not is_name(receiver):
             raise _unusable("peer", receiver, RECEIVERS)
-        if receiver in named:
-            raise UnusableRow(ReceiverTwice(process, message, receiver))
-        named.add(receiver)
+        if receiver in receivers[:k]:
+            raise UnusableRow(ReceiverTwice(process, called, receiver))
     return tuple(receivers)
 
 
@@ -193,13 +262,22 @@ class Conflict(NamedTuple):
         return next(row for row in self.rows if row is not self.row)
 
 
+def refuse(found: Iterable[Conflict]) -> None:
+    """Raises `BadInput` with the first of these conflicts, if there is one, and both lines."""
+    first = next(iter(found), None)
+    if first is not None:
+        row, reason, _ = first
+        one, other = sorted((row.line, first.other.line))
+        raise BadInput(f"{reason.text}: lines {one} and {other}", hint=reason.hint, line=row.line)
+
+
 def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
     """The rows of a run that contradict others, each once, with the reason; of copies all but the first.
 
     The first one given is the first that a reader of the log notices: its row is the later of two.
     """
-    rows, found = list(rows), set[int]()
-    for conflict in all_conflicts(rows):
+    found = set[int]()
+    for conflict in all_conflicts(list(rows)):
         if id(conflict.row) not in found:
             found.add(id(conflict.row))
             yield conflict
@@ -207,9 +285,8 @@ def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
 
 def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
     """Of the contradictions those between two events of a process with the same index."""
-    groups = _groups(rows, lambda row: (row.process, row.index))
     different: list[list[Row]] = []
-    for same in groups:
+    for same in _groups(rows, lambda row: (row.process, row.index)):
         first: dict[Hashable, Row] = {}
         for row in same:
             known = first.setdefault(row.event, row)
@@ -225,7 +302,7 @@ def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
     """As `conflicts`; a row may come again, with a further reason."""
     copies: set[int] = set()
     for conflict in at_one_place(rows):
-        if isinstance(conflict.reason, Copy):
+        if conflict.reason.kind is Copy:
             copies.add(id(conflict.row))
         yield conflict
     sends = [row for row in rows if row.kind == "send" and id(row) not in copies]

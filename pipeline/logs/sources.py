@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, check_columns, json_line, plain_table
-from crownless.model_check.logs.files import CALLED, format_of
-from crownless.model_check.logs.plain_lines import read_plain_lines
+from crownless.model_check.logs.formats import CALLED, format_of
+from crownless.model_check.logs.json_lines import read_plain_lines
 from crownless.model_check.logs.reasons import UnusableRow
 from crownless.model_check.logs.rows import is_name, object_in, read_row
 from crownless.spec.errors import BadInput

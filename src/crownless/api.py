@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .model_check.counting import Count
     from .model_check.engines import RemoteEngine
     from .model_check.exploration import Exploration
-    from .model_check.logs.files import Format
+    from .model_check.logs.formats import Format
     from .model_check.monitors import Monitor
     from .model_check.oracle import Classification, NamedComputation
     from .model_check.reachable import Reached
@@ -79,40 +79,29 @@ def read_log(
     columns: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
     pattern: str | None = None,
-    delimiter: str | None = None,
-    send: str | None = None,
-    deliver: str | None = None,
 ) -> list[NamedComputation]:
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
     Each has its `computation`, and the `holes` that the log has. `format`, if the name of a file does not say it;
     `columns`: what the log calls its columns, `{"message": "msg_id"}`; `kinds`: what it calls kinds of events,
-    `{"recv": "deliver"}`; the others are the regular expressions of ShiViz logs, as of `crownless classify`. Raises
-    `BadInput` with the line that cannot be used.
+    `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log, as of `crownless classify`.
+    Raises `BadInput` with the line that cannot be used.
     """
-    from .model_check import oracle
-    from .model_check.event_logs import read_log as read_lines
-    from .model_check.logs.columns import TYPES
-    from .model_check.logs.files import FORMATS
-    from .model_check.logs.kinds import check_kinds, lines_with_kinds
-    from .model_check.logs.patterns import Patterns
+    from .model_check.logs.formats import FORMATS, LogOptions
+    from .model_check.logs.reader import runs_of, subjects
+    from .model_check.logs.rows import rows_of_lines
 
-    expressions = {"pattern": pattern, "delimiter": delimiter, "send": send, "deliver": deliver}
-    patterns = Patterns(*(arguments.optional(arguments.text, name, text) for name, text in expressions.items()))
-    named = arguments.optional(arguments.texts, "columns", columns)
-    for column in named or {}:
-        if column not in TYPES:
-            raise unknown_name("column", column, TYPES)
-    called = arguments.optional(arguments.texts, "kinds", kinds) or {}
-    check_kinds(called)
     if format is not None and format not in FORMATS:
         raise unknown_name("format", arguments.text("format", format), FORMATS)
+    named = arguments.optional(arguments.texts, "columns", columns) or {}
+    called = arguments.optional(arguments.texts, "kinds", kinds) or {}
+    options = LogOptions(format, named, called, arguments.optional(arguments.text, "pattern", pattern))
     if isinstance(file, str | os.PathLike):
-        return list(oracle.subjects(os.fspath(file), format, named, patterns, called))
-    if format is not None or named or patterns.given:
-        raise BadInput("lines are of JSON", hint="give `format`, `columns` and expressions with a file")
-    lines = read_lines(lines_with_kinds(arguments.lines("file", file), called))
-    return [oracle.named_run("", run) for run in lines]
+        return list(subjects(os.fspath(file), options))
+    if format is not None or pattern is not None:
+        raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
+    lines = arguments.lines("file", file)
+    return list(runs_of(rows_of_lines(lines, columns=named, kinds=called), ""))
 
 
 @arguments.speaks_of_arguments

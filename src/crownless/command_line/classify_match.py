@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from crownless.model_check.logs.classify_file import LogRequest
-from crownless.model_check.logs.matched import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
+from crownless.model_check.logs.matching import MATCH_OUTCOMES, MatchedLog, MatchedRun, matched
 from crownless.model_check.logs.rows import Row
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.diagrams.text import draw
-from crownless.spec.printable import printable, printable_line, printable_name, some
+from crownless.spec.printable import as_json, printable, printable_line, printable_name, some
 
 from .classify_report import print_counts, print_holes, total_counts
 from .endings import say
@@ -139,10 +139,10 @@ def _print_parts(run: MatchedRun) -> None:
     for lines, by_details in parts.items():
         orders = [order for some_orders in by_details.values() for order in some_orders]
         print_line(f"{', '.join(orders)}: impossible by these lines alone, and not without any one of their messages")
-        if run.source.heading_shown:
-            print_line(f"  {run.source.heading_shown}")
         for row in lines[:LINES_UP_TO]:
-            print_line(f"  {run.source.shown(row)}")
+            print_line(
+                f"  line {row.line}: {as_json({key: value for key, value in row.json().items() if key != 'run'})}"
+            )
             if row.line in several and len(row.peers) < several[row.line]:
                 print_line(f"    of its receivers {', '.join(row.peers)} alone")
         if len(lines) > LINES_UP_TO:

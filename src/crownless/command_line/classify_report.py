@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -27,7 +26,8 @@ from .tables import Rows
 if TYPE_CHECKING:
     from crownless.model_check.logs.complete import Delivery
     from crownless.model_check.logs.context import Context
-    from crownless.model_check.logs.matched import MatchedLog
+    from crownless.model_check.logs.formats import Progress
+    from crownless.model_check.logs.matching import MatchedLog
 
 #: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
@@ -332,35 +332,13 @@ def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Del
 # -- progress ----------------------------------------------------------------------------------------------------------
 
 
-class Rate:
-    """How much is done, and how much of it a second, on the line of progress if there is one.
+def reporting(file: str, update: Callable[[str], None] | None) -> Progress:
+    """Reports how much of a file is read or decided, if there is a line of progress; and ends early if requested."""
 
-    What is read and decided looks here whether it is to end early.
-    """
-
-    def __init__(self, update: Callable[[str], None] | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._update, self._clock = update, clock
-        self.file = ""
-        self._doing: tuple[str, str] | None = None
-        self._began = 0.0
-
-    def __call__(self, doing: str, done: int, of: int | None, unit: str) -> None:
-        """Lines, bytes or runs are read or decided: `done` of the number `of`, if that is known."""
+    def report(doing: str, done: int, of: int | None, unit: str) -> None:
         look()
-        if self._update is None:
-            return
-        now = self._clock()
-        if (self.file, doing + unit) != self._doing:
-            self._doing, self._began = (self.file, doing + unit), now
         so_far = f"{done:,}" if of is None else f"{done:,} of {of:,}"
-        seconds = now - self._began
-        rate = f", {_short(done / seconds)} a second" if done and seconds >= 0.1 else ""
-        self._update(f"{printable_name(self.file)}: {doing} {so_far} {unit}{rate}")
+        if update is not None:
+            update(f"{printable_name(file)}: {doing} {so_far} {unit}")
 
-
-def _short(number: float) -> str:
-    """A number in three digits at most, such as 1.1 M."""
-    for size, letter in ((1e9, " G"), (1e6, " M"), (1e3, " k")):
-        if number >= size:
-            return f"{number / size:.1f}{letter}"
-    return f"{number:.0f}"
+    return report

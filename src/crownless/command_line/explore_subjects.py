@@ -10,9 +10,9 @@ from typing import Any
 
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check import oracle
 from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.schedules import read_schedule
+from crownless.model_check.logs.reader import subjects
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
 from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
 from crownless.model_check.saved_runs import SavedCheck
@@ -130,7 +130,7 @@ def _subject(name: str, settings: dict[str, Any]) -> Explored:
         return _explored_run(checks, name)
     if _is_computation(name):
         _refuse(settings, "a computation has its own processes and messages")
-        one, *others = oracle.subjects(name)
+        one, *others = subjects(name)
         if others:
             raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint="cut out one", file=name)
         return of_computation(one.computation, one.run or printable_name(name))

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.files import json_format
+from crownless.model_check.logs.formats import format_in
 from crownless.spec import library
 from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
@@ -33,7 +33,7 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
     except (OSError, ValueError):
         return None
     of_a_check = start.startswith(b"[") or BEGINS_AN_ANSWER.match(start) is not None
-    if not of_a_check and start.startswith((b"{\n", b"{\r")) and json_format(start) == "jsonl":
+    if not of_a_check and start.startswith((b"{\n", b"{\r")) and format_in(start) == "jsonl":
         hint = "give what 'check --json' printed, an event log with one object a line, or a computation"
         raise BadInput("JSON, but not the result of a check", hint=hint, file=name)
     if not of_a_check:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crownless.model_check import oracle
+from crownless.model_check.logs.formats import LogOptions
+from crownless.model_check.logs.reader import subjects as subjects_in
 from crownless.model_check.run_diagrams import variables_after
 from crownless.model_check.runs import Run, shown_once
 from crownless.spec import library
@@ -21,7 +23,7 @@ from crownless.spec.printable import printable, printable_name
 from crownless.spec.witnesses import event_json
 
 from .file_options import InputFile, OutputFile
-from .log_options import LogOptions, with_log_options, with_run
+from .log_options import with_log_options, with_run
 from .options import Verb, with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
@@ -29,6 +31,9 @@ from .saved import saved_checks
 
 if TYPE_CHECKING:
     from crownless.model_check.saved_runs import SavedCheck
+
+#: At most this many runs are named where one is to be chosen.
+RUNS_NAMED = 3
 
 
 @click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
@@ -76,7 +81,7 @@ def show(
     if checks is None:
         if variables:
             raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
-        subjects = log.runs(run, chosen)
+        subjects = _chosen(run, log, chosen)
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
@@ -114,6 +119,20 @@ def show(
             for variable in after:
                 print_drawing(printable(f"       {variable}"))
     _see(run)
+
+
+def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedComputation]:
+    """The computation or the runs of a log in the file of that name; with `run` the one that is called so."""
+    found = list(subjects_in(name, log))
+    if run is None:
+        return found
+    chosen = [one for one in found if (one.run or "") == run]
+    if not chosen:
+        names = [printable_name(one.run) for one in found if one.run]
+        more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
+        hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
+        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
+    return chosen
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:

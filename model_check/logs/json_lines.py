@@ -1,28 +1,32 @@
-"""JSON Lines in their plainest form, read by a compiled loop, several times as fast as any JSON can be read.
+"""JSON Lines as plain rows: by a compiled loop where lines are in their plainest form, else line by line.
 
 Of that form is a line with one object whose names and texts are without escapes, and whose values are texts, whole
-numbers or null, also decimal ones where a column is ignored. If one line is not, none is read here.
+numbers or null, also decimal ones where a column is ignored. The loop is several times as fast as any reader of JSON.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crownless.model_check.native.compiled import compiled
+from crownless.runtime.ending import look
+from crownless.spec.reading import as_text
 
-from .columns import TYPES
+from .columns import TYPES, plain_table, table_of_rows
+from .formats import LogOptions
 from .layout import NONE
+from .rows import rows_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from .files import Progress
-
-#: Bytes that are read at a time: no line may be longer.
+#: Bytes that the loop reads at a time.
 BLOCK = 1 << 22
+#: Bytes of JSON Lines for which the loop is loaded.
+WORTH_A_LOOP = 1 << 19
 #: Columns in the order of `TYPES`: that of whole numbers; and those of texts in which whole numbers are texts, too.
 INDEX, RUN, MESSAGE = (list(TYPES).index(name) for name in ("index", "run", "message"))
 #: More digits may not fit into a number.
@@ -33,49 +37,88 @@ OPENS, CLOSES, COLON, COMMA, MINUS, POINT, ZERO, NINE = b"{}:,-.09"
 N, U, L = b"nul"
 
 
-def read_plain_lines(
-    content: bytes, named: Mapping[str, str], progress: Progress | None = None, block: int = BLOCK
-) -> pa.Table | None:
+def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bool = True, first: int = 1) -> pa.Table:
+    """The plain rows of a log, of which the first line has this number; raises `BadInput` for a line that is no event.
+
+    `named`: messages have names.
+    """
+    import pyarrow as pa
+
+    if not content.isascii():
+        as_text(content, name)  # which refuses what is not UTF-8
+    loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
+    tables, line = [], first
+    for lines in blocks_of_lines(content.removeprefix(b"\xef\xbb\xbf"), BLOCK if loop else len(content)):
+        look()
+        plain = loop.read(lines) if loop else None
+        if plain is not None:
+            tables.append(plain_table(pa.Table.from_batches([plain]), options.kinds))
+        else:
+            text = bytes(lines).decode().split("\n")
+            rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
+            tables.append(table_of_rows([*rows]))
+        line += bytes(lines).count(b"\n")
+    return pa.concat_tables(tables) if tables else table_of_rows([])
+
+
+def blocks_of_lines(content: bytes, size: int) -> Iterator[memoryview]:
+    """Whole lines, at most `size` bytes at a time unless a line is longer."""
+    begin = 0
+    while begin < len(content):
+        past = content.rfind(b"\n", begin, begin + size) + 1 if len(content) - begin > size else len(content)
+        past = past or content.find(b"\n", begin) + 1 or len(content)
+        yield memoryview(content)[begin:past]
+        begin = past
+
+
+def read_plain_lines(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
     """The rows of a log in UTF-8, whose columns are called like that; None if a line is not in the plainest form."""
     import pyarrow as pa
 
-    keys = [named[name].encode() for name in TYPES]
-    first_key = np.cumsum([0, *map(len, keys)])
-    key_bytes = np.frombuffer(b"".join(keys), np.uint8)
-    most = min(block, len(content) + 1)
-    index = np.empty(most // 2 + 1, np.int64)
-    offsets = np.zeros((len(TYPES), most // 2 + 2), np.int32)
-    letters, has_value = np.empty((len(TYPES), most), np.uint8), np.empty((len(TYPES), most // 2 + 1), np.bool_)
-    batches, begin = [], 0
-    while begin < len(content):
-        past = content.rfind(b"\n", begin, begin + block) + 1
-        if past:
-            lines = np.frombuffer(content, np.uint8, past - begin, begin)
-        elif len(content) - begin < block:
-            past = len(content)
-            lines = np.frombuffer(content[begin:] + b"\n", np.uint8)
-        else:
+    batch = PlainLines(named, len(content) + 1).read(content)
+    return pa.Table.from_batches([batch]) if batch is not None and batch.num_rows else None
+
+
+class PlainLines:
+    """The compiled loop, with the room that it needs for blocks of up to `size` bytes."""
+
+    def __init__(self, named: Mapping[str, str], size: int) -> None:
+        keys = [named[name].encode() for name in TYPES]
+        self.first_key = np.cumsum([0, *map(len, keys)])
+        self.keys = np.frombuffer(b"".join(keys), np.uint8)
+        self.size = size
+        self.index = np.empty(size // 2 + 1, np.int64)
+        self.offsets = np.zeros((len(TYPES), size // 2 + 2), np.int32)
+        self.letters = np.empty((len(TYPES), size), np.uint8)
+        self.has_value = np.empty((len(TYPES), size // 2 + 1), np.bool_)
+
+    def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
+        """The rows in these lines; None if one is not in the plainest form, or they are longer than the room."""
+        import pyarrow as pa
+
+        content = np.frombuffer(lines, np.uint8)
+        if not len(content) or content[-1] != NEWLINE:
+            content = np.append(content, np.uint8(NEWLINE))
+        if len(content) > self.size:
             return None
-        rows = _read(lines, key_bytes, first_key, index, offsets, letters, has_value)
+        room = (self.index, self.offsets, self.letters, self.has_value)
+        content.flags.writeable = False
+        rows = _read(content, self.keys, self.first_key, *room)
         if rows == NONE:
             return None
         columns = []
         for column in range(len(TYPES)):
-            there = has_value[column, :rows]
+            there = self.has_value[column, :rows]
             mask = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
             if column == INDEX:
-                buffers = [mask, pa.py_buffer(index[:rows].tobytes())]
+                buffers = [mask, pa.py_buffer(self.index[:rows].tobytes())]
                 columns.append(pa.Array.from_buffers(pa.int64(), rows, buffers))
                 continue
-            of = offsets[column, : rows + 1]
-            buffers = [mask, pa.py_buffer(of.tobytes()), pa.py_buffer(letters[column, : of[-1]].tobytes())]
+            of = self.offsets[column, : rows + 1]
+            letters = self.letters[column, : of[-1]]
+            buffers = [mask, pa.py_buffer(of.tobytes()), pa.py_buffer(letters.tobytes())]
             columns.append(pa.Array.from_buffers(pa.string(), rows, buffers))
-        batches.append(pa.record_batch(columns, list(TYPES)))
-        begin = past
-        if progress is not None:
-            progress("read", begin, len(content), "bytes")
-    table = pa.Table.from_batches(batches) if batches else None
-    return table if table is not None and table.num_rows else None
+        return pa.record_batch(columns, list(TYPES))
 
 
 @compiled

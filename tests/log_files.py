@@ -1,0 +1,169 @@
+"""Event logs of the same rows in every format that is read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv as pc
+import pyarrow.parquet as pq
+
+from crownless.model_check.logs.formats import COMPRESSIONS
+from crownless.spec.computation import Computation
+
+COLUMNS = ("run", "process", "index", "kind", "message", "peer")
+#: Formats with the columns of a log, by suffix.
+SUFFIXES = (".jsonl", ".csv", ".tsv", ".parquet", ".arrow", ".arrows", ".jsonl.gz", ".csv.zst")
+#: Formats of other tools, which name messages and hold one run.
+OTHERS = (".shiviz", ".otlp", ".itf.json")
+PATTERN = r"send (?<send>\S+) to (?<to>.*)|receive (?<deliver>\S+) from (?<from>\S+)"
+Row = dict[str, Any]
+
+
+def rows_of(c: Computation, **more: Any) -> list[Row]:
+    """The rows of a computation, in the order of a linearization."""
+    rows = []
+    for e in c.linearization:
+        p, event = c.process_of[e], c.events[e]
+        row = {**more, "process": c.processes[p], "index": e - c.first_event[p], "kind": "internal"}
+        if event.message is not None:
+            message = c.messages[event.message]
+            sends = event.kind == "send"
+            to = [c.processes[q] for q in message.receivers]
+            peer: Any = (to if len(to) > 1 else to[0]) if sends else c.processes[message.sender]
+            row |= {"kind": "send" if sends else "deliver", "message": message.name, "peer": peer}
+        rows.append(row)
+    return rows
+
+
+def event(process: str, index: int, kind: str, message: Any = "x", peer: Any = None, **more: Any) -> Row:
+    """A row; without what is None."""
+    row = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
+    return {key: value for key, value in row.items() if value is not None}
+
+
+def content_of(rows: Sequence[Row], suffix: str) -> bytes:
+    """A log of these rows, in the format and with the compression of the suffix."""
+    if suffix in OTHERS:
+        return {".shiviz": shiviz, ".otlp": otlp, ".itf.json": itf}[suffix](rows).encode()
+    _, form, *compression = suffix.split(".")
+    if compression:
+        sink = pa.BufferOutputStream()
+        with pa.CompressedOutputStream(sink, COMPRESSIONS[f".{compression[0]}"]) as stream:
+            stream.write(content_of(rows, f".{form}"))
+        return bytes(sink.getvalue().to_pybytes())
+    if form == "jsonl":
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "surrogatepass")
+    names = list(dict.fromkeys((*COLUMNS, *(name for row in rows for name in row))))
+    cells = [{name: row.get(name) for name in names if any(name in row for row in rows)} for row in rows]
+    for row in cells:
+        peer = row.get("peer")
+        if form in ("csv", "tsv"):
+            row["peer"] = ";".join(peer) if isinstance(peer, list) else peer
+        elif any(isinstance(row.get("peer"), list) for row in rows):
+            row["peer"] = [peer] if isinstance(peer, str) else peer
+    table, sink = pa.Table.from_pylist(cells), pa.BufferOutputStream()
+    if form in ("csv", "tsv"):
+        pc.write_csv(table, sink, pc.WriteOptions(delimiter="\t" if form == "tsv" else ","))
+    elif form == "parquet":
+        pq.write_table(table, sink)
+    else:
+        with (pa.ipc.new_file if form == "arrow" else pa.ipc.new_stream)(sink, table.schema) as file:
+            file.write_table(table)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+def written(folder: Path, rows: Sequence[Row], suffix: str = ".jsonl", name: str = "log") -> str:
+    """The path of a log of these rows."""
+    path = folder / f"{name}{suffix}"
+    path.write_bytes(content_of(rows, suffix))
+    return str(path)
+
+
+def _peers(row: Row) -> list[str]:
+    peer = row.get("peer")
+    return [] if peer is None else peer if isinstance(peer, list) else [peer]
+
+
+def clocked(rows: Sequence[Row]) -> list[dict[str, int]]:
+    """The vector clock after each row; each send stands before its deliveries."""
+    now: dict[str, dict[str, int]] = {}
+    sent: dict[str, dict[str, int]] = {}
+    clocks = []
+    for row in rows:
+        known = sent.get(row.get("message", ""), {}) if row["kind"] == "deliver" else {}
+        clock = now.get(row["process"], {})
+        clock = {p: max(clock.get(p, 0), known.get(p, 0)) for p in {**clock, **known}}
+        clock[row["process"]] = clock.get(row["process"], 0) + 1
+        now[row["process"]] = clock
+        if row["kind"] == "send":
+            sent[row["message"]] = clock
+        clocks.append(clock)
+    return clocks
+
+
+def shiviz(rows: Sequence[Row]) -> str:
+    lines = []
+    for row, clock in zip(rows, clocked(rows), strict=True):
+        peers = ", ".join(_peers(row))
+        texts = {
+            "send": f"send {row.get('message')} to {peers}",
+            "deliver": f"receive {row.get('message')} from {peers}",
+            "internal": "a step",
+        }
+        lines.append(f"{row['process']} {json.dumps(clock)}\n{texts[row['kind']]}\n")
+    return "".join(lines)
+
+
+def span(id_: str, kind: Any, start: Any, parent: str = "", links: Sequence[str] = (), **more: Any) -> Row:
+    """A span as OTLP has it."""
+    fields: Row = {"traceId": "t", "spanId": id_, "kind": kind, "startTimeUnixNano": start}
+    if parent:
+        fields["parentSpanId"] = parent
+    return fields | {"links": [{"traceId": "t", "spanId": link} for link in links]} | more
+
+
+def resource_spans(**services: list[Row]) -> str:
+    """The spans of each service, as one object."""
+
+    def resource(name: str) -> Row:
+        return {"attributes": [{"key": "service.name", "value": {"stringValue": name}}]}
+
+    parts = [{"resource": resource(name), "scopeSpans": [{"spans": spans}]} for name, spans in services.items()]
+    return json.dumps({"resourceSpans": parts}, indent=1)
+
+
+def otlp(rows: Sequence[Row]) -> str:
+    spans: dict[str, list[Row]] = {}
+    for k, row in enumerate(rows):
+        message = row.get("message", "")
+        of = spans.setdefault(row["process"], [])
+        if row["kind"] == "send":
+            of.append(span(message, 4, str(row["index"] + 1)))
+        else:
+            kind = 5 if row["kind"] == "deliver" else 1
+            of.append(span(f"e{k}", kind, str(row["index"] + 1), links=[message] if kind == 5 else ()))
+    return resource_spans(**spans)
+
+
+def state(process: Any, kind: str, message: Any = None, peer: Any = None) -> Row:
+    """A state of a trace whose variable `event` is this event."""
+    return {"event": {"process": process, "kind": kind, "message": message, "peer": peer}}
+
+
+def trace(*states: Row, **more: Any) -> str:
+    """A trace in ITF."""
+    numbered = [{"#meta": {"index": k}, **one} for k, one in enumerate(states)]
+    return json.dumps({"#meta": {"format": "ITF"}, "vars": ["event"], "states": numbered, **more}, indent=1)
+
+
+def itf(rows: Sequence[Row]) -> str:
+    states = []
+    for row in rows:
+        peer = row.get("peer")
+        peer = {"#set": peer} if isinstance(peer, list) else peer
+        states.append(state(row["process"], row["kind"], row.get("message"), peer))
+    return trace({"event": None}, *states)
