@@ -235,7 +235,6 @@ class _Conforming:
             self.check(**different),
             limits=self.limits_left(),
             progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.queries)),
-            report=self.report,
         )
         into[-1] = replace(into[-1], realization=realization)
         if realization.stopped:

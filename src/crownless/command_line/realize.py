@@ -19,7 +19,6 @@ from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
-from .endings import keep_to_the_end, say
 from .imports import import_protocols
 from .options import Verb, parse_settings, with_limits, with_output
 from .output import (
@@ -83,8 +82,7 @@ def realize(
                 line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # what a machine prints is no answer
-            answer = realizing.realize(request, limits=limits, progress=progress, report=say)
-    keep_to_the_end(answer.found.held)
+            answer = realizing.realize(request, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())
     else:
