@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
 from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
+from crownless.spec.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
@@ -31,7 +31,6 @@ from .request import Check, ResolvedCheck
 from .runs import Run, run_of, wrong_event
 from .shortest import shortest_run
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -83,7 +82,7 @@ def run_check(
     search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
     if on_violation is not None:
         search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
-    with watching(), machine_errors(type(resolved.machine)):
+    with watching():
         if not named and may_be_native(resolved):
             found = search.first_try()
             if found is not None:

@@ -17,8 +17,7 @@ from crownless.impl.protocol import AppEvent
 
 from .any_run import CAUSAL_PAST
 from .machine_view import MachineView, OptionField, PacketKind, QueueField
-from .queues import Given, QueueProof
-from .stages import (
+from .queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
@@ -29,6 +28,7 @@ from .stages import (
     can,
     fifo_preservation_claims,
 )
+from .queues import Given, QueueProof
 
 
 class Buffers(Abstraction):

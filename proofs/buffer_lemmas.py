@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from .buffer import BUFFER, Buffers
+from .queue_abstraction import AbstractState, Fixed, Invariants, Part, StageEvent, Truth
 from .queues import Given, QueueProof
-from .stages import AbstractState, Fixed, Invariants, Part, StageEvent, Truth
 
 
 class BuffersInTime(Buffers):

@@ -13,7 +13,7 @@ from typing import Any
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Message
 
-from .stages import Abstraction, AbstractState, Truth
+from .queue_abstraction import Abstraction, AbstractState, Truth
 
 #: Abstraction, state, process, message → True if it is inside
 Inside = Callable[[Any, AbstractState, Any, Any], Truth]

@@ -24,8 +24,7 @@ from crownless.impl.protocol import AppEvent
 from crownless.spec.computation import Message
 
 from .machine_view import FlagField, MachineView, PacketKind, QueueField
-from .queues import Given, QueueProof
-from .stages import (
+from .queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
@@ -38,6 +37,7 @@ from .stages import (
     fifo_preservation_claims,
     fixed_by,
 )
+from .queues import Given, QueueProof
 
 
 class Priorities(Abstraction):

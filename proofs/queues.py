@@ -1,4 +1,4 @@
-"""The proof of a protocol of queues: invariants of its abstraction (`stages`), by induction.
+"""The proof of a protocol of queues: invariants of its abstraction (`queue_abstraction`), by induction.
 
 What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
 just what its abstraction does is checked up to a bound (`refinement`), and said so.
@@ -16,7 +16,7 @@ from crownless.impl.protocol import ProtocolMachine
 
 from .ground import ground_over, three
 from .machine_view import MachineView
-from .stages import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
+from .queue_abstraction import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
 from .theorem import Claim
 
 #: Claims by name: what is given, beside the invariants, and what follows.

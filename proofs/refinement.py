@@ -1,4 +1,4 @@
-"""A protocol's machine compared with its abstraction (`stages`), over every state up to a bound.
+"""A protocol's machine compared with its abstraction (`queue_abstraction`), over every state up to a bound.
 
 Beside every global state of the machine stands a moment of the abstraction, that of the run by which the state was
 first reached; and of more processes and messages, beside each state of some random runs. What a moment says of
@@ -22,8 +22,8 @@ from crownless.impl.workloads import Free
 from crownless.model_check.system import State, System
 from crownless.spec.computation import Message
 
+from .queue_abstraction import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 from .queues import QueueProof
-from .stages import About, Abstraction, AbstractState, ConcreteLogic, Part, StageEvent
 
 #: What messages and processes are, of what lasts; the rest is fixed by events.
 _OF_THEMSELVES: Mapping[str, Callable[[Any], Any]] = {

@@ -16,8 +16,8 @@ import z3
 
 from crownless.spec.printable import in_brackets
 
-from .asking import ask, own_context, reason_for_giving_up
 from .terms import Term
+from .z3_query import ask, own_context, reason_for_giving_up
 
 #: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
 EFFORT = 2_000_000

@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-import z3
 from broken_matrix_variants import MergesNothing
 from broken_rst import (
     AttachesOnlyTheColumn,
@@ -26,7 +25,6 @@ from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
 from crownless.proofs.discovery.numeric_states import NumericState, simulated
-from crownless.proofs.discovery.reading import Reader
 from crownless.proofs.discovery.rendering import ClauseRenderer
 from crownless.proofs.discovery.templates import (
     Bound,
@@ -140,23 +138,6 @@ def _altered(value: object, random: Random) -> object:
         return not value
     assert isinstance(value, int)
     return value + random.choice([-1, 1])
-
-
-def test_an_entry_of_a_step_is_worked_out_without_arrays() -> None:
-    run = AnyRun(Rst)
-    k, l = run.terms.any_process("k"), run.terms.any_process("l")
-    entry = Reader().read(run.delivering().after.local(run.i).sent[k][l])
-    rest, kinds = [entry], set()
-    while rest:
-        term = rest.pop()
-        kinds.add(term.sort_kind())
-        rest += term.children()
-    assert z3.Z3_ARRAY_SORT not in kinds
-    solver = z3.Solver()
-    solver.add(k != run.sender(run.m), entry != Reader().read(run.before.local(run.i).sent[k][l]))
-    assert solver.check() == z3.sat  # the maximum with the stamp
-    solver.add(Reader().read(run.stamp(run.m)[k][l]) == 0, Reader().read(run.before.local(run.i).sent[k][l]) >= 0)
-    assert solver.check() == z3.unsat
 
 
 def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:

@@ -24,8 +24,8 @@ from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.row_set import RowSet
 from crownless.model_check.realizing import realize
 from crownless.model_check.request import Check
-from crownless.proofs.asking import AT_ITS_LIMIT, reason_for_giving_up
 from crownless.proofs.theorem import theorem
+from crownless.proofs.z3_query import AT_ITS_LIMIT, reason_for_giving_up
 from crownless.runtime import ending
 from crownless.runtime.ending import (
     INTERRUPTED,

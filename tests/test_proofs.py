@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
-from functools import cache
 from typing import Any
 
 import pytest
 import z3
 from broken_rst import AsksForMore, AttachesAfterIncrementing, NeverMerges
 
-from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.ops import Ops
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
-from crownless.proofs import rst_forms_equivalent
-from crownless.proofs.branch_free import for_every_n
-from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, deliv_equals_sent_column
+from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, same_forms
 from crownless.proofs.terms import Term, Terms
 from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.spec import invariants
@@ -56,7 +49,7 @@ def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:
         assert set(verdict.given) == set(claim.given) - {name}
 
 
-@pytest.mark.parametrize("claim", rst_forms_equivalent.claims(), ids=lambda claim: claim.name)
+@pytest.mark.parametrize("claim", same_forms(), ids=lambda claim: claim.name)
 def test_incrementing_before_or_after_sending_is_one_protocol_for_every_n(claim: Claim) -> None:
     assert theorem(*claim).outcome == "proved"
     assert vacuous(claim.name, claim.given).outcome == "refuted"
@@ -68,7 +61,7 @@ def test_incrementing_before_or_after_sending_is_one_protocol_for_every_n(claim:
     "machine", [NeverMerges, AsksForMore, AttachesAfterIncrementing], ids=lambda kind: kind.__name__
 )
 def test_a_fault_in_one_form_is_none_in_the_other(machine: type[Rst]) -> None:
-    assert not all(theorem(*claim, effort=20_000) for claim in rst_forms_equivalent.claims(after=machine))
+    assert not all(theorem(*claim, effort=20_000) for claim in same_forms(after=machine))
 
 
 def test_a_hypothesis_that_is_not_needed_is_reported_as_such() -> None:
@@ -215,102 +208,6 @@ def replay(verdict: Verdict, protocol: type[Rst], step: str) -> dict[str, bool]:
     return facts | {"after": invariants.deliv_equals_sent_column(after.sent, after.deliv, i)}
 
 
-# -- Terms and integers agree: over a sort of n processes, the terms have the integers' values
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_terms_and_integers_run_the_same_protocol(n: int) -> None:
-    system = Finite(n)
-    running, proving = Rst(n), Rst(n, system.terms)
-    assert system.state(proving.initial(0)) == running.initial(0)
-    chance, accepted = random.Random(n), set()
-    for _ in range(50):
-        state = State(matrix(chance, n), vector(chance, n))
-        packet = Packet(chance.randrange(n), chance.randrange(n), "message", None, matrix(chance, n))
-        j, i, *_, stamp = packet
-        p, q = system.processes[i], system.processes[j]
-        in_terms, stamp_in_terms = State(system.matrix(state.sent), system.vector(state.deliv)), system.matrix(stamp)
-
-        assert system.state(proving.after_sending(p, in_terms, q)) == running.after_sending(i, state, j)
-        after = proving.after_delivering(p, in_terms, q, stamp_in_terms)
-        assert system.state(after) == running.after_delivering(i, state, j, stamp)
-        deliverable = running.deliverable(i, state, packet)
-        assert system.truth(proving.deliverable(p, in_terms, packet._replace(stamp=stamp_in_terms))) == deliverable
-        accepted.add(deliverable)
-    assert accepted == {False, True}
-
-
-@pytest.mark.parametrize("n", [2, 3])
-def test_the_invariant_of_the_proof_is_that_of_the_specification(n: int) -> None:
-    system = Finite(n)
-    running, proving = Rst(n), Rst(n, system.terms)
-    chance, held = random.Random(n), set()
-    for _ in range(50):
-        i, sent, deliv = chance.randrange(n), matrix(chance, n), vector(chance, n)
-        for state in State(sent, deliv), State(sent, tuple(row[i] for row in sent)):
-            holds = invariants.deliv_equals_sent_column(state.sent, state.deliv, i)
-            in_terms = State(system.matrix(state.sent), system.vector(state.deliv))
-            assert deliv_equals_sent_column(running, i, state) == holds
-            assert system.truth(deliv_equals_sent_column(proving, system.processes[i], in_terms)) == holds
-            held.add(holds)
-    assert held == {False, True}
-
-
-def test_terms_are_an_ops() -> None:
-    ops: Ops = Terms()
-    assert z3.simplify(ops.maximum(2, 3)).as_long() == 3
-    assert [z3.simplify(ops.one_if(*conditions)).as_long() for conditions in ([], [True], [True, False])] == [1, 1, 0]
-
-
-def vector(chance: random.Random, n: int) -> tuple[int, ...]:
-    return tuple(chance.randrange(3) for _ in range(n))
-
-
-def matrix(chance: random.Random, n: int) -> tuple[tuple[int, ...], ...]:
-    return tuple(vector(chance, n) for _ in range(n))
-
-
-@cache
-def sort_of(n: int) -> tuple[Any, list[Any]]:
-    """A sort of exactly n processes, and these."""
-    sort, processes = z3.EnumSort(f"Process{n}", [f"{n}p{k}" for k in range(n)])
-    return sort, processes
-
-
-class Finite:
-    """Values as terms, and back, for n processes."""
-
-    def __init__(self, n: int) -> None:
-        sort, self.processes = sort_of(n)
-        self.terms = Terms(sort)
-
-    def vector(self, entries: Sequence[int]) -> Any:
-        return self.terms.vector(lambda k: self.choose(entries, k))
-
-    def matrix(self, rows: Sequence[Sequence[int]]) -> Any:
-        return self.terms.matrix(lambda k, l: self.choose([self.choose(row, l) for row in rows], k))
-
-    def choose(self, entries: Sequence[Any], k: Any) -> Any:
-        """The k-th of these."""
-        chosen = entries[0]
-        for process, entry in zip(self.processes, entries, strict=True):
-            chosen = z3.If(k == process, entry, chosen)
-        return chosen
-
-    def state(self, state: State) -> State:
-        sent = tuple(self.numbers(state.sent[k]) for k in self.processes)
-        return State(sent, self.numbers(state.deliv))
-
-    def numbers(self, term: Any) -> tuple[int, ...]:
-        return tuple(z3.simplify(term[k]).as_long() for k in self.processes)
-
-    def truth(self, term: Any) -> bool:
-        """Of a term without constants: either it or its negation is a theorem."""
-        holds, fails = theorem("holds", {}, term), theorem("fails", {}, z3.Not(term))
-        assert {holds.outcome, fails.outcome} == {"proved", "refuted"}
-        return bool(holds)
-
-
 # -- What must not count as success
 
 
@@ -327,24 +224,3 @@ def test_contradictory_hypotheses_are_found_out() -> None:
     given = {"small": x < 0, "great": x > 0}
     assert theorem("anything", given, z3.BoolVal(False))
     assert vacuous("anything", given).outcome == "proved"
-
-
-class Branches(Rst):
-    """Right for integers; z3 would take the comparison for false, and DELIV never be counted."""
-
-    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
-        deliv = self.ops.vector(lambda k: state.deliv[k] + 1 if k == j else state.deliv[k])
-        return super().after_delivering(i, state, j, stamp)._replace(deliv=deliv)
-
-
-class Counts(Rst):
-    """Loops up to n."""
-
-    def stamp(self, state: State) -> Any:
-        return [state.sent[k] for k in range(self.n)]
-
-
-@pytest.mark.parametrize("protocol", [Branches, Counts, MurtyGarg])
-def test_a_protocol_that_branches_on_a_value_is_refused(protocol: Any) -> None:
-    with pytest.raises(TypeError):
-        for_every_n(protocol, Terms())

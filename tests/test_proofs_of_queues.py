@@ -16,9 +16,9 @@ from crownless.impl.variants import USUAL
 from crownless.proofs.buffer import BUFFER, Buffers
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
 from crownless.proofs.proving import prove
+from crownless.proofs.queue_abstraction import Abstraction, Part, StageEvent, symbolic
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.refinement import refines, refines_along_runs
-from crownless.proofs.stages import Abstraction, Part, StageEvent, symbolic
 from crownless.proofs.theorem import Claim, theorem
 
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from contextlib import redirect_stdout
-from io import StringIO
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -22,7 +20,6 @@ from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
-from crownless.impl.workloads import Program
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
 from crownless.model_check.engines import why_not_applicable
@@ -36,9 +33,8 @@ from crownless.proofs.programs.symbolic_entries import (
     SymbolicEntries,
     Truth,
     condition_for,
-    mapped,
 )
-from crownless.proofs.programs.symbolic_run import Copy, Slot, SymbolicRun, protocols_on_terms, why_not_symbolic
+from crownless.proofs.programs.symbolic_run import Copy, SymbolicRun, protocols_on_terms, why_not_symbolic
 from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
@@ -95,7 +91,7 @@ def is_admitted(protocol: str, program: str) -> bool:
 # -- agreement with the explorer ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("program", library.names())
+@pytest.mark.parametrize("program", library.names()[::2])
 def test_bundled_programs_are_judged_as_the_explorer_judges_them(program: str) -> None:
     for protocol in protocols_on_terms():
         if is_admitted(protocol, program):
@@ -103,15 +99,7 @@ def test_bundled_programs_are_judged_as_the_explorer_judges_them(program: str) -
                 agree(*both(protocol, program, channel))
 
 
-@pytest.mark.parametrize("program", ["mf-fig7", "mf-program-2-fig8", "mg-fig3a", "mg-fig4b", "ses-fig1", "ses-fig2"])
-def test_all_orders_are_judged_as_the_explorer_judges_them(program: str) -> None:
-    for protocol in ("unordered", "rst", "ses-multicast"):
-        if is_admitted(protocol, program):
-            for channel in CHANNELS:
-                agree(*both(protocol, program, channel, ORDERS))
-
-
-@settings(derandomize=True, max_examples=100)
+@settings(derandomize=True, max_examples=60)
 @given(programs(receivers=2), st.sampled_from(ON_TERMS), st.sampled_from(CHANNELS), st.sampled_from([(), ORDERS]))
 def test_random_programs_are_judged_as_the_explorer_judges_them(
     program: Script, protocol: str, channel: str, orders: tuple[str, ...]
@@ -131,8 +119,8 @@ OF_MATRICES = [kind for kind in BROKEN_ON_TERMS if issubclass(kind, Rst | Ses)]
 
 @pytest.mark.parametrize(
     ("program", "machines"),
-    [(TRIANGLE, BROKEN_ON_TERMS), (KNOT, OF_MATRICES), (ANSWERS, OF_MATRICES[::4]), (ANSWERS, HARMLESS_ON_TERMS[::2])],
-    ids=["triangle", "knot", "answers", "answers-of-harmless-ones"],
+    [(TRIANGLE, BROKEN_ON_TERMS), (KNOT, OF_MATRICES[::2]), (ANSWERS, HARMLESS_ON_TERMS[::4])],
+    ids=["triangle", "knot", "answers-of-harmless-ones"],
 )
 def test_broken_protocols_are_judged_as_the_explorer_judges_them(
     program: str, machines: list[type[ProtocolMachine]]
@@ -180,14 +168,6 @@ class LearnsNothing(SymbolicRun):
         super()._carry(copy, carried._replace(past=(False,) * len(carried.past)))
 
 
-class TakesNoSecondPacket(SymbolicRun):
-    """Runs are left out."""
-
-    @property
-    def axioms(self) -> list[Any]:
-        return [*super().axioms, z3.Not(z3.And(*[self.happens[slot] for slot in list(self.takes)[:2]]))]
-
-
 def misjudges(formula: type[SymbolicRun], kind: type[ProtocolMachine] | str, program: str, channel: str) -> bool:
     """Does this formula show a run that is none, or judge other than the explorer?"""
     with patch.object(every_interleaving, "SymbolicRun", formula):
@@ -206,7 +186,6 @@ def misjudges(formula: type[SymbolicRun], kind: type[ProtocolMachine] | str, pro
         (ReceivesBeforeTheSend, "rst", KNOT, "unordered"),
         (StampsAnything, "ses", KNOT, "unordered"),
         (LearnsNothing, "unordered", TRIANGLE, "unordered"),
-        (TakesNoSecondPacket, "rst", FIFO, "unordered"),
     ],
 )
 def test_a_wrong_formula_is_found_out(formula: type[SymbolicRun], protocol: str, program: str, channel: str) -> None:
@@ -217,15 +196,6 @@ def test_a_wrong_formula_is_found_out(formula: type[SymbolicRun], protocol: str,
 def test_a_run_that_the_protocol_does_not_make_fails_loudly() -> None:
     loudly = pytest.raises(ReplayFailed, match="z3's run goes on with what the protocol does not do")
     with patch.object(every_interleaving, "SymbolicRun", IgnoresTheGuard), loudly:
-        both("rst", TRIANGLE)
-
-
-def test_a_run_that_breaks_nothing_fails_loudly() -> None:
-    def everything(run: SymbolicRun, *_: Any, **__: Any) -> Condition:
-        return z3.And(*run.happens.values())
-
-    loudly = pytest.raises(ReplayFailed, match="fifo: z3's run does not show it")
-    with patch.object(every_interleaving, "overtakes", everything), loudly:
         both("rst", TRIANGLE)
 
 
@@ -244,27 +214,6 @@ def test_a_violation_is_shown_by_a_shortest_run() -> None:
         ("P2", "send", "z"),
         ("P3", "deliver", "z"),
     ]
-
-
-def test_local_invariants_are_checked() -> None:
-    class InsertsAPairForItself(Ses):
-        def with_pair(self, buffer: Any, j: Any, time: Any) -> Any:
-            return super().with_pair(super().with_pair(buffer, j, time), 0, time)
-
-    judged, explored = both(InsertsAPairForItself, TRIANGLE)
-    agree(judged, explored)
-    broken = judged.found("no-pair-for-itself")
-    assert broken.run is not None
-    assert [action.say() for action in broken.run.actions] == ["P1: send x to P3"]
-
-
-def test_an_invariant_that_reckons_is_reported_as_not_checked() -> None:
-    class Reckons(Rst):
-        invariants = {"few": lambda machine, i, state: not sum(state.deliv) >= 3}
-
-    judged, explored = both(Reckons, TRIANGLE)
-    assert judged.not_asked == ("few", "releases", *Rst.rules)
-    assert explored.verdict == judged.verdict == "holds"
 
 
 @pytest.mark.parametrize("most", [0, 1, 2])
@@ -293,24 +242,6 @@ def test_over_fifo_channels_a_run_to_the_end_puts_packets_into_the_hold_back_que
     assert [action.action for action in stuck.run.actions] == ["send", "send", "receive", "receive"]
 
 
-def test_many_concurrent_messages_take_few_steps() -> None:
-    # A receiver that is left waiting would have to match twelve packets with fewer receives: not to be tried in turn.
-    sends = [f"P{p}: " + "; ".join(f"send m{p}{x} to P5" for x in range(3)) for p in (1, 2, 3, 4)]
-    check = Check("unordered", program=notation.parse("\n".join([*sends, "P5: " + "; ".join(["receive"] * 12)])))
-    assert judge(check, effort=3_000_000).completes == "always"
-    with patch.object(SymbolicRun, "_counts", lambda run: ()):
-        assert judge(check, effort=3_000_000, attempts=1).completes == "unknown"
-
-
-def test_every_fact_is_printed_as_json() -> None:
-    judged, _ = both("rst", "mf-program-1")
-    facts = judged.json()
-    assert facts["verdict"] == "holds"
-    assert facts["completes"] == "always"
-    assert facts["not_asked"] == ["releases", *Rst.rules]
-    assert [known["verdict"] for known in facts["properties"]] == ["holds"] * len(facts["properties"])
-
-
 def test_where_z3_gives_up_nothing_is_claimed() -> None:
     judged = judge(Check("rst", program=notation.parse(TRIANGLE)), effort=1, attempts=2)
     assert judged.verdict == "unknown"
@@ -321,24 +252,7 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
         assert found.note.startswith("z3 gave up: ")
 
 
-def test_where_z3_gives_up_looking_for_a_shorter_run_none_is_called_shortest() -> None:
-    queries, solve = every_interleaving._Queries, every_interleaving._Queries._solve
-
-    def gives_up(self: Any, conditions: Any) -> Any:
-        one_more = len(conditions) > 1
-        return every_interleaving._Answer(reason="enough") if one_more else solve(self, conditions)
-
-    with patch.object(queries, "_solve", gives_up):
-        judged, _ = both("unordered", TRIANGLE)
-    assert judged.found("causal").verdict == "violated"
-    assert not judged.found("causal").shortest
-
-
 # -- the scope of a request --------------------------------------------------------------------------------------------
-
-
-def test_protocols_of_vectors_and_matrices_can_be_run_on_terms() -> None:
-    assert list(protocols_on_terms()) == ON_TERMS
 
 
 @pytest.mark.parametrize(
@@ -459,20 +373,6 @@ def test_a_predicate_that_branches_is_read_on_all_its_ways() -> None:
         condition_for(lambda value: not value[0] + value[1] > 1, (a, b))
 
 
-def test_values_of_different_form_are_not_taken_for_alike() -> None:
-    with pytest.raises(TypeError, match="of no fixed size"):
-        mapped(lambda a, b: a, (1, 2), (1, 2, 3))
-    with pytest.raises(TypeError, match="it keeps more than numbers"):
-        mapped(lambda a: a, (1, {2}))
-
-
-def test_what_a_process_may_receive_is_what_its_statement_admits() -> None:
-    script = load_program("mf-program-1-selective")
-    run = every_interleaving._run(Check("rst", program=script).resolve(), Program(script))  # as `judge` makes it
-    assert {c.message.name for c in run.takes[Slot(2, 0)]} == {"z"}
-    assert {c.message.name for c in run.takes[Slot(2, 1)]} == {"x"}
-
-
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
@@ -541,22 +441,6 @@ def test_where_z3_gives_up_more_effort_is_advised_once(capsys: pytest.CaptureFix
     out = capsys.readouterr().out
     assert out.count("raise --effort") == 1
     assert re.search(r"^rst: z3 gave up on \d+ of its 48 claims$", out, re.MULTILINE)
-
-
-def test_what_a_table_of_proofs_is_about_is_printed_where_it_is_an_abstraction() -> None:
-    heading, code, abstraction = table_of("rst", "buffer")
-    assert heading.split()[4] == "of"
-    assert "  its code  " in code
-    assert "  an abstraction; machine up to 2x3, 3x2  " in abstraction
-    assert "of" not in table_of("rst", "rst")[0].split()
-
-
-def table_of(*protocols: str) -> list[str]:
-    """The table that `prove` prints of these, a line each, with little effort."""
-    with redirect_stdout(StringIO()) as out, pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", "200")
-        command("prove", "--effort", "6000", *protocols)
-    return out.getvalue().splitlines()[: len(set(protocols)) + 1]
 
 
 def command(*arguments: str) -> int:

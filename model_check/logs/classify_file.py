@@ -18,6 +18,7 @@ from .columns import table_of_rows
 from .complete import completed
 from .converted import ConvertedLog
 from .formats import BY_ROW, CONVERTED, Format, LogOptions, Numbering, Progress, content_of, numbering
+from .matching import matched
 from .reader import computation_in, convert, converted_runs, runs_of
 from .rows import Row, by_run
 from .tables import blocks, read_table, rows_in
@@ -31,8 +32,9 @@ if TYPE_CHECKING:
 #: A log with no more lines than this is read and decided by the spec alone: nothing need be compiled for it.
 SMALL_UP_TO = 5_000
 
-#: Run by run; as one run of any size, while it is read; or run by run, compared with the log's vector clocks.
-How = Literal["runs", "one-run", "clocks"]
+#: Run by run; as one run of any size, while it is read; run by run, compared with the log's vector clocks; or with
+#: names for messages that the log does not name.
+How = Literal["runs", "one-run", "clocks", "match"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,14 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
         if form != "jsonl":
             raise BadInput("clocks are read from JSON Lines", hint="leave --clocks out, or convert the log", file=name)
         return _classify_events(read_clocked(content, name, request.clock_entries, options.kinds), request)
+    if request.how == "match":
+        if form is None or form in CONVERTED:
+            of = "a computation" if form is None else f"--format {form}"
+            raise BadInput(
+                f"--match does not go with {of}", hint="leave --match out: its messages have names", file=name
+            )
+        rows = rows_in(content, form, name, options, named=False)
+        return _classify_events(matched(by_run(rows, name), name), request)
     if form is None:
         return computation_in(as_text(content, name), name)
     if form in CONVERTED:

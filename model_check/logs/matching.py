@@ -1,4 +1,4 @@
-"""Logs that name no messages: which deliver is of which send, and which orders some matching of them keeps.
+"""Logs that name no messages: their messages get names by matching each deliver with a send, in the order of sending.
 
 A *class* is all sends from one process to another, and the delivers there, with one payload (or without payloads). A
 *matching* gives each deliver of a class a send of its own there; it is possible if what results is a computation, that
@@ -18,48 +18,35 @@ and so on. It decides everything:
 
 A message to several has a copy for each receiver, which belongs to that channel.
 
-Of a run an order is *forced* (every matching keeps it), *possible* (some keeps it, some breaks it), *impossible* (none
-keeps it: shown by a minimal part of the log in which none does) or *unknown* (the log has holes). A part of a log is
-what is left without some copies of the matching in order; with a copy go its deliver, and its send unless other copies
-need that. If some matching of the whole keeps an order, so does the same one of each part.
+So an order that the matching in order breaks is broken by every matching, and one that it keeps is kept by some. A note
+says whether there is another one, which breaks FIFO order. In a run with holes nothing is certain, as it is not known
+which send is the first, and all its events are internal.
 """
 
 from __future__ import annotations
 
-import json
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check import oracle
-from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
-from crownless.model_check.event_logs import counts_from_one, lines_of_processes, rows_and_gaps
-from crownless.spec.computation import Computation
+from crownless.model_check.event_logs import lines_of_processes, rows_and_gaps
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import UnreceivedPolicy, Verdict
-from crownless.spec.printable import some
 
-from .classify_file import LogRequest, classify_content
-from .formats import CONVERTED, content_of
-from .lost_events import Gap, first_hole
-from .minimal import Copy as NumberedCopy
-from .minimal import minimal_violation
-from .rows import Row, at_one_place, by_run, refuse
-from .tables import rows_in
+from .converted import ConvertedLog
+from .rows import Row, at_one_place, refuse
 
-MatchOutcome = Literal["forced", "possible", "impossible", "unknown"]
-MATCH_OUTCOMES: tuple[MatchOutcome, ...] = ("forced", "possible", "impossible", "unknown")
-
-NOT_COUNTED = "so it is not certain which send is the first, the second, and so on"
-CYCLE = "matched in any way, a message is delivered before it is sent"
+IN_ORDER = (
+    "messages are called by payload and line of their send, and matched in the order of sending: what breaks an order "
+    "so breaks it in every matching"
+)
 NO_OTHER = "no other matching is a computation"
-BY_ANOTHER = "kept in the order of sending, broken by another matching"
+#: Copies, some of which have no send, are named so.
+UNSENT = "?"
 
 
-class Copy(NamedTuple):
+class _Copy(NamedTuple):
     """A message for one receiver: its send, and its deliver there, if it has one."""
 
     send: Row
@@ -67,113 +54,47 @@ class Copy(NamedTuple):
     deliver: Row | None
 
 
-@dataclass(frozen=True)
-class MissingSends:
-    """A process delivers more from another one than that has sent to it."""
-
-    process: str
-    sender: str
-    payload: str
-    delivered: int
-    sent: int
-
-    @property
-    def text(self) -> str:
-        of_payload = f" with payload {self.payload}" if self.payload else ""
-        delivered = f"{some(self.delivered, 'message')} from {self.sender}{of_payload}"
-        return f"{self.process} delivers {delivered}, of which {self.sent} are sent in the log"
-
-
-@dataclass(frozen=True)
-class Other:
-    """What differs from the matching in order in another one: `deliver` is of `send`, not of `in_order`.
-
-    `exchanged` is of `in_order` then; None: that is not received.
-    """
-
-    deliver: Row
-    send: Row
-    in_order: Row
-    exchanged: Row | None
-
-    @property
-    def text(self) -> str:
-        rest = f"line {self.in_order.line} is not received"
-        if self.exchanged is not None:
-            rest = f"line {self.exchanged.line} delivers line {self.in_order.line}"
-        return f"line {self.deliver.line} delivers line {self.send.line}, and {rest}"
-
-    def json(self) -> list[dict[str, int | None]]:
-        exchanged = None if self.exchanged is None else self.exchanged.line
-        return [
-            {"send": self.send.line, "deliver": self.deliver.line},
-            {"send": self.in_order.line, "deliver": exchanged},
-        ]
-
-
-@dataclass
-class Matching:
-    """The matching in order of one run, and whether there are others; with holes there is none that is certain."""
-
-    run: str
-    rows: list[Row]
-    copies: list[Copy] = field(default_factory=list)
-    holes: tuple[Gap | MissingSends, ...] = ()
-    #: Copies of which each is sent after the next is delivered, and the last after the first: no matching is acyclic.
-    cycle: tuple[Copy, ...] = ()
-    #: Another matching that is acyclic, if there is one.
-    other: Other | None = None
-
-    @property
-    def from_one(self) -> bool:
-        return counts_from_one(self.rows)
-
-    @property
-    def unreceived(self) -> int:
-        """The number of copies that are not received, in any matching."""
-        return sum(copy.deliver is None for copy in self.copies)
-
-    def named_rows(self) -> Iterator[dict[str, Any]]:
-        """The rows as a log has them that names messages."""
-        name = {copy.deliver.line: name_of(copy.send) for copy in self.copies if copy.deliver is not None}
-        for row in self.rows:
-            if row.kind == "internal":
-                yield row.json()
-            else:
-                yield {**row.json(), "message": name_of(row) if row.kind == "send" else name[row.line]}
-
-
-def name_of(send: Row) -> str:
-    """A name for a message that has none: its payload, and the line of its send."""
-    return f"{send.message}@{send.line}"
-
-
 class _Class(NamedTuple):
     sends: list[Row]
     delivers: list[Row]
 
 
-def match(run: str, rows: list[Row]) -> Matching:
-    """Matches the delivers of a run with its sends in order; raises `BadInput` for rows that contradict each other."""
-    refuse(at_one_place(rows))
-    lines = lines_of_processes(rows)
-    classes = _classes(lines)
-    gaps = [gap for _, gap in rows_and_gaps(lines) if gap is not None]
-    missing = [
-        MissingSends(receiver, sender, payload, len(one.delivers), len(one.sends))
-        for (sender, receiver, payload), one in classes.items()
-        if len(one.delivers) > len(one.sends)
-    ]
-    if gaps or missing:
-        return Matching(run, rows, holes=(*gaps, *missing))
-    copies = [
-        Copy(send, receiver, one.delivers[k] if k < len(one.delivers) else None)
-        for (_, receiver, _), one in classes.items()
-        for k, send in enumerate(one.sends)
-    ]
-    walk = _Walk(lines, copies, classes)
-    walk.walk()
-    return Matching(run, rows, copies, cycle=walk.cycle(), other=walk.other)
+_Classes = Mapping[tuple[str, str, str], _Class]
+
+
+def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
+    """The runs of the log with names for messages; raises `BadInput` for rows that contradict each other."""
+    log = ConvertedLog()
+    for run, rows in runs.items():
+        try:
+            refuse(at_one_place(rows))
+            lines = lines_of_processes(rows)
+            classes = _classes(lines)
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+        unsent = {id(row) for one in classes.values() for row in one.delivers[len(one.sends) :]}
+        if unsent or any(gap is not None for _, gap in rows_and_gaps(lines)):
+            log.events += [
+                replace(row, message=f"{row.message}{UNSENT}{row.line}") if id(row) in unsent else row.as_internal()
+                for row in rows
+            ]
+            continue
+        copies = [
+            _Copy(send, receiver, one.delivers[k] if k < len(one.delivers) else None)
+            for (_, receiver, _), one in classes.items()
+            for k, send in enumerate(one.sends)
+        ]
+        called = {id(copy.deliver): _name_of(copy.send) for copy in copies}
+        called |= {id(copy.send): _name_of(copy.send) for copy in copies}
+        log.events += [replace(row, message=called[id(row)]) if row.kind != "internal" else row for row in rows]
+        log.note(run, IN_ORDER)
+        other = _other_matching(lines, copies, classes)
+        log.note(run, NO_OTHER if other is None else f"another matching, which breaks fifo: {other}")
+    return log
+
+
+def _name_of(send: Row) -> str:
+    return f"{send.message}@{send.line}"
 
 
 def _classes(lines: Mapping[str, list[Row]]) -> dict[tuple[str, str, str], _Class]:
@@ -220,293 +141,62 @@ class _Follows(NamedTuple):
     exchanged: Row | None
 
 
-class _Walk:
-    """A walk along all lines, each deliver after its send, with the vector times of the events on the way.
+def _other_matching(lines: Mapping[str, list[Row]], copies: list[_Copy], classes: _Classes) -> str | None:
+    """Another matching that is a computation, by the lines that differ; None if there is none.
 
-    An entry of a vector time is how many events of that process happened before.
+    A walk along all lines, each deliver after its send, with the vector times of the events on the way: an entry is how
+    many events of that process happened before.
     """
-
-    def __init__(
-        self, lines: Mapping[str, list[Row]], copies: list[Copy], classes: Mapping[tuple[str, str, str], _Class]
-    ) -> None:
-        self.lines = lines
-        self.at = dict.fromkeys(lines, 0)
-        self.copy_of = {copy.deliver.line: copy for copy in copies if copy.deliver is not None}
-        self.other: Other | None = None
-        self._done: set[int] = set()
-        self._follows: dict[int, list[_Follows]] = {}
-        for (_, receiver, _), one in classes.items():
-            for k, deliver in enumerate(one.delivers[: len(one.sends) - 1]):
-                exchanged = one.delivers[k + 1] if k + 1 < len(one.delivers) else None
-                follows = _Follows(receiver, deliver, one.sends[k], exchanged)
-                self._follows.setdefault(one.sends[k + 1].line, []).append(follows)
-        # Without two sends of a class no deliver could be of another send.
-        self._looking = bool(self._follows)
-        self._number = {process: p for p, process in enumerate(lines)}
-        self._place = {row.line: place for line in lines.values() for place, row in enumerate(line)}
-        self._times: dict[str, Any] = {}
-        self._sent: dict[int, tuple[Any, int]] = {}
-        self._to_deliver: dict[int, int] = {}
-        for copy in self.copy_of.values():
-            self._to_deliver[copy.send.line] = self._to_deliver.get(copy.send.line, 0) + 1
-
-    def walk(self) -> None:
-        waiting: dict[int, list[str]] = {}  # processes, by the line of the send that they wait for
-        ready = list(self.lines)
-        while ready:
-            process = ready.pop()
-            line = self.lines[process]
-            while self.at[process] < len(line):
-                row = line[self.at[process]]
-                copy = self.copy_of.get(row.line)
-                if copy is not None and copy.send.line not in self._done:
-                    waiting.setdefault(copy.send.line, []).append(process)
-                    break
-                self.at[process] += 1
-                if self._looking:
-                    self._step(process, row, copy)
-                if row.kind == "send":
-                    self._done.add(row.line)
-                    ready += waiting.pop(row.line, ())
-
-    def _step(self, process: str, row: Row, copy: Copy | None) -> None:
-        if process not in self._times:
-            self._times[process] = np.zeros(len(self.lines), np.int32)
-        time = self._times[process]
-        time[self._number[process]] = self.at[process]
-        if copy is not None:
-            sent, rest = self._sent.pop(copy.send.line)
-            np.maximum(time, sent, out=time)
+    follows: dict[int, list[_Follows]] = {}
+    for (_, receiver, _), one in classes.items():
+        for k, deliver in enumerate(one.delivers[: len(one.sends) - 1]):
+            exchanged = one.delivers[k + 1] if k + 1 < len(one.delivers) else None
+            follows.setdefault(id(one.sends[k + 1]), []).append(_Follows(receiver, deliver, one.sends[k], exchanged))
+    if not follows:  # without two sends of a class no deliver could be of another send
+        return None
+    copy_of = {id(copy.deliver): copy for copy in copies if copy.deliver is not None}
+    to_deliver: dict[int, int] = {}
+    for copy in copy_of.values():
+        to_deliver[id(copy.send)] = to_deliver.get(id(copy.send), 0) + 1
+    number = {process: p for p, process in enumerate(lines)}
+    place = {id(row): k for line in lines.values() for k, row in enumerate(line)}
+    times = {process: np.zeros(len(lines), np.int32) for process in lines}
+    sent: dict[int, tuple[Any, int]] = {}
+    for process, row in _in_some_order(lines, copy_of):
+        time = times[process]
+        time[number[process]] = place[id(row)] + 1
+        if id(row) in copy_of:
+            send = copy_of[id(row)].send
+            then, rest = sent.pop(id(send))
+            np.maximum(time, then, out=time)
             if rest > 1:
-                self._sent[copy.send.line] = (sent, rest - 1)
-        elif row.kind == "send":
-            for one in self._follows.get(row.line, ()):
-                if time[self._number[one.receiver]] <= self._place[one.deliver.line]:
-                    self.other = Other(one.deliver, row, one.in_order, one.exchanged)
-                    self._looking = False
-                    return
-            if row.line in self._to_deliver:
-                self._sent[row.line] = (time.copy(), self._to_deliver[row.line])
-
-    def cycle(self) -> tuple[Copy, ...]:
-        """Copies that wait for each other in a cycle, if the walk did not come to the end of all lines."""
-        stuck = next((process for process, at in self.at.items() if at < len(self.lines[process])), None)
-        found: dict[str, Copy] = {}
-        while stuck is not None and stuck not in found:
-            found[stuck] = self.copy_of[self.lines[stuck][self.at[stuck]].line]
-            stuck = found[stuck].send.process
-        processes = list(found)
-        return tuple(found.values())[processes.index(stuck) :] if stuck is not None else ()
+                sent[id(send)] = (then, rest - 1)
+        for after in follows.get(id(row), ()):
+            if time[number[after.receiver]] <= place[id(after.deliver)]:
+                rest_of_it = f"line {after.in_order.line} is not received"
+                if after.exchanged is not None:
+                    rest_of_it = f"line {after.exchanged.line} delivers line {after.in_order.line}"
+                return f"line {after.deliver.line} delivers line {row.line}, and {rest_of_it}"
+        if id(row) in to_deliver:
+            sent[id(row)] = (time.copy(), to_deliver[id(row)])
+    return None
 
 
-# -- verdicts ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class MatchVerdict:
-    """Whether the log can be matched so that an order is kept; if not, the copies of a minimal part that shows it.
-
-    `details` says step by step why no matching of that part keeps the order.
-    """
-
-    order: str
-    outcome: MatchOutcome
-    because: str = ""
-    copies: tuple[Copy, ...] = ()
-    details: tuple[str, ...] = ()
-
-    @property
-    def lines(self) -> tuple[Row, ...]:
-        """The events of the minimal part, in the order of the log; of a send only the receivers that count."""
-        receivers: dict[int, list[str]] = {}
-        for copy in self.copies:
-            receivers.setdefault(copy.send.line, []).append(copy.receiver)
-        rows = {copy.send.line: replace(copy.send, peers=tuple(receivers[copy.send.line])) for copy in self.copies}
-        rows |= {copy.deliver.line: copy.deliver for copy in self.copies if copy.deliver is not None}
-        return tuple(rows[line] for line in sorted(rows))
-
-    def json(self) -> dict[str, Any]:
-        return {
-            "verdict": self.outcome,
-            "because": self.because,
-            "lines": [{"line": row.line, "event": row.json()} for row in self.lines],
-            "details": list(self.details),
-        }
-
-
-@dataclass(frozen=True)
-class MatchedRun:
-    """The verdicts on one run; `computation` is the matching in order of a run that is small enough to be drawn."""
-
-    file: str
-    matching: Matching
-    reading: UnreceivedPolicy
-    verdicts: tuple[MatchVerdict, ...]
-    computation: Computation | None = None
-
-    @property
-    def processes(self) -> int:
-        return len({name for row in self.matching.rows for name in (row.process, *row.peers)})
-
-    def number(self, kind: str) -> int:
-        """The number of events of this kind."""
-        return sum(row.kind == kind for row in self.matching.rows)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (oracle.FROM_ONE,) if self.matching.from_one else ()
-
-    def json(self) -> dict[str, Any]:
-        matching = self.matching
-        copies = sorted(matching.copies, key=lambda copy: (copy.send.line, copy.deliver.line if copy.deliver else 0))
-        return {
-            "file": self.file,
-            "run": matching.run,
-            "processes": self.processes,
-            "sends": self.number("send"),
-            "delivers": self.number("deliver"),
-            "unreceived": matching.unreceived,
-            "reading": self.reading,
-            "notes": list(self.notes),
-            "holes": [{"process": hole.process, "text": hole.text} for hole in matching.holes],
-            "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
-            "matching": [
-                {
-                    "send": copy.send.line,
-                    "receiver": copy.receiver,
-                    "deliver": None if copy.deliver is None else copy.deliver.line,
-                }
-                for copy in copies
-            ],
-            "other_matching": None if matching.other is None else matching.other.json(),
-        }
-
-
-@dataclass
-class MatchedLog:
-    """The verdicts on each run of a log; `run` has those on one in full."""
-
-    file: str
-    orders: Sequence[str]
-    reading: UnreceivedPolicy
-    matchings: list[Matching]
-    #: The matchings in order, classified, and the number there of each run that has one.
-    in_order: ClassifiedRuns = field(default_factory=Classifications)
-    place: dict[int, int] = field(default_factory=dict)
-
-    def __len__(self) -> int:
-        return len(self.matchings)
-
-    def outcome(self, number: int, order: str) -> MatchOutcome:
-        """The verdict on one run in a word."""
-        matching = self.matchings[number]
-        if number not in self.place:
-            return "unknown" if matching.holes else "impossible"
-        return _outcome(matching, order, self.in_order.outcome(self.place[number], order))
-
-    def counts(self, order: str) -> Mapping[MatchOutcome, int]:
-        """The number of runs with each verdict."""
-        return Counter(self.outcome(number, order) for number in range(len(self)))
-
-    def first_impossible(self, order: str) -> int | None:
-        """The first run for which the order is impossible."""
-        return next((number for number in range(len(self)) if self.outcome(number, order) == "impossible"), None)
-
-    def run(self, number: int) -> MatchedRun:
-        """The verdicts on one run, with what shows that an order is impossible."""
-        matching = self.matchings[number]
-        if number not in self.place:
-            return MatchedRun(self.file, matching, self.reading, tuple(self._without_computation(matching)))
-        found = self.in_order.classification(self.place[number])
-        known: list[tuple[Computation, list[NumberedCopy]]] = []
-        verdicts = [self._verdict(matching, order, found[order], known) for order in self.orders]
-        c = found.subject.computation if isinstance(found.subject, oracle.NamedComputation) else None
-        return MatchedRun(self.file, matching, self.reading, tuple(verdicts), c)
-
-    def _without_computation(self, matching: Matching) -> list[MatchVerdict]:
-        if matching.holes:
-            because = f"{first_hole(matching.holes)}; {NOT_COUNTED}"
-            return [MatchVerdict(order, "unknown", because) for order in self.orders]
-        details = (_say_cycle(matching.cycle),)
-        return [MatchVerdict(order, "impossible", CYCLE, matching.cycle, details) for order in self.orders]
-
-    def _verdict(
-        self, matching: Matching, order: str, in_order: Verdict, known: list[tuple[Computation, list[NumberedCopy]]]
-    ) -> MatchVerdict:
-        outcome = _outcome(matching, order, in_order.outcome)
-        if outcome != "impossible":
-            return MatchVerdict(order, outcome, _because(matching, order, in_order))
-        c = in_order.computation
-        assert c is not None
-        numbers, broken = minimal_violation(in_order, self.reading, [copies for of, copies in known if of is c])
-        known.append((c, numbers))
-        by_name = {(name_of(copy.send), copy.receiver): copy for copy in matching.copies}
-        copies = tuple(by_name[c.messages[m].name, c.processes[q]] for m, q in numbers)
-        assert broken.witness is not None
-        assert broken.computation is not None
-        return MatchVerdict(order, outcome, broken.because, copies, tuple(broken.witness.details(broken.computation)))
-
-
-def _outcome(matching: Matching, order: str, in_order: str) -> MatchOutcome:
-    """The verdict, by the one on the matching in order: another one breaks FIFO order, and all that demand it."""
-    if in_order == "broken":
-        return "impossible"
-    if in_order == "unknown":
-        return "unknown"
-    if order == "asynchronous":
-        return "forced"
-    return "forced" if matching.other is None else "possible"
-
-
-def _because(matching: Matching, order: str, in_order: Verdict) -> str:
-    if in_order.unknown is not None:
-        return in_order.unknown
-    if order == "asynchronous":
-        return ""
-    return NO_OTHER if matching.other is None else BY_ANOTHER
-
-
-def _say_cycle(cycle: tuple[Copy, ...]) -> str:
-    """Each copy is delivered before the one before it in the cycle is sent."""
-    steps = [
-        f"{copy.receiver} delivers {name_of(copy.send)} → {copy.receiver} sends {name_of(earlier.send)}"
-        for copy, earlier in zip(cycle, (cycle[-1], *cycle[:-1]), strict=True)
-    ]
-    first = cycle[-1]
-    return " → ".join([*reversed(steps), f"{first.receiver} delivers {name_of(first.send)}"])
-
-
-def matched(request: LogRequest) -> MatchedLog:
-    """The log of the requested file, each run matched."""
-    name, options = request.name, request.options
-    content, form = content_of(name, options)
-    if form is None:
-        hint = "leave --match out: messages of a computation have names"
-        raise BadInput("this is no event log", hint=hint, file=name)
-    if form in CONVERTED:
-        raise BadInput(f"--match does not go with --format {form}", hint="leave --match out", file=name)
-    return matched_rows(rows_in(content, form, name, options, named=False), request)
-
-
-def matched_rows(rows: Iterable[Row], request: LogRequest) -> MatchedLog:
-    """The same of the rows of a log."""
-    name, orders, reading = request.name, request.orders, request.reading
-    matchings = []
-    for run, of_run in by_run(rows, name).items():
-        try:
-            matchings.append(match(run, of_run))
-        except BadInput as problem:
-            raise problem.at(file=name) from None
-    log = MatchedLog(name, orders, reading, matchings)
-    usable = [number for number, one in enumerate(matchings) if not one.holes and not one.cycle]
-    if usable:
-        named = (json.dumps(row, ensure_ascii=False) for number in usable for row in matchings[number].named_rows())
-        in_order = LogRequest(name, orders, reading, around_monitor=request.around_monitor)
-        found = classify_content("\n".join(named).encode(), "jsonl", in_order)
-        log.in_order = (
-            Classifications(oracle.classify(one, orders, reading) for one in found)
-            if isinstance(found, Iterator)
-            else found
-        )
-        log.place = {number: place for place, number in enumerate(usable)}
-    return log
+def _in_some_order(lines: Mapping[str, list[Row]], copy_of: Mapping[int, _Copy]) -> Iterator[tuple[str, Row]]:
+    """All events with their processes, each deliver after its send; of a cyclic run those before the cycle."""
+    at, done = dict.fromkeys(lines, 0), set[int]()
+    waiting: dict[int, list[str]] = {}  # processes, by the send that they wait for
+    ready = list(lines)
+    while ready:
+        process = ready.pop()
+        while at[process] < len(lines[process]):
+            row = lines[process][at[process]]
+            copy = copy_of.get(id(row))
+            if copy is not None and id(copy.send) not in done:
+                waiting.setdefault(id(copy.send), []).append(process)
+                break
+            at[process] += 1
+            yield process, row
+            if row.kind == "send":
+                done.add(id(row))
+                ready += waiting.pop(id(row), ())

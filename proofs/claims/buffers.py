@@ -18,7 +18,7 @@ from crownless.model_check.request import Check, load_program
 from crownless.model_check.system import LocalStep, System
 from crownless.proofs import buffer_lemmas
 from crownless.proofs.evidence import Evidence, by_z3, each_alone, fact
-from crownless.proofs.stages import StageEvent
+from crownless.proofs.queue_abstraction import StageEvent
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.crowns import crowns

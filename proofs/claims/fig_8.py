@@ -17,7 +17,7 @@ from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, System
 from crownless.proofs.evidence import Evidence, by_z3
 from crownless.proofs.murty_garg import MURTY_GARG, Priorities
-from crownless.proofs.stages import StageEvent, fixed_by, symbolic
+from crownless.proofs.queue_abstraction import StageEvent, fixed_by, symbolic
 from crownless.proofs.theorem import Claim
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse

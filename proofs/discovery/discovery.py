@@ -135,6 +135,11 @@ def discover(
             f"{name}: --discover is of protocols of vectors and matrices, and not of queues",
             hint=f"its proof names its invariants: crownless prove {name}",
         )
+    if machine.sends != "unicast":
+        raise BadInput(
+            f"{name}: --discover is of messages to one process, and not of multicasts",
+            hint=f"its proof is of them: crownless prove {name}",
+        )
     if machine is ExtraMessages:
         machine, remark = type("ExtraMessages", (OneMessagePerStep, ExtraMessages), {}), EXTRA_MESSAGES
     return _Discovery(name, machine, remark, effort, progress or (lambda line: None)).found(anyway)

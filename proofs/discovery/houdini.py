@@ -18,9 +18,9 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.any_run import AnyRun, Event, SymbolicState
-from crownless.proofs.asking import ask, reason_for_giving_up
 from crownless.proofs.ground import instances
 from crownless.proofs.terms import Term, is_array
+from crownless.proofs.z3_query import ask, reason_for_giving_up
 
 from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent

@@ -15,7 +15,7 @@ from typing import Any
 import z3
 
 from crownless.proofs.evidence import Evidence, by_z3
-from crownless.proofs.stages import Logic, SymbolicLogic
+from crownless.proofs.queue_abstraction import Logic, SymbolicLogic
 from crownless.proofs.terms import Term
 from crownless.proofs.theorem import Claim
 

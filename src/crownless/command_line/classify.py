@@ -65,7 +65,7 @@ NOT_BESIDE = {
     "--one-run": ("--clocks", "--match", "--out", "--by-process", "--pattern", *_DECLARED),
     "--clocks": ("--match", "--format", "--column", "--pattern", *_DECLARED),
     "--out": ("--complete",),
-    "--match": ("--pattern", "--out", "--by-process", *_DECLARED),
+    "--match": ("--pattern", *_DECLARED),
 }
 
 
@@ -109,7 +109,7 @@ class ClassifyOptions:
     match: bool = option(
         "--match",
         is_flag=True,
-        help="Event logs that name no messages: which orders can be kept, whichever message each event is of.",
+        help="Event logs that name no messages: match deliveries with sends, in the order of sending.",
     )
     out: Path | None = option(
         "--out", type=OutputFolder(), help="A new folder for all verdicts, witnesses and holes, as Parquet."
@@ -167,7 +167,7 @@ class ClassifyOptions:
 
     @property
     def how(self) -> How:
-        return "one-run" if self.one_run else "clocks" if self.clocks else "runs"
+        return "one-run" if self.one_run else "clocks" if self.clocks else "match" if self.match else "runs"
 
     def request(self, name: str, progress: Progress | None = None) -> LogRequest:
         """The request to classify the file of that name by the plain engine."""
@@ -229,19 +229,14 @@ def classify(**given: Any) -> int:
       crownless classify --match log.jsonl   a log that does not name its messages
       crownless classify --complete log.jsonl   was each message delivered, and once?
 
-    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken (impossible), or
-    --complete finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and
-    --engine spark for large ones: docs/event_logs.md.
+    Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken, or --complete
+    finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark
+    for large ones: docs/event_logs.md.
     """
     options = ClassifyOptions(**given)
     options.check()
     if options.engine == "spark":
         return _classify_on_spark(options)
-    if options.match:
-        from .classify_match import classify_match
-
-        requests = [options.request(name) for name in options.files]
-        return classify_match(requests, options.limits, as_json=options.as_json, quiet=options.quiet)
     return _classify_here(options)
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from crownless.model_check.logs.complete import Delivery
     from crownless.model_check.logs.context import Context
     from crownless.model_check.logs.formats import Progress
-    from crownless.model_check.logs.matching import MatchedLog
 
 #: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
@@ -205,7 +204,7 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
     print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
 
 
-def total_counts(parts: Iterable[ClassifiedRuns | MatchedLog], order: str) -> Counter[str]:
+def total_counts(parts: Iterable[ClassifiedRuns], order: str) -> Counter[str]:
     """The number of runs by outcome."""
     return sum((Counter(part.counts(order)) for part in parts), Counter[str]())
 

@@ -39,9 +39,6 @@ STYLES = {
     "violated": "bold red",
     "broken": "bold red",
     "unknown": "yellow",
-    "forced": "green",
-    "possible": "cyan",
-    "impossible": "bold red",
 }
 
 #: Where `--ascii` is kept while a verb runs.

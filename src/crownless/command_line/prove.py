@@ -21,7 +21,7 @@ from crownless.spec.printable import some
 from .completion import complete_protocol
 from .endings import say
 from .imports import import_protocols
-from .options import Verb, parse_settings, with_limits, with_output
+from .options import Verb, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -46,7 +46,7 @@ What = TypeVar("What", bound=Hashable)
     type=click.IntRange(min=1),
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
-@click.option("--why", is_flag=True, help="Drop each hypothesis of each claim in turn: which can none do without?")
+@click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each of each claim in turn.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
 @click.option(
     "--discover",
@@ -55,10 +55,6 @@ What = TypeVar("What", bound=Hashable)
 )
 @click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
 @click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
-@click.option("--order", "orders", multiple=True, help="With --program: hold it to this order (repeatable).")
-@click.option(
-    "--set", "settings", multiple=True, metavar="KEY=VALUE", help="With --program: a parameter of the protocol."
-)
 @with_limits
 @with_output
 def prove_(
@@ -69,8 +65,6 @@ def prove_(
     discover: bool,
     program: str | None,
     channel: str | None,
-    orders: tuple[str, ...],
-    settings: tuple[str, ...],
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -89,27 +83,17 @@ def prove_(
     protocols = tuple(dict.fromkeys(protocols))
     if (why or recheck) and (discover or program is not None):
         hint = "leave them out, or --program and --discover"
-        raise BadInput("--why and --recheck are of the proofs that stand in the files", hint=hint)
+        raise BadInput("--why and --recheck check the proofs that stand in the files", hint=hint)
     if discover and program is not None:
-        raise BadInput("--discover is of every run, not of a program", hint="leave out --program")
+        raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
     if program is not None:
         import_protocols(protocols, limits, {"programs": []} if as_json else None)
-        return prove_program(
-            protocols,
-            program,
-            channel=channel,
-            orders=orders,
-            parameters=parse_settings(settings),
-            effort=effort,
-            limits=limits,
-            as_json=as_json,
-            quiet=quiet,
-        )
-    if channel or orders or settings:
-        raise BadInput("--channel, --order and --set go with --program", hint="name a program")
+        return prove_program(protocols, program, channel, effort, limits, as_json=as_json, quiet=quiet)
+    if channel:
+        raise BadInput("--channel goes with --program", hint="name a program")
     import_protocols(protocols, limits, {"discoveries" if discover else "proofs": []} if as_json else None)
     if discover:
-        return prove_discovered(protocols, effort=effort, limits=limits, as_json=as_json, quiet=quiet)
+        return prove_discovered(protocols, effort, limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:

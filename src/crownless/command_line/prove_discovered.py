@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from crownless.impl.registry import protocol_named
 from crownless.proofs.discovery.discovery import Discovered, discover
-from crownless.proofs.proving import PROOFS
+from crownless.proofs.discovery.houdini import STEPS
 from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 
@@ -26,18 +25,11 @@ EXITS = {"proved": EXIT_HOLDS, "refuted": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 
 
 def prove_discovered(
-    protocols: Sequence[str],
-    *,
-    effort: int | None,
-    limits: Limits,
-    as_json: bool,
-    quiet: bool = False,
+    protocols: Sequence[str], effort: int | None, limits: Limits, *, as_json: bool, quiet: bool
 ) -> int:
     """Looks for invariants of each protocol, and prints what is found."""
     if not protocols:
         raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
-    for name in protocols:
-        protocol_named(name)
     found: list[Discovered] = []
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
@@ -46,7 +38,7 @@ def prove_discovered(
                 line.update(what)
 
         for name in protocols:
-            found.append(_discover(name, effort, report))
+            found.append(discover(name, effort or STEPS, report))
     if part.reason is not None and not found:
         return ended_with_nothing(part, {"discoveries": []} if as_json else None)
     if as_json:
@@ -58,13 +50,6 @@ def prove_discovered(
         outcomes.add("unknown")
         say(f"{part.reason}; not all requests are answered")
     return next((EXITS[worst] for worst in ("refuted", "unknown") if worst in outcomes), EXIT_HOLDS)
-
-
-def _discover(name: str, effort: int | None, report: Callable[[str], None]) -> Discovered:
-    if name in PROOFS and protocol_named(name).sends != "unicast":
-        hint = f"its proof is of them: crownless prove {name}"
-        raise BadInput(f"{name}: --discover is of messages to one process, and not of multicasts", hint=hint)
-    return discover(name, progress=report) if effort is None else discover(name, effort, report)
 
 
 def _print(found: Sequence[Discovered]) -> None:

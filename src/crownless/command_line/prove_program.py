@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from crownless.impl.protocol import Setting
 from crownless.model_check.engines import why_not_applicable
 from crownless.model_check.properties import Property
 from crownless.model_check.request import Check, load_program
@@ -33,20 +32,18 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
 def prove_program(
     protocols: tuple[str, ...],
     program: str,
+    channel: str | None,
+    effort: int | None,
+    limits: Limits,
     *,
-    channel: str | None = None,
-    orders: tuple[str, ...] = (),
-    parameters: dict[str, Setting] | None = None,
-    effort: int | None = None,
-    limits: Limits | None = None,
-    as_json: bool = False,
-    quiet: bool = False,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Judges the program under each protocol, and prints what is found; without one: under all that admit it."""
     script = load_program(program)
 
     def check(protocol: str) -> Check:
-        return Check(protocol, program=script, channel=channel, orders=orders, parameters=parameters or {})
+        return Check(protocol, program=script, channel=channel)
 
     every = [check(protocol) for protocol in protocols_on_terms()]
     checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
