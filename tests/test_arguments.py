@@ -134,12 +134,12 @@ def test_numbers_of_other_kinds_are_taken() -> None:
 
 
 def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
-    """Of those in the code that the functions of `crownless` call: not `cost`, `--sockets`, and how logs are taken."""
+    """Of those in the code that the functions of `crownless` call: not `cost`, and how logs are taken."""
     root = Path(__file__).parents[1]
     named = set()
     for folder in ("spec", "impl", "model_check"):
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    of_logs, of_sockets = {"--match", "--one-run", "--clocks", "--complete"}, {"--sockets", "--frame"}
-    assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs, *of_sockets}
+    of_logs = {"--match", "--one-run", "--clocks", "--complete"}
+    assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs}
