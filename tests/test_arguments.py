@@ -65,7 +65,7 @@ cr.check("rst", max_memory=1.5)
 cr.check("rst", checkpoint=3)
     `checkpoint` 3: not a path; give a string or a pathlib.Path
 cr.check("rst", checkpoint="a", resume="b")
-    `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
+    `checkpoint`: a resumed search is saved further in the directory of `resume`; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
 cr.check("rst", engine="plain", workers=2)
@@ -85,7 +85,7 @@ cr.states("rst", crash=2)
 cr.classify(None)
     `computation` None: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.classify("P1: send x to P2\nP2:", unreceived="zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 cr.draw(3)
     `thing` 3: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.parse(3)
@@ -113,7 +113,7 @@ cr.Recorder().send("A", "m", to=2)
 cr.Recorder().deliver("A", 1)
     a message is called 1, which is not a string; give str(…)
 cr.Recorder().verdict("causal", "zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 """.strip()  # noqa: E501  # each is one line, however long
 
 
