@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crownless.runtime.ending import Limits, Stopped, stoppable, watching
 from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
+from crownless.spec.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
 from .early import EarlyReports, FirstTryLimits
@@ -31,7 +31,6 @@ from .request import Check, ResolvedCheck
 from .runs import Run, run_of, wrong_event
 from .shortest import shortest_run
 from .system import LocalStep, MonitorState, State, System
-from .wrong_machine import machine_errors, shown
 
 if TYPE_CHECKING:
     from .native.checkpoints import Checkpoint
@@ -91,7 +90,7 @@ def run_check(
             began = time.monotonic()
             within = FirstTryLimits.within(limits, resolved.workload)
             first_try = Search(resolved, Engine("plain"), within, progress, first=first)
-            with machine_errors(type(resolved.machine)), stoppable(limits):
+            with stoppable(limits):
                 earlier, _ = first_try.explore(None)
                 if not within.ended(earlier):
                     first_try.limits = limits
@@ -112,7 +111,6 @@ def run_check(
         began = clock()
         with (
             stoppable(limits, clock) as part,
-            machine_errors(type(resolved.machine)),
             _saving(resolved, chosen, checkpoint, resume, report) as saving,
             nullcontext() if chosen.name == "plain" else around_native(),
         ):

@@ -37,8 +37,8 @@ class LocalProperties:
         """(invariants that this local state breaks, witnesses that it is)."""
         known = self.known[process].get(local)
         if known is None:
-            inputs, state = self.system.inputs, self.system.local_state(local)
-            broken, reached = inputs.invariants_broken(process, state), inputs.witnesses_met(process, state)
+            calls, state = self.system.calls, self.system.local_state(local)
+            broken, reached = calls.invariants_broken(process, state), calls.witnesses_met(process, state)
             known = self.known[process][local] = (broken, reached) if broken or reached else NOTHING
         return known
 

@@ -10,9 +10,7 @@ from typing import Any
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Message
 from crownless.spec.diagrams.diagram import Variable
-from crownless.spec.printable import printable_name
-
-from .wrong_machine import shown
+from crownless.spec.printable import printable_name, shown
 
 #: Rows and columns of a matrix that are shown, and the entries of a set.
 SHOWN = 40

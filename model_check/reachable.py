@@ -10,7 +10,6 @@ from crownless.spec.printable import printable
 
 from .runs import Run, run_of
 from .system import LocalStep, MonitorState, Move, State, System
-from .wrong_machine import machine_errors
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -141,8 +140,7 @@ def _search(
     system: System, monitored: bool, history: HistoryVariable | None, allowed: Allowed | None, depth: int | None
 ) -> Iterator[tuple[Reached, _CameFrom]]:
     monitor_state_at_start = system.initial_monitor_state() if monitored else ()
-    with machine_errors(type(system.machine)):
-        start: Node = (system.initial(), monitor_state_at_start, None if history is None else history.initial)
+    start: Node = (system.initial(), monitor_state_at_start, None if history is None else history.initial)
     came_from: _CameFrom = {start: None}
     level = [start]
     done = 0
@@ -152,8 +150,7 @@ def _search(
             if not number % NODES_A_LOOK:
                 look()
             state, monitor_state, value = node
-            with machine_errors(type(system.machine)):
-                reached = Reached(system, state, monitor_state, done, system.moves(state), value)
+            reached = Reached(system, state, monitor_state, done, system.moves(state), value)
             yield reached, came_from
             if depth is not None and done >= depth:
                 continue

@@ -9,6 +9,7 @@ from typing import Any
 
 from crownless.impl.channels import Channel, channel_named, name_of_channel
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
+from crownless.impl.protocol_validation import check_class, machine_errors, make
 from crownless.impl.registry import PROTOCOLS, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.spec import library, notation
@@ -19,12 +20,10 @@ from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
 from crownless.spec.printable import in_brackets, printable_name
 
-from .class_facts import check_class, make
 from .clocks import Clocks
 from .monitors import Monitor, monitors_of
 from .properties import AT_ONE_RECEIVER, LIVE, SOMETIMES, Property, default_orders, properties_of
 from .system import System
-from .wrong_machine import machine_errors
 
 #: Beyond these no search ends; asking for more is taken for a slip.
 MOST_PROCESSES = 16

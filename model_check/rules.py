@@ -14,17 +14,17 @@ from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Rule, Transition, name_of_arrival
 
+from .machine_calls import MachineCalls
 from .properties import HOLDS_BACK, RELEASES
 
 
 class Exercised:
     """The rules exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
 
-    def __init__(
-        self, machine: ProtocolMachine, images: Callable[[Transition], Iterable[Transition]] | None = None
-    ) -> None:
+    def __init__(self, calls: MachineCalls, images: Callable[[Transition], Iterable[Transition]] | None = None) -> None:
         """`images`: the transitions for which one stands beside itself; None: there are none."""
-        self.machine = machine
+        self._calls, machine = calls, calls.machine
+        self._rules = machine.rules
         self._images = images
         self.reached: set[str] = set()
         #: Is there anything to be learnt from a packet that the guard lets in? Not once one was held back and let in.
@@ -40,7 +40,7 @@ class Exercised:
         """The machine's own rules that were not exercised yet."""
         if len(self.reached) != self._reached_then:
             self._reached_then = len(self.reached)
-            self._left = [(name, holds) for name, holds in self.machine.rules.items() if name not in self.reached]
+            self._left = [(name, holds) for name, holds in self._rules.items() if name not in self.reached]
         return self._left
 
     def guard(
@@ -67,12 +67,12 @@ class Exercised:
     def by(self, transition: Transition) -> list[str]:
         """The rules that this transition exercises and none did before."""
         left = self.left
-        found = [name for name, holds in left if holds(self.machine, transition)]
+        found = [name for name, holds in left if self._calls.exercises(name, holds, transition)]
         if self._images is None or len(found) == len(left):
             return found
         missing = {name: holds for name, holds in left if name not in found}
         for image in self._images(transition):
-            for name in [name for name, holds in missing.items() if holds(self.machine, image)]:
+            for name in [name for name, holds in missing.items() if self._calls.exercises(name, holds, image)]:
                 found.append(name)
                 del missing[name]
             if not missing:

@@ -27,9 +27,8 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, n
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
+from .machine_calls import MachineCalls
 from .monitors import DeliveryMonitor, Monitor, Observation
-from .own_steps import OwnSteps
-from .purity import Purity
 from .rules import Exercised
 
 #: Local state numbers, then the flight, then the position number.
@@ -85,18 +84,17 @@ Move = tuple[LocalStep, State]
 
 
 class Interner:
-    """Numbers hashable values 0, 1, 2, … as they first occur."""
+    """Numbers values 0, 1, 2, … as they first occur."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []
-        self._numbers: dict[tuple[int, Hashable], int] = {}
+        self._numbers: dict[Hashable, int] = {}
 
-    def number(self, value: Hashable, of: int = -1) -> int:
-        """The number of this value, which is another one for another owner `of`."""
-        key = (of, value)
-        number = self._numbers.get(key)
-        if number is None:
-            number = self._numbers[key] = len(self.values)
+    def number(self, value: Any, key: Hashable = None) -> int:
+        """The number of this value, by its key if it is not its own."""
+        key = value if key is None else key
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
             self.values.append(value)
         return number
 
@@ -113,8 +111,7 @@ class System:
         may_crash: int | None = None,
     ) -> None:
         self.machine = machine
-        #: The machine's inputs, called through `Purity`, which looks for impure ones.
-        self.inputs = Purity(machine, workload.has)
+        self.calls = MachineCalls(machine, workload.has)
         self.workload = workload
         self.monitors = tuple(monitors)
         self.n = machine.n
@@ -129,10 +126,9 @@ class System:
         self._crashed = self._locals.number(CRASHED)
         self._agreed: set[int] = set()
         #: The rules exercised so far.
-        self.exercised = Exercised(machine)
+        self.exercised = Exercised(self.calls)
         base, own = ProtocolMachine, type(machine)
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
-        self._by_itself = OwnSteps(machine)
         self._with_own_steps = range(self.n if takes_own_steps else 0)
         self._messages = Interner()
         self._sends: dict[tuple[int, int], tuple[LocalStep, ...]] = {}
@@ -147,7 +143,7 @@ class System:
 
     def initial(self) -> State:
         """Every machine in its initial state, nothing in flight, nothing yet done."""
-        states = (self._number_of_local(i, self.inputs.initial(i)) for i in range(self.n))
+        states = (self._number_of_local(i, self.calls.initial(i)) for i in range(self.n))
         return (*states, self.channel.empty(), self._positions.number(self.workload.start()))
 
     def moves(self, state: State) -> list[Move]:
@@ -200,7 +196,7 @@ class System:
         if type(self.machine).agree is ProtocolMachine.agree or self.may_crash is None:
             return
         survivors = {i: self._locals.values[state[i]] for i in range(self.n) if i != self.may_crash}
-        agreed = self.inputs.agree(survivors, self.may_crash)
+        agreed = self.calls.agree(survivors, self.may_crash)
         if agreed is None:
             return
         packets = tuple(self._number_of_packet(Packet(i, i, AGREED, None, agreed)) for i in survivors)
@@ -339,31 +335,12 @@ class System:
     # -- tables of local transitions -----------------------------------------------------------------------------------
 
     def _number_of_local(self, process: int, state: Any) -> int:
-        known = self._locals.values
-        before = len(known)
-        try:
-            number = self._locals.number(state, process)
-        except TypeError:  # it cannot be hashed
-            self.inputs.new(process, state)
-            raise
-        if number == before:
-            self.inputs.new(process, state)
-        elif known[number] is not state:
-            self.inputs.same(process, known[number], state)
-        return number
+        return self._locals.number(state, (process, self.calls.key(process, state)))
 
     def _number_of_packet(self, packet: Packet) -> int:
-        known = self._packets.values
-        try:
-            number = self._packets.number(packet)
-        except TypeError:
-            self.inputs.new(packet.source, packet)
-            raise
+        number = self._packets.number(packet, self.calls.key_of_packet(packet))
         if number == len(self._destinations):
             self._destinations.append(packet.destination)
-            self.inputs.new(packet.source, packet)
-        elif known[number].stamp is not packet.stamp:
-            self.inputs.same(packet.source, known[number], packet)
         return number
 
     def _link(self, packet: int) -> int:
@@ -398,7 +375,7 @@ class System:
         if steps is None:
             message: Message = self._messages.values[number]
             state = self._locals.values[local]
-            outcomes = () if local == self._crashed else self.inputs.send(process, state, message)
+            outcomes = () if local == self._crashed else self.calls.send(process, state, message)
             action = Action(process, "send", message, None)
             handed = [Observation("hand", process, message)]
             steps = self._sends[key] = self._tabulate(process, local, ((action, step) for step in outcomes), handed)
@@ -416,10 +393,10 @@ class System:
             if local == self._crashed:
                 self._arrivals[key] = ()
                 return ()
-            accepted = bool(self.inputs.deliverable(process, state, value))
+            accepted = self.calls.deliverable(process, state, value)
             self.exercised.guard(process, state, value, accepted=accepted)
             if accepted:
-                outcomes = self.inputs.on_packet(process, state, value)
+                outcomes = self.calls.on_packet(process, state, value)
                 self._arrivals[key] = self._tabulate(
                     process, local, ((action_of_arrival(process, value, step), step) for step in outcomes)
                 )
@@ -441,11 +418,10 @@ class System:
         steps = self._own.get(key)
         if steps is None:
             state = self._locals.values[local]
-            internal = self.inputs.internal(process, state)
-            self._by_itself.look_at(process, state, internal)
+            internal = self.calls.internal_that_ends(process, state)
             outcomes = [(Action(process, name, None, None), step) for name, step in internal]
             if ready_to_receive:
-                received = self.inputs.receive(process, state, sender)
+                received = self.calls.receive(process, state, sender)
                 if not received:
                     self.exercised.add(Transition(process, state, "deliver"))
                 for step in received:

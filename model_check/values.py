@@ -1,116 +1,102 @@
-"""The contract of values: what local states and stamps are made of.
+"""The contract of values: what local states and stamps are made of, and the key by which a table knows each.
 
 They are None, bool, int, float, str, bytes, members of an Enum, and tuples, named tuples, frozensets, frozen
-dataclasses and frozen mappings of these. Each value is checked once, where it enters a table; engines then know it by
-what it equals. Equal values of different types, such as 1 and True, or 0.0 and -0.0, are refused where they meet: a
-machine could distinguish them. Not-a-number is refused, since it does not equal itself. What equality a user's own
-subclass of `tuple` or `frozenset` has is not examined.
+dataclasses and frozen mappings of these. Anything else is refused, with its path. Two values have one key only if no
+machine can distinguish them: 1 and True have different keys, and so have 0.0 and -0.0, or a tuple and a named tuple.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Hashable, Iterable, Mapping, MutableMapping, MutableSet
 from enum import Enum
-from typing import Any, NamedTuple
+from operator import is_
+from typing import Any
 
-#: Types whose values are equal only if they are the same.
-PLAIN = frozenset({type(None), bool, int, str, bytes})
+from crownless.spec.computation import Message
+
+#: Types whose values are their own keys.
+PLAIN = frozenset({type(None), int, str, bytes})
 
 ALLOWED = "build local states and packets of numbers, strings, tuples, frozensets and named tuples of them"
+NESTED = "keep what can grow in one tuple, not in tuples within tuples"
 _INSTEAD = (
     ((list, deque, bytearray), "use a tuple"),
-    ((set,), "use a frozenset"),
+    ((MutableSet,), "use a frozenset"),
     ((MutableMapping,), "use a tuple of pairs, or a frozenset of them"),
 )
 
 
-class Refused(NamedTuple):
+class Refused(Exception):
     """A part of a value that the contract does not allow."""
 
-    #: ``state.queue[2] is a list``
-    problem: str
-    hint: str
+    def __init__(self, problem: str, hint: str) -> None:
+        self.problem, self.hint = problem, hint
+        #: The path of the part, in which ``{}`` stands for the whole.
+        self.path = "{}"
+
+    def within(self, path: str) -> Refused:
+        """The same, of a whole that has the part at this path, such as ``{}.queue``."""
+        self.path = self.path.replace("{}", path)
+        return self
+
+    def said(self, whole: str) -> str:
+        """The problem, such as ``state.queue[2] is a list``."""
+        return f"{self.path.replace('{}', whole)} {self.problem}"
 
 
-def refused_part(value: Any, path: str) -> Refused | None:
-    """The first part of the value that the contract does not allow; `path` is the name of the whole."""
+def key_of(value: Any) -> Hashable:
+    """The key of a value; raises `Refused` if the contract does not allow it."""
     try:
-        return _refused_part(value, path)
+        return _key(value)
     except RecursionError:
-        hint = "keep what can grow in one tuple, not in tuples within tuples"
-        return Refused(f"{path} is nested too deeply", hint)
+        raise Refused("is nested too deeply", NESTED) from None
 
 
-def _refused_part(value: Any, path: str) -> Refused | None:
+def _key(value: Any) -> Hashable:
     kind = type(value)
-    if kind in PLAIN or isinstance(value, Enum):
-        return None
-    if kind is float:
-        return Refused(f"{path} is not a number (nan)", "use None in its place") if math.isnan(value) else None
+    if kind in PLAIN or isinstance(value, Message):
+        return value  # type: ignore[no-any-return]
     if isinstance(value, tuple):
         if PLAIN.issuperset(map(type, value)):
-            return None
-        names = getattr(value, "_fields", None)
-        paths = [f"{path}.{name}" for name in names] if names else [f"{path}[{k}]" for k in range(len(value))]
-        return _first_refused(zip(value, paths, strict=True))
+            return value if kind is tuple else (kind, value)
+        names = getattr(kind, "_fields", None)
+        keys = _keys(value, lambda k: f"{{}}[{k}]" if names is None else f"{{}}.{names[k]}")
+        same: tuple[Hashable, ...] = value if all(map(is_, keys, value)) else keys  # takes no memory of its own
+        return same if kind is tuple else (kind, same)
+    if kind is bool or isinstance(value, Enum):
+        return kind, value
+    if kind is float:
+        return kind, value.hex()
     if isinstance(value, frozenset):
-        return _first_refused((part, f"an element of {path}") for part in value)
+        return kind, frozenset(_keys(value, lambda _: "an element of {}"))
     if dataclasses.is_dataclass(kind):
-        return _of_dataclass(value, path)
-    if isinstance(value, Mapping) and not isinstance(value, MutableMapping):
-        keys = ((key, f"a key of {path}") for key in value)
-        return _first_refused(keys) or _first_refused((part, f"{path}[{key!r}]") for key, part in value.items())
-    hint = next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
-    return Refused(f"{path} is {_a(kind)}", hint)
+        if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+            raise Refused(f"is {_a(kind)}, which can change", "declare it @dataclass(frozen=True)")
+        fields = [field.name for field in dataclasses.fields(kind)]
+        return kind, _keys([getattr(value, name) for name in fields], lambda k: f"{{}}.{fields[k]}")
+    if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, MutableMapping):
+        keys, known = _keys(value, lambda _: "a key of {}"), list(value)
+        return kind, frozenset(zip(keys, _keys(value.values(), lambda k: f"{{}}[{known[k]!r}]"), strict=True))
+    raise Refused(f"is {_a(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED))
+
+
+def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, ...]:
+    """The keys of the parts of a value; `path` gives that of the part of each number."""
+    keys = []
+    for k, part in enumerate(parts):
+        try:
+            keys.append(_key(part))
+        except Refused as refused:
+            raise refused.within(path(k)) from None
+    return tuple(keys)
 
 
 def _a(kind: type) -> str:
     return f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"
 
 
-def _first_refused(parts: Iterable[tuple[Any, str]]) -> Refused | None:
-    return next((refused for part, path in parts if (refused := _refused_part(part, path)) is not None), None)
-
-
-def _of_dataclass(value: Any, path: str) -> Refused | None:
-    kind = type(value)
-    if not kind.__dataclass_params__.frozen:
-        return Refused(f"{path} is {_a(kind)}, which can change", "declare it @dataclass(frozen=True)")
-    for field in dataclasses.fields(kind):
-        if not field.compare or not kind.__dataclass_params__.eq:
-            problem = f"{path} is {_a(kind)}, whose field {field.name} is not compared"
-            return Refused(problem, "have equality compare all fields")
-    return _first_refused((getattr(value, field.name), f"{path}.{field.name}") for field in dataclasses.fields(kind))
-
-
-def distinguishable_parts(one: Any, other: Any) -> tuple[Any, Any] | None:
-    """The first parts by which a machine could distinguish two equal values; None: there are none."""
-    if one is other:
-        return None
-    kind = type(one)
-    if kind is not type(other):
-        return one, other
-    if kind in PLAIN:
-        return None
-    if kind is float:
-        return None if math.copysign(1, one) == math.copysign(1, other) else (one, other)
-    for part, of_other in _pairs(one, other):
-        if part is not of_other and (found := distinguishable_parts(part, of_other)) is not None:
-            return found
-    return None
-
-
-def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
-    """Equal parts of two equal values of one type."""
-    if isinstance(one, tuple):
-        yield from zip(one, other, strict=False)
-    elif isinstance(one, frozenset | Mapping):
-        equal = {part: part for part in other}
-        yield from ((part, equal[part]) for part in one)
-        if isinstance(one, Mapping):
-            yield from ((part, other[key]) for key, part in one.items())
-    elif dataclasses.is_dataclass(one):
-        yield from ((getattr(one, field.name), getattr(other, field.name)) for field in dataclasses.fields(one))
+def same_values(one: Any, other: Any) -> bool:
+    """True if no machine can distinguish the values."""
+    return one is other or (bool(one == other) and key_of(one) == key_of(other))

@@ -19,7 +19,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, TypeVar, cast
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.model_check.wrong_machine import Call
+from crownless.model_check.machine_calls import Call
 from crownless.spec.computation import Message
 
 from .machine_code import Reader, asks_for_none, attribute, compiled_anew

@@ -28,7 +28,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, ClassVar, NoReturn
 
 from crownless.impl.protocol import ProtocolMachine, delivered, sent
-from crownless.model_check.wrong_machine import place
+from crownless.impl.user_frames import place
 
 #: What Python itself puts into a class.
 OF_CLASSES = frozenset(
@@ -43,6 +43,13 @@ UNREAD = frozenset(
 )
 #: What a machine is given when it is made.
 GIVEN = frozenset({"n", "ops", "settings"})
+
+#: What a class has from Python.
+OF_CLASSES = frozenset(
+    {"__module__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
+    | {"__qualname__", "__dict__", "__weakref__", "__orig_bases__", "__parameters__", "__firstlineno__"}
+    | {"__static_attributes__", "__slotnames__", "__abstractmethods__", "_abc_impl"}
+)
 
 _MISSING = object()
 

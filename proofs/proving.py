@@ -12,9 +12,8 @@ import z3
 
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.registry import qualified_name_of
-from crownless.model_check.class_facts import check_class
-from crownless.model_check.wrong_machine import machine_errors
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import in_brackets, printable, some

@@ -25,7 +25,9 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.model_check.wrong_machine import Call, WrongMachine, shown
+from crownless.impl.protocol_validation import WrongMachine
+from crownless.model_check.machine_calls import Call
+from crownless.spec.printable import shown
 
 from .machine_code import compiled_anew
 from .machine_view import FlagField, OptionField, QueueField

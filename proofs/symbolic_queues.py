@@ -17,7 +17,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import z3
 
-from crownless.model_check.wrong_machine import WrongMachine
+from crownless.impl.protocol_validation import WrongMachine
 from crownless.spec.printable import error_line
 
 from .machine_code import Reader, attribute

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from itertools import accumulate, chain
 from typing import Any
 
@@ -18,6 +18,10 @@ from typing import Any
 LONGEST_NAME = 60
 #: What `repr` says of a value is cut where it is longer.
 LONGEST_REPR = 100
+#: Values and error texts in a message are shortened to this many characters.
+LONGEST_VALUE, LONGEST_ERROR = 72, 120
+#: How Python shows an object without a `__repr__` of its own.
+_AT_AN_ADDRESS = re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>")
 #: A line that is longer as it is printed, escapes included, is cut in the middle.
 LONGEST_LINE = 2_000
 _GAP = " … "
@@ -69,6 +73,27 @@ def error_line(error: BaseException) -> str:
     except (Exception, SystemExit):
         text = ""
     return printable_line(f"{type(error).__name__}: {text}" if text else type(error).__name__)
+
+
+def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
+    """A value of anybody's on one line, shortened in the middle if it is long."""
+    try:
+        text = show(value)
+    except Exception as error:  # of any kind: it is the value's own code
+        return f"<a {type(value).__name__}: its {show.__name__} fails with {type(error).__name__}>"
+    return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
+
+
+def shown_error(error: BaseException) -> str:
+    """An exception with its type on one line, shortened in the middle if it is long."""
+    return shortened(error_line(error), LONGEST_ERROR)
+
+
+def shortened(text: str, longest: int) -> str:
+    """The text on one line, without its middle if it is longer."""
+    line = " ".join(text.split())
+    half = longest // 2
+    return line if len(line) <= longest else f"{line[: longest - half - 1]}…{line[-half:]}"
 
 
 def printable_line(line: str) -> str:

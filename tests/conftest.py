@@ -89,7 +89,7 @@ ONE_IN = _by_file(
             native_parts native_rounds orders orders_of_large_computations replay rules verdicts_on_orders witnesses
         """,
         23: """
-            docs endings first_screen ledger_evidence planted_faults proofs_of_queues reductions symbolic_runs
+            docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
         """,
         61: """
             any_protocol broken_protocols fuzz ledger ledger_murty_garg native_engine proofs_of_causal_order
@@ -113,7 +113,6 @@ LONG = {
     "test_a_fault_within_the_bound_leaves_it_unknown_of_the_machine",
     "test_a_planted_fault_changes_the_verdict[MG7: z3 checks CommitsWhenItAsks]",
     "test_it_is_proved_for_every_n[buffer]",
-    "test_an_impure_machine_is_refused_in_a_line_that_names_the_method[symmetry-AnotherStampEachTime]",
 }
 
 #: Of the thorough tests of these files CI runs one in so many, by their names; `pytest -m full` runs the others.
@@ -123,7 +122,7 @@ IN_CI_ONE_IN = _by_file(
             complete_logs conform_maelstrom conform_random conform_sockets conform_states cost_bytes cost_on_spark
             cost_page cost_simulation cost_sweeps declared_symmetry explorer inclusions_of_orders
             incomplete_computations ledger_evidence machines_are_pure orders orders_of_large_computations
-            pinned_explorations pipeline_exploration planted_faults reductions renaming rules steps_of_queue_machines
+            pinned_explorations pipeline_exploration reductions renaming rules steps_of_queue_machines
             verdicts_on_orders witnesses
         """,
         3: """

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import permutations
 from typing import Any
+
+from crownless.impl.renaming import Renaming
 
 
 def key(value: Any) -> str:
@@ -19,3 +22,7 @@ def bound(protocol: str, n: int, messages: int, channel: str = "unordered") -> t
     if not protocol.startswith("isis-gc"):
         return n, messages
     return (2, 1) if channel == "duplicating" else (2, 2)
+
+
+def all_renamings(n: int) -> list[Renaming]:
+    return [Renaming(image) for image in permutations(range(n))]

@@ -111,16 +111,17 @@ class Replay:
         """Every move that can be made now."""
         return set(self._moves())
 
-    def do(self, move: str) -> list[Packet]:
-        """Makes that move, and returns what it transmits."""
-        moves = self._moves()
-        assert move in moves, f"'{move}' cannot happen now; what can: {sorted(moves)}"
-        step, self.state = moves[move]
-        self.happened += [
-            f"{self.processes[process]} {kind}s {message.name}"
-            for kind, process, message in step.observations
-            if kind != "hand"
-        ]
+    def do(self, *moves: str) -> list[Packet]:
+        """Makes these moves, one after the other ("P1 send x; P1 post"), and returns what the last one transmits."""
+        for move in "; ".join(moves).split("; "):
+            possible = self._moves()
+            assert move in possible, f"'{move}' cannot happen now; what can: {sorted(possible)}"
+            step, self.state = possible[move]
+            self.happened += [
+                f"{self.processes[process]} {kind}s {message.name}"
+                for kind, process, message in step.observations
+                if kind != "hand"
+            ]
         return self.system.transmitted(step)
 
     def at(self, process: str) -> Any:

@@ -12,6 +12,8 @@ from itertools import chain
 from typing import Any, ClassVar
 
 import pytest
+from broken_murty_garg import SendsWhilePassive
+from broken_rst import DeliversWhatArrives
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -24,14 +26,11 @@ from hypothesis.stateful import (
 )
 
 from crownless.impl.buffer import Buffer
-from crownless.impl.buffer import State as BufferState
 from crownless.impl.channels import CHANNELS, Channel
-from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.murty_garg import State as MurtyGargState
-from crownless.impl.ops import Value
-from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst, State
+from crownless.impl.rst import Rst
+from crownless.impl.variants import variant
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.explorer import LocalProperties
 from crownless.model_check.monitors import monitors_of
@@ -116,7 +115,7 @@ class AnyProtocol(RuleBasedStateMachine):
     def something_goes_wrong_on_the_channel(self, pick: int) -> None:
         self.take(is_fault, pick)
 
-    @precondition(lambda self: not self.moves(is_any))
+    @precondition(lambda self: not self.enabled)
     @rule()
     def it_is_at_its_end(self) -> None:
         pass
@@ -247,10 +246,6 @@ class AnyProtocol(RuleBasedStateMachine):
         return decide(computation, order, "pending").kept
 
 
-def is_any(move: Move) -> bool:
-    return True
-
-
 def is_fault(move: Move) -> bool:
     return move[0].action.by_channel
 
@@ -316,17 +311,17 @@ def test_any_protocol_over_any_channel_does_what_it_promises_and_is_judged_as_th
 ) -> None:
     enough = (*ENOUGH[PROTOCOLS[protocol].needs_channel], "duplicating")
     live = protocol not in DEADLOCKS and channel in enough
-    taken = drive(PROTOCOLS[protocol], channel, examples=40, shrinks=True, live=live, safe=protocol not in UNSAFE)
-    assert taken["send"] > 40
-    assert taken["deliver"] > 40
+    taken = drive(PROTOCOLS[protocol], channel, examples=20, shrinks=True, live=live, safe=protocol not in UNSAFE)
+    assert taken["send"] > 20
+    assert taken["deliver"] > 20
     assert (taken["lose"] > 0) == (channel == "lossy")
     assert (taken["duplicate"] > 0) == (channel == "duplicating")
 
 
 @pytest.mark.parametrize("protocol", ["isis", "ses-rollback"])
 def test_a_protocol_that_survives_a_crash_goes_on_in_order_and_delivers_what_the_survivors_send(protocol: str) -> None:
-    taken = drive(PROTOCOLS[protocol], "unordered", examples=30, shrinks=True, crashes=True)
-    taken += drive(PROTOCOLS[protocol], "unordered", examples=400, shrinks=True, crashes=True, program="ses-fig6")
+    taken = drive(PROTOCOLS[protocol], "unordered", examples=15, shrinks=True, crashes=True)
+    taken += drive(PROTOCOLS[protocol], "unordered", examples=200, shrinks=True, crashes=True, program="ses-fig6")
     assert taken["crash"] > 20
     assert (taken["agree"] > 0) == (protocol == "ses-rollback")
 
@@ -351,46 +346,22 @@ def test_a_protocol_that_deadlocks_is_found_out() -> None:
 # -- the machine finds faults ------------------------------------------------------------------------------------------
 
 
-class DeliversAtOnce(Rst):
-    """The matrix protocol with its guard dropped."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return True
-
-
-class WaitsTooLong(Rst):
-    """The matrix protocol that waits for one message more than the stamp requires."""
-
-    def deliverable(self, i: int, state: State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
-
-
-class CountsTwice(Rst):
-    """The matrix protocol that counts a delivered message twice."""
-
-    def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
-        after = super().after_delivering(i, state, j, stamp)
-        return after._replace(deliv=self.ops.vector(lambda k: after.deliv[k] + self.ops.one_if(k == j)))
-
-
-class DoesNotWait(Buffer):
-    """The buffer protocol that posts without waiting for the acknowledgement."""
-
-    def may_post(self, state: BufferState) -> bool:
-        return True
-
-
-class SendsWhilePassive(MurtyGarg):
-    """The algorithm of Murty & Garg without its send condition."""
-
-    def may_send(self, state: MurtyGargState) -> bool:
-        return True
+WaitsTooLong = variant(
+    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
+)
+CountsTwice = variant(
+    Rst,
+    after_delivering=lambda self, i, state, j, stamp: Rst.after_delivering(
+        self, i, Rst.after_delivering(self, i, state, j, stamp), j, stamp
+    ),
+)
+DoesNotWait = variant(Buffer, may_post=lambda self, state: True)
 
 
 @pytest.mark.parametrize(
     ("kind", "channel", "complaint"),
     [
-        (DeliversAtOnce, "unordered", "causal order is broken"),
+        (DeliversWhatArrives, "unordered", "causal order is broken"),
         (DoesNotWait, "unordered", "causal order is broken"),
         (DoesNotWait, "lossy", "causal order is broken"),
         (SendsWhilePassive, "unordered", "synchronous order is broken"),

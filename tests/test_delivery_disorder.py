@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from random import Random
-from typing import Any
 from unittest.mock import patch
 
 import pytest
 from log_rows import random_computation, rows_of
 from small_computations import computation
 
-from crownless.model_check.logs import disorder
 from crownless.model_check.logs.disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
 from crownless.model_check.logs.monitor import Monitor
 from crownless.spec.computation import Computation
@@ -73,7 +71,6 @@ SMALL: list[tuple[int, int, bool, bool, Sends]] = [
     (2, 3, False, True, "unicast"),
     (3, 3, False, False, "unicast"),
     (3, 2, False, True, "multicast"),
-    (3, 4, True, False, "unicast"),
 ]
 
 
@@ -106,19 +103,4 @@ def test_times_in_flight_get_the_room_they_need() -> None:
     chance = Random(2)
     found = [random_computation(chance, 6, 60, disorder=1.0, loss=0.5, several=0.2)]
     with patch("crownless.model_check.logs.monitor.ENTRIES", 8):
-        agree(found)
-
-
-def test_a_pass_that_marks_one_copy_too_few_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    original = disorder.measure
-
-    def planted(run: object, by: object, marked: object, figures: Any) -> object:
-        done = original(run, by, marked, figures)
-        figures[:, CAUSAL_FROM] -= figures[:, CAUSAL_FROM] > 2
-        return done
-
-    monkeypatch.setattr("crownless.model_check.logs.monitor.measure", planted)
-    chance = Random(3)
-    found = [random_computation(chance, 3, 25, disorder=0.5, loss=0.0, several=0.0) for _ in range(30)]
-    with pytest.raises(AssertionError):
         agree(found)

@@ -38,7 +38,6 @@ SMALL: list[tuple[int, int, bool, bool, Sends]] = [
     (3, 2, False, True, "multicast"),
     (3, 3, True, False, "multicast"),
     (4, 3, True, False, "unicast"),
-    (3, 4, True, False, "unicast"),
 ]
 
 
@@ -61,7 +60,7 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
     chance = Random(hash((disorder, loss, several)))
     found = [
         random_computation(chance, chance.randint(2, 6), 14, disorder=disorder, loss=loss, several=several)
-        for _ in range(150)
+        for _ in range(80)
     ]
     agree(found, reading)
     agree(found, reading, chance)

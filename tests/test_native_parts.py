@@ -104,35 +104,21 @@ def test_a_map_is_a_dictionary(batches: list[list[tuple[int, int]]]) -> None:
         assert kernels.look_up(made.table, key >> 32, key & 0xFFFFFFFF) == expected.get(key, -1)
 
 
-def test_a_map_grows() -> None:
-    made, expected = Map(), dict[int, int]()
-    size = len(made.table)
-    chance = random.Random(1)
-    while len(expected) < 5 * size:
-        entries = {chance.randrange(2**61): chance.randrange(2**62) for _ in range(1000)}
-        expected |= entries
-        made.enter(np.array(list(entries), np.uint64), np.array(list(entries.values()), np.int64))
+def test_maps_and_columns_grow() -> None:
+    made, column, rows = Map(), Column(), Column(3)
+    keys = np.arange(20_000, dtype=np.uint64) * np.uint64(1 << 31)
+    for some in np.split(keys, 20):
+        made.enter(some, (some >> np.uint64(31)).astype(np.int64))
         assert 2 * len(made) <= len(made.table)
-    assert len(made) == len(expected)
-    assert len(made.table) > 8 * size
-    for key, value in expected.items():
-        assert kernels.look_up(made.table, key >> 32, key & 0xFFFFFFFF) == value
-
-
-def test_columns_grow() -> None:
-    column, rows = Column(), Column(3)
     for k in range(5000):
         column.append(k * k)
         rows.extend([[k, -k, 1]])
         assert len(column) == len(rows) == k + 1
-        if k % 700 == 0:
-            assert (column[k], rows[k, 1]) == (k * k, -k)
-    column[4999] = 7
-    rows[0, 2] = 9
-    assert (len(column), column[3], column[4999]) == (5000, 9, 7)
-    assert (len(rows), rows[4998, 1], rows[0, 2], rows[1, 2]) == (5000, -4998, 9, 1)
+    assert [kernels.look_up(made.table, k >> 1, (k & 1) << 31) for k in range(20_000)] == list(range(20_000))
+    column[4999], rows[0, 2] = 7, 9
     assert column.array[:5000].tolist() == [k * k for k in range(4999)] + [7]
     assert rows.array[:5000, 0].tolist() == list(range(5000))
+    assert (rows[4998, 1], rows[0, 2], rows[1, 2]) == (-4998, 9, 1)
 
 
 # -- ranks -------------------------------------------------------------------------------------------------------------
@@ -189,12 +175,13 @@ def test_the_channel_and_cells_of_other_names_say_their_part() -> None:
 
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_a_space_is_said_to_be_graded_or_without_circles_only_if_it_is(protocol: str, channel: str) -> None:
+def test_a_space_is_said_to_be_graded_or_without_cycles_only_if_it_is(protocol: str, channel: str) -> None:
     both = question(protocol, *bound(protocol, 2, 2, channel), channel)
     plain, made = both.plain(), both.search()
     found = made.explore()
     assert plain.graded or not made.tables.graded
     assert found.acyclic or not made.tables.graded
+    assert made.tables.graded or protocol not in ("rst", "ses", "unordered", "fifo-sequence") or channel != "unordered"
     if found.acyclic:
         assert networkx.is_directed_acyclic_graph(graph_of(both))
     if both.admits("order"):
@@ -208,15 +195,3 @@ def graph_of(both: Question) -> networkx.DiGraph[Any]:
         graph.add_node(now.state)
         graph.add_edges_from((now.state, target) for _, target in now.moves)
     return graph
-
-
-def test_most_spaces_are_found_to_be_graded() -> None:
-    graded = {name for name in PROTOCOLS if _is_graded(question(name, 2, 2, "unordered"))}
-    assert len(graded) > len(PROTOCOLS) // 2
-    assert {"rst", "ses", "unordered", "fifo-sequence"} <= graded
-
-
-def _is_graded(both: Question) -> bool:
-    made = both.search()
-    made.explore()
-    return bool(made.tables.graded)

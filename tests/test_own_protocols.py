@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
@@ -277,51 +274,3 @@ def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(
     printed = capsys.readouterr()
     assert [facts["name"] for facts in json.loads(printed.out)["protocols"]] == ["rst", f"{file}:Hub"]
     assert "a Python file is no computation, run or log; check the protocol in it" in printed.err
-
-
-# -- imports that do not come to an end --------------------------------------------------------------------------------
-
-LOOPS = "import crownless as cr\n\nwhile True:\n    pass\n"
-WAITS = "import helper\n"
-HELPER = "import threading\n\n\ndef wait():\n    print('waits', flush=True)\n    threading.Event().wait()\n\n\nwait()\n"
-
-
-@pytest.mark.parametrize(
-    "verb", ["check", "check rst", "realize", "cost", "prove", "prove --discover", "prove --program mf-fig1"]
-)
-def test_an_import_that_loops_is_ended_by_max_seconds(hub: Path, command: Command, verb: str) -> None:
-    hub.write_text(LOOPS)
-    code, out, err = command(*verb.split(), "hub.py:Hub", "--max-seconds", "0.5")
-    assert (code, out) == (3, "")
-    lasts = r"the import of hub.py:Hub \(hub.py:[34]\) has not returned for 1 s"
-    assert re.fullmatch(f"crownless: 0.5 seconds are over; meanwhile {lasts}; nothing is known yet\n", err)
-    code, out, _ = command(*verb.split(), "hub.py:Hub", "--max-seconds", "0.5", "--json")
-    assert code == 3
-    assert json.loads(out).keys() & {"checks", "costs", "decided", "discoveries", "programs", "proofs"}
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("seconds", [0.0, 1.5])
-def test_an_import_that_waits_is_ended_by_the_first_signal(hub: Path, number: int, seconds: float) -> None:
-    hub.write_text(WAITS)
-    (hub.parent / "helper.py").write_text(HELPER)
-    started = [sys.executable, "-m", "crownless", "list", "hub.py:Hub"]
-    child = subprocess.Popen(started, cwd=hub.parent, stderr=subprocess.PIPE, text=True)
-    assert child.stderr is not None
-    assert child.stderr.readline() == "waits\n"
-    time.sleep(seconds)
-    os.kill(child.pid, number)
-    _, err = child.communicate(timeout=60)
-    assert child.returncode == 130
-    lasts = r" has not returned for \d s"
-    lasts = lasts if seconds else f"({lasts})?"  # where the machine is at something else
-    line = (
-        rf"crownless: interrupted; meanwhile the import of hub.py:Hub \(helper.py:\d+\){lasts}; nothing is known yet\n"
-    )
-    assert re.fullmatch(line, err)
-
-
-def test_an_import_is_not_timed_out_in_its_first_second(hub: Path, command: Command) -> None:
-    hub.write_text(f"import time\ntime.sleep(0.4)\n{HUB}")
-    code, _, err = command("check", "hub.py:Hub", "-n", "2", "-m", "1", "--max-seconds", "0.1")
-    assert (code, err) == (0, "")

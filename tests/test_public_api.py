@@ -196,7 +196,7 @@ def test_what_lasts_is_logged_and_nothing_is_printed(
     assert {record.name for record in caplog.records} == {"crownless"}
     assert len(warned) == 2
     assert warned[0].startswith("unordered: violated: fifo and causal, by a run of 3 actions; still searching")
-    assert warned[-1].startswith("LastAcceptsAll: declared symmetric, but process 3 accepts")
+    assert warned[-1].startswith("Rst: declared symmetric, but process 3 accepts")
     assert capsys.readouterr() == ("", "")
 
 

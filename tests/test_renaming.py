@@ -1,18 +1,14 @@
-"""Renaming processes: the permutations themselves, and what broken protocols and crowded ones say of them."""
+"""Renaming processes: the permutations, and what they make of messages and packets."""
 
 from __future__ import annotations
 
 from itertools import permutations
 
 import pytest
-from broken_extra_messages import ClearsTheRow
-from broken_protocols import ROWS
-from test_machines_are_pure import Query, all_queries, all_renamings, asymmetry
+from in_order import all_renamings
 
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
@@ -75,41 +71,3 @@ def test_a_packet_that_carries_nothing_needs_no_word_of_its_protocol() -> None:
         Unordered(3).renamed_packet(acknowledgement._replace(stamp=1), ROUND)
     with pytest.raises(NotImplementedError):
         ProtocolMachine(3).renamed((), ROUND)
-
-
-# -- several extra messages at once ------------------------------------------------------------------------------------
-
-#: Two columns are too full: the next send of P1 to P2 takes two extra messages, which needs four processes.
-CROWDED = State(((0, 0, 1, 1), (0, 0, 1, 1), (0, 0, 0, 1), (0, 0, 1, 0)), (0, 0, 0, 0))
-MESSAGE = FreeMessage(0, (1,), 1)
-
-
-def test_the_crowded_matrix_takes_two_extra_messages() -> None:
-    assert [len(step.packets) for step in ExtraMessages(4).send(0, CROWDED, MESSAGE)] == [3]
-
-
-# -- broken protocols --------------------------------------------------------------------------------------------------
-
-#: Each machine once.
-MACHINES = dict.fromkeys(row.machine for row in ROWS)
-
-#: States in which a machine is queried: the nearest, since some faults let buffers grow for ever.
-ENOUGH = 250
-
-
-def difference(kind: type[ProtocolMachine]) -> str | None:
-    """What distinguishes its processes."""
-    machine, free = kind(3), Free(3, 2, sends="multicast" if kind.admits_multicast else "unicast")
-    found = asymmetry(machine, all_queries(machine, free, ENOUGH))
-    if found is None and issubclass(kind, ExtraMessages) and kind is not ClearsTheRow:  # who would never end
-        found = asymmetry(kind(4), [Query("send", 0, CROWDED, MESSAGE)])
-    return found
-
-
-@pytest.mark.parametrize("kind", MACHINES, ids=lambda kind: f"{kind.__module__}-{kind.__name__}")
-def test_a_variation_says_rightly_whether_it_ranks_processes(kind: type[ProtocolMachine]) -> None:
-    assert (difference(kind) is None) == kind.symmetric
-
-
-def test_extra_messages_treat_all_alike_also_where_two_are_sent_at_once() -> None:
-    assert difference(PROTOCOLS["extra-messages"]) is None

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
-from unittest.mock import patch
+from typing import TYPE_CHECKING
 
 import psutil
 import pytest
@@ -17,7 +15,6 @@ pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: F401
 
-from crownless.pipeline import session as sessions
 from crownless.pipeline.session import root_cause, session
 from crownless.spec.errors import BadInput
 
@@ -59,23 +56,6 @@ def test_an_invalid_master_is_refused_in_one_line(master: str, message: str) -> 
     assert (ended.returncode, ended.stdout) == (2, "")
     (line,) = (line for line in ended.stderr.splitlines() if "compil" not in line)
     assert line.startswith(f"crownless: {message}")
-
-
-def test_java_does_not_outlive_an_interrupt_while_it_starts() -> None:
-    started: list[subprocess.Popen[bytes]] = []
-
-    class Noted(subprocess.Popen[bytes]):
-        def __init__(self, *arguments: Any, **options: Any) -> None:
-            super().__init__(*arguments, **options)
-            started.append(self)
-
-    with (
-        patch.object(sessions, "_connection", side_effect=KeyboardInterrupt),
-        patch.object(subprocess, "Popen", Noted),
-        pytest.raises(KeyboardInterrupt),
-    ):
-        sessions._start_gateway("512m", "-XX:TieredStopAtLevel=1", alone=True)
-    assert started[-1].poll() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize(

@@ -336,7 +336,7 @@ def test_what_cannot_be_judged_is_refused_in_one_line(protocol: str, method: str
 
 def test_a_machine_without_a_method_is_refused_before_its_steps_are_read() -> None:
     lacking = type("Lacking", (Buffer,), {"on_packet": None})
-    with pytest.raises(BadInput, match=r"^Lacking\.on_packet = None is not a method; write on_packet"):
+    with pytest.raises(BadInput, match=r"^Lacking\.on_packet = None is not a method; write a function"):
         prove("Lacking", replace(PROOFS["buffer"], protocol=lacking), effort=1_000, attempts=1)
 
 

@@ -58,20 +58,17 @@ def test_fig_2_a_message_is_sent_posted_got_acknowledged_and_received() -> None:
     assert (packet.kind, packet.source, packet.destination, packet.message) == ("ack", 1, 0, None)
     assert names(story.at("P2").input) == "m"
     assert story.can() == {"P1 receive ack from P2", "P2 deliver m"}
-    story.do("P1 receive ack from P2")
-    story.do("P2 deliver m")
+    story.do("P1 receive ack from P2; P2 deliver m")
     assert story.at("P1") == story.at("P2") == State((), None, ())
     assert story.happened == ["P1 sends m", "P2 delivers m"]
 
 
 def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> None:
     story = Replay(Buffer, "P1: send x to P2; send y to P3; send z to P2\nP2:\nP3:")
-    for move in ("P1 send x", "P1 post", "P1 send y", "P1 send z"):
-        story.do(move)
+    story.do("P1 send x; P1 post; P1 send y; P1 send z")
     assert (names(story.at("P1").output), story.at("P1").awaits) == ("yz", 1)
     assert story.can() == {"P2 receive message x from P1"}
-    story.do("P2 receive message x from P1")
-    story.do("P1 receive ack from P2")
+    story.do("P2 receive message x from P1; P1 receive ack from P2")
     assert story.can() == {"P1 post"}
     (packet,) = story.do("P1 post")
     assert packet.message is not None
@@ -80,20 +77,14 @@ def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> 
 
 def test_fig_1_synchronous_communication_deadlocks_where_each_waits_for_its_own_message() -> None:
     story = Replay(WaitsAndAcknowledges, FIG_1)
-    for move in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
-        story.do(move)
-    story.do("P1 receive message y from P2")
-    story.do("P2 receive message x from P1")
+    story.do("P1 send x; P1 post; P2 send y; P2 post; P1 receive message y from P2; P2 receive message x from P1")
     assert story.can() == set()
     assert story.waiting() == ["P1 at its statement 2, receive", "P2 at its statement 2, receive"]
 
 
 def test_fig_3_the_buffer_protocol_does_not_deadlock_there() -> None:
     story = Replay(Buffer, FIG_1)
-    for move in ("P1 send x", "P1 post", "P2 send y", "P2 post"):
-        story.do(move)
-    story.do("P1 receive message y from P2")
-    story.do("P2 receive message x from P1")
+    story.do("P1 send x; P1 post; P2 send y; P2 post; P1 receive message y from P2; P2 receive message x from P1")
     assert {"P1 deliver y", "P2 deliver x"} < story.can()
     assert all(ending.finished for ending in endings(Buffer, Program(notation.parse(FIG_1))))
 
@@ -114,31 +105,25 @@ def test_both_protocols_yield_the_computation_of_fig_5_and_no_other(kind: type[P
 
 def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
     story = Replay(Rst, script("mf-program-1"))
-    for move in ("P1 send x", "P1 send y", "P2 deliver y from P1", "P2 send z"):
-        story.do(move)
+    story.do("P1 send x; P1 send y; P2 deliver y from P1; P2 send z")
     (z,) = story.system.refused(story.state)
     assert z.message is not None
     assert (z.message.name, z.source, z.destination) == ("z", 1, 2)
     assert z.stamp[0][2] == 1, "z depends on x, which has not yet arrived"
     assert story.can() == {"P3 deliver x from P1"}
-    story.do("P3 deliver x from P1")
-    story.do("P3 deliver z from P2")
+    story.do("P3 deliver x from P1; P3 deliver z from P2")
     assert story.waiting() == []
 
 
 def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
     story = Replay(Buffer, script("mf-program-1"))
-    for move in ("P1 send x", "P1 post", "P1 send y"):
-        story.do(move)
+    story.do("P1 send x; P1 post; P1 send y")
     assert (names(story.at("P1").output), story.at("P1").awaits) == ("y", 2)
     assert story.can() == {"P3 receive message x from P1"}, "no step of P1 or of the chain that y would begin"
-    for move in ("P3 receive message x from P1", "P1 receive ack from P3", "P1 post", "P2 receive message y from P1"):
-        story.do(move)
-    for move in ("P2 deliver y", "P2 send z", "P2 post", "P3 receive message z from P2"):
-        story.do(move)
+    story.do("P3 receive message x from P1; P1 receive ack from P3; P1 post; P2 receive message y from P1")
+    story.do("P2 deliver y; P2 send z; P2 post; P3 receive message z from P2")
     assert names(story.at("P3").input) == "xz"
-    story.do("P3 deliver x")
-    story.do("P3 deliver z")
+    story.do("P3 deliver x; P3 deliver z")
     assert story.waiting() == []
 
 
@@ -187,15 +172,11 @@ def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
     for first, second in (("ec", "a"), ("db", "f")):
         for process, message in zip(("P1", "P2", "P3"), first + second, strict=True):
             story.do(f"{process} send {message}")
-        for process in ("P1", "P2", "P3"):
-            story.do(f"{process} post")
-        for move in sorted(move for move in story.can() if " receive message " in move):
-            story.do(move)
-        for move in sorted(move for move in story.can() if " receive ack " in move):
-            story.do(move)
+        story.do("P1 post; P2 post; P3 post")
+        for kind in (" receive message ", " receive ack "):
+            story.do(*sorted(move for move in story.can() if kind in move))
     assert [names(story.at(process).input) for process in ("P1", "P2", "P3")] == ["ab", "ef", "cd"]
-    for move in ("P1 deliver a", "P1 deliver b", "P2 deliver e", "P2 deliver f", "P3 deliver c", "P3 deliver d"):
-        story.do(move)
+    story.do("P1 deliver a; P1 deliver b; P2 deliver e; P2 deliver f; P3 deliver c; P3 deliver d")
     assert story.waiting() == []
 
 
@@ -256,21 +237,14 @@ def test_no_smaller_causally_ordered_computation_is_out_of_reach(n: int, m: int)
 
 def test_the_third_program_completes_under_the_buffer_protocol_if_x_arrives_first() -> None:
     story = Replay(Buffer, script("mf-program-3"))
-    for move in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
-        story.do(move)
-    story.do("P2 receive message x from P1")
-    story.do("P2 receive message y from P3")
-    story.do("P2 deliver x")
-    story.do("P2 deliver y")
+    story.do("P1 send x; P3 send y; P1 post; P3 post; P2 receive message x from P1; P2 receive message y from P3")
+    story.do("P2 deliver x; P2 deliver y")
     assert story.waiting() == []
 
 
 def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first() -> None:
     story = Replay(Buffer, script("mf-program-3"))
-    for move in ("P1 send x", "P3 send y", "P1 post", "P3 post"):
-        story.do(move)
-    story.do("P2 receive message y from P3")
-    story.do("P2 receive message x from P1")
+    story.do("P1 send x; P3 send y; P1 post; P3 post; P2 receive message y from P3; P2 receive message x from P1")
     assert names(story.at("P2").input) == "yx"
     assert story.can() == {"P1 receive ack from P2", "P3 receive ack from P2"}
     assert story.waiting() == ["P2 at its statement 1, receive from P1"]

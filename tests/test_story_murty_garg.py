@@ -170,8 +170,7 @@ def test_every_message_is_committed_at_a_send_and_a_receive_from_the_bigger_to_t
 
 def test_fig_7_the_receiver_acknowledges_once_its_own_last_send_is_acknowledged() -> None:
     story = Replay(MurtyGarg, "P1: receive; receive\nP2: send g to P1; receive\nP3: send e to P2; send h to P1")
-    story.do("P2 send g")
-    story.do("P3 send e")
+    story.do("P2 send g; P3 send e")
     assert story.do("P2 deliver e from P3") == []
     assert story.at("P2") == State(active=False, messages=(), acks=(2,))
     assert story.do("P3 send h") == [], "SP: P3 is passive until e is acknowledged"

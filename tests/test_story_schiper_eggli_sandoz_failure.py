@@ -11,11 +11,11 @@ from schiper_eggli_sandoz_setup import DELIVERED_BEFORE, FIG_6_AND_ON, ONCE_MORE
 
 from crownless.impl import ses_rollback
 from crownless.impl.isis import Isis
-from crownless.impl.ops import Value
-from crownless.impl.protocol import Step
+from crownless.impl.protocol import Packet, Step
 from crownless.impl.ses import Ses, State
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_rollback import Failure, SesRollback, depends
+from crownless.impl.variants import variant
 from crownless.spec import library
 
 # -- §4.3, Fig. 6: a failure -------------------------------------------------------------------------------------------
@@ -27,8 +27,7 @@ FAILURE = ["S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 del
 
 def test_fig_6_m3_waits_for_m1_for_ever_and_all_other_messages_pile_up_behind_it() -> None:
     story = Failing(Ses, FIG_6_AND_ON)
-    for move in (*FAILURE, "S3 send M3", "S3 send M4"):
-        story.do(move)
+    story.do(*FAILURE, "S3 send M3", "S3 send M4")
     assert [packet.message.name for packet in story.system.refused(story.state) if packet.message] == ["M3", "M4"]
     (m3, _) = story.system.refused(story.state)
     assert pairs(m3.stamp.buffer)["S2"] == (1, 0, 0, 0), "the pair (S2, VT(M1))"
@@ -38,8 +37,7 @@ def test_fig_6_m3_waits_for_m1_for_ever_and_all_other_messages_pile_up_behind_it
 
 def test_fig_6_any_site_that_has_heard_from_s3_is_cut_off_from_s2_too() -> None:
     story = Failing(Ses, FIG_6_AND_ON)
-    for move in (*FAILURE, "S3 send M3", "S3 send M4", "S3 send M5", "S4 deliver M5 from S3", "S4 send M6"):
-        story.do(move)
+    story.do(*FAILURE, "S3 send M3", "S3 send M4", "S3 send M5", "S4 deliver M5 from S3", "S4 send M6")
     assert len(story.system.refused(story.state)) == 3
     assert story.can() == set()
 
@@ -61,8 +59,7 @@ def test_with_any_three_messages_isis_resists_to_a_crash_and_the_pairs_do_not() 
 
 def test_fig_6_in_isis_m3_cannot_arrive_before_m1_which_comes_with_it() -> None:
     story = Failing(Isis, FIG_6)
-    for move in FAILURE:
-        story.do(move)
+    story.do(*FAILURE)
     (m3,) = story.do("S3 send M3")
     assert names(m3) == ["M1", "M2", "M3"]
     story.do("S2 deliver M3 from S3")
@@ -76,9 +73,7 @@ def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
     story = Failing(SesRollback, FIG_6)
     machine = story.machine
     assert isinstance(machine, SesRollback)
-    for move in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
-        story.do(move)
-    story.do("S3 deliver M2")
+    story.do("S1 send M1; S1 send M2; S1 crash; S2 lose M1 from S1; S3 receive message M2 from S1; S3 deliver M2")
     before = story.at("S3").log[-1].before
     story.do("S3 send M3")
     assert "S2 agree" not in story.can()
@@ -89,8 +84,7 @@ def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
     assert failure == Failure(site=0, event=1), "N is 1: the failure is after event 0"
     assert [machine.must_rewind(state.time, failure) for state in survivors.values()] == [False, True]
     assert [depends(packet, failure) for packet in story.at("S2").waiting] == [True]
-    story.do("S2 agree")
-    story.do("S2 receive agreed from S2")
+    story.do("S2 agree; S2 receive agreed from S2")
     assert story.at("S2") == ses_rollback.State(survivors[1].site, frozenset(), (), failure), "M3 is dropped"
     story.do("S3 receive agreed from S3")
     assert story.at("S3") == ses_rollback.State(before, frozenset(), (), failure)
@@ -101,15 +95,11 @@ def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
 
 def test_after_the_rewind_s3_can_communicate_with_s2_again() -> None:
     story = Failing(SesRollback, FIG_6_AND_ON)
-    for move in ("S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 receive message M2 from S1"):
-        story.do(move)
-    for move in ("S3 deliver M2", "S3 send M3", "S2 receive message M3 from S3", "S2 agree"):
-        story.do(move)
+    story.do("S1 send M1; S1 send M2; S1 crash; S2 lose M1 from S1; S3 receive message M2 from S1; S3 deliver M2")
+    story.do("S3 send M3; S2 receive message M3 from S3; S2 agree")
     assert story.can() == {"S2 receive agreed from S2"}, "nothing else happens until all have rewound"
-    for move in ("S2 receive agreed from S2", "S3 receive agreed from S3", "S4 receive agreed from S4"):
-        story.do(move)
-    for move in ("S3 send M4", "S2 receive message M4 from S3", "S2 deliver M4"):
-        story.do(move)
+    story.do("S2 receive agreed from S2; S3 receive agreed from S3; S4 receive agreed from S4; S3 send M4")
+    story.do("S2 receive message M4 from S3; S2 deliver M4")
     assert story.happened[-2:] == ["S3 sends M4", "S2 delivers M4"]
 
 
@@ -119,61 +109,46 @@ def test_after_the_rewind_nobody_is_blocked() -> None:
     assert violations(check(SesRollback, 3, 3, crash="P1")) == {}
 
 
-class NeverAgrees(SesRollback):
-    def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
-        return None
-
-
 class AsksOnlyTheFirst(SesRollback):
     """The smallest survivor decides alone."""
 
     def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
-        first = min(states)
-        return super().agree({first: states[first]}, crashed)
+        return super().agree({min(states): states[min(states)]}, crashed)
 
 
-class ReadsItsOwnEntry(SesRollback):
-    """VT_jk of the survivor itself for VT_jk[i]."""
-
-    def minimum(self, i: int, state: ses_rollback.State, crashed: int) -> int | None:
-        return super().minimum(i, state, i)
-
-
-class RewindsOnlyBeyondTheEvent(SesRollback):
-    """VT(S)[i] > N for VT(S)[i] > N − 1."""
-
-    def must_rewind(self, time: Value, failure: Failure) -> bool:
-        return bool(time[failure.site] > failure.event)
+def _rewound(
+    self: SesRollback, i: int, state: ses_rollback.State, failure: Failure, waiting: frozenset[Packet]
+) -> Step:
+    """The step, after which only some of what would wait does."""
+    step = SesRollback.rewound(self, i, state, failure)
+    return step._replace(state=step.state._replace(waiting=step.state.waiting & waiting))
 
 
-class NobodyRewinds(SesRollback):
-    """What waits and depends on event N is dropped, and that is all."""
-
-    def must_rewind(self, time: Value, failure: Failure) -> bool:
-        return False
-
-
-class OnlyTheOneWithEvidenceRewinds(SesRollback):
-    """A site rewinds only if a message waits at it."""
-
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        return super().rewound(i, state, failure) if state.waiting else Step(state._replace(failure=failure))
-
-
-class ForgetsWhatItUndid(SesRollback):
-    """A delivery that is undone and does not depend on event N is not repeated."""
-
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        step = super().rewound(i, state, failure)
-        return step._replace(state=step.state._replace(waiting=step.state.waiting & state.waiting))
-
-
-class DropsAllThatWaits(SesRollback):
-    """Also what does not depend on event N."""
-
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        step = super().rewound(i, state, failure)
-        return step._replace(state=step.state._replace(waiting=frozenset()))
+#: Each lacks a step of the treatment.
+NeverAgrees = variant(SesRollback, agree=lambda self, states, crashed: None)
+#: VT_jk of the survivor itself for VT_jk[i].
+ReadsItsOwnEntry = variant(SesRollback, minimum=lambda self, i, state, crashed: SesRollback.minimum(self, i, state, i))
+#: VT(S)[i] > N for VT(S)[i] > N − 1.
+RewindsOnlyBeyondTheEvent = variant(
+    SesRollback, must_rewind=lambda self, time, failure: bool(time[failure.site] > failure.event)
+)
+#: What waits and depends on event N is dropped, and that is all.
+NobodyRewinds = variant(SesRollback, must_rewind=lambda self, time, failure: False)
+#: A site rewinds only if a message waits at it.
+OnlyTheOneWithEvidenceRewinds = variant(
+    SesRollback,
+    rewound=lambda self, i, state, failure: (
+        SesRollback.rewound(self, i, state, failure) if state.waiting else Step(state._replace(failure=failure))
+    ),
+)
+#: A delivery that is undone and does not depend on event N is not repeated.
+ForgetsWhatItUndid = variant(
+    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, state.waiting)
+)
+#: Also what does not depend on event N.
+DropsAllThatWaits = variant(
+    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, frozenset())
+)
 
 
 @pytest.mark.parametrize(

@@ -94,11 +94,12 @@ SMALL: list[tuple[int, int, bool, bool, Sends]] = [
 
 @pytest.mark.parametrize("reading", READINGS)
 @pytest.mark.parametrize(("n", "m", "complete", "self_sends", "sends"), SMALL)
-def test_all_small_computations(
+def test_small_computations(
     n: int, m: int, complete: bool, self_sends: bool, sends: Sends, reading: UnreceivedPolicy
 ) -> None:
     chance = Random(2)
-    for c in computations(n, m, complete=complete, self_sends=self_sends, sends=sends):
+    every = list(computations(n, m, complete=complete, self_sends=self_sends, sends=sends))
+    for c in chance.sample(every, min(len(every), 400)):
         agree(c, reading, chance)
 
 
@@ -108,7 +109,7 @@ def test_all_small_computations(
 @pytest.mark.parametrize("reading", READINGS)
 def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: float, several: float) -> None:
     chance = Random(hash((disorder, loss, several)))
-    for _ in range(60):
+    for _ in range(40):
         c = random_computation(
             chance, chance.randint(2, 6), chance.choice([6, 14]), disorder=disorder, loss=loss, several=several
         )

@@ -217,7 +217,7 @@ class Guarded(Unordered):
         (TakesTwoArguments, "P#: TakesTwoArguments.on_send(#, 'm1') (HERE): AttributeError: ", "send"),
         (
             Guarded,
-            "Guarded.deliverable fails at P#: ZeroDivisionError: integer division or modulo by zero (HERE in",
+            "Guarded.deliverable fails at P#: ZeroDivisionError: integer division or modulo by zero (HERE), ",
             "send",
         ),
     ],

@@ -29,13 +29,13 @@ from functools import partial
 from re import Pattern
 from typing import Any
 
-from crownless.model_check.users_code import innermost_place, lines_of
-from crownless.model_check.wrong_machine import code_of, place, shown, shown_error
+from crownless.impl.user_frames import code_of, innermost_place, lines_of, place
 from crownless.runtime.ending import Stopped
 from crownless.runtime.memory import memory_left
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import shown, shown_error
 
 from .bodies import Body
 from .class_arguments import arguments_of

@@ -33,9 +33,9 @@ from collections.abc import Callable, Hashable, Sequence
 from re import Pattern
 from typing import Any, Literal, NamedTuple
 
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.computation import Message
 from crownless.spec.errors import unknown_name
+from crownless.spec.printable import shown
 
 from .bodies import TextBody
 from .node import Arrival, Delivers, Input, Load, NodeFailure, Output, Queues, Send, Sends, Transmits, name_for_nodes

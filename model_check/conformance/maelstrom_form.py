@@ -22,9 +22,9 @@ from dataclasses import replace
 from re import Pattern
 from typing import Any
 
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.enumeration import Sends as KindOfSends
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import shown
 
 from .conformance_request import Request
 from .line_forms import End, Form, FormName, as_text, no_constant, not_understood

@@ -11,9 +11,8 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.computation import Message
-from crownless.spec.printable import some
+from crownless.spec.printable import shown, some
 
 from .node import (
     FAILURES,

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
-from crownless.model_check.wrong_machine import shown
-from crownless.spec.printable import some
+from crownless.spec.printable import shown, some
 
 from .guardian import Guardian
 from .line_forms import End, Form, Given, shown_bytes

@@ -11,9 +11,9 @@ from re import Pattern
 from threading import current_thread, get_ident, main_thread
 from typing import Any
 
-from crownless.model_check.users_code import frames_around, innermost_place
-from crownless.model_check.wrong_machine import shown, shown_error
+from crownless.impl.user_frames import frames_around, innermost_place
 from crownless.spec.computation import Message
+from crownless.spec.printable import shown, shown_error
 
 from .bodies import Body
 from .node import Delivers, NodeFailure, Output, Transmits, name_for_nodes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from contextlib import suppress
 
-from crownless.model_check.wrong_machine import shown
-from crownless.spec.printable import some
+from crownless.spec.printable import shown, some
 
 from .node import (
     Answer,

@@ -10,8 +10,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from crownless.model_check.wrong_machine import shortened, shown
 from crownless.spec.errors import BadInput
+from crownless.spec.printable import shortened, shown
 
 from .guardian import Guardian
 from .line_forms import shown_bytes

@@ -12,7 +12,7 @@ from itertools import combinations
 from random import Random
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
-from crownless.model_check.wrong_machine import WrongMachine
+from crownless.impl.protocol_validation import WrongMachine
 
 from .network import Move, WrongNode
 

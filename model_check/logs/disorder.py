@@ -14,7 +14,7 @@ import numpy as np
 from crownless.model_check.native.compiled import compiled
 
 from .layout import COPIES, EVENTS, LINES, NONE, Numbers, Run
-from .overtaking import NOTHING_MISSING, Channels, place_of_send, put_on_channel
+from .overtaking import NOTHING_MISSING, Channels, keep_time, learn, place_of_send, put_on_channel
 
 #: The columns of figures: the deliveries; of FIFO order the deliveries out of order, the greatest distance, the sum of
 #: distances, and what is overtaken and never delivered; then the same of causal order.
@@ -30,15 +30,13 @@ class Marks(NamedTuple):
     #: Of each copy the number of the delivery that first overtakes it, from 1; or 0.
     by_fifo: Numbers
     by_causal: Numbers
-    #: How many slots there are for the times of messages, and how many of them are free.
-    slots: Numbers
 
 
 def marks(run: Run) -> Marks:
     """Marks for the run that is laid out."""
     lines, copies = int(run.sizes[LINES]), int(run.sizes[COPIES])
     first, by_fifo, by_causal = (np.zeros(length, np.int32) for length in (lines * lines, copies, copies))
-    return Marks(first, by_fifo, by_causal, np.zeros(2, np.int64))
+    return Marks(first, by_fifo, by_causal)
 
 
 @compiled
@@ -54,7 +52,7 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
                 put_on_channel(by, copy, run.receiver[copy] * n + p, e - run.begin[p])
     for channel in range(n * n):
         marked.first[channel], by.times[channel] = by.missing[channel], 0
-    marked.slots[0], marked.slots[1] = 0, 0
+    by.slots[0], by.slots[1] = 0, 0
     for copy in range(run.sizes[COPIES]):
         marked.by_fifo[copy], marked.by_causal[copy] = 0, 0
     for p in range(n):
@@ -64,7 +62,7 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
         if copy == NONE:
-            if not _keep_time(run, by, marked, p, m):
+            if not keep_time(run, by, p, m):
                 return False
         else:
             sender = run.line[run.send[m]]
@@ -74,7 +72,7 @@ def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
             _count(figures[p], CAUSAL_FROM, marked.by_causal[copy], now)
             _mark_by_fifo(run, by, marked, p * n + sender, place_of_send(run, copy), now)
             _mark_by_causal(run, by, marked, p * n, by.slot[m] * n, n, now)
-            _learn(run, by, marked, p, m)
+            learn(run, by, p, m)
         by.times[p * n + p] = e - run.begin[p] + 1
     for copy in range(run.sizes[COPIES]):
         if run.deliver[copy] == NONE:
@@ -112,37 +110,3 @@ def _mark_by_causal(run: Run, by: Channels, marked: Marks, own: Any, stamp: Any,
             marked.by_causal[copy] = now
             copy = by.following[copy]
         by.missing[channel] = copy
-
-
-@compiled
-def _keep_time(run: Run, by: Channels, marked: Marks, p: Any, m: Any) -> Any:
-    """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
-    n = run.sizes[LINES]
-    if marked.slots[1]:
-        marked.slots[1] -= 1
-        slot = by.free[marked.slots[1]]
-    else:
-        slot = marked.slots[0]
-        marked.slots[0] += 1
-        if marked.slots[0] * n > len(by.stamps):
-            return False
-    for l in range(n):
-        by.stamps[slot * n + l] = by.times[p * n + l]
-    by.slot[m] = slot
-    by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
-    return True
-
-
-@compiled
-def _learn(run: Run, by: Channels, marked: Marks, p: Any, m: Any) -> Any:
-    """A process that delivers a message knows what its sender knew, and the send."""
-    n, stamp = run.sizes[LINES], by.slot[m] * run.sizes[LINES]
-    send = run.send[m]
-    sender = run.line[send]
-    for l in range(n):
-        by.times[p * n + l] = max(by.times[p * n + l], by.stamps[stamp + l])
-    by.times[p * n + sender] = max(by.times[p * n + sender], send - run.begin[sender] + 1)
-    by.in_flight[m] -= 1
-    if not by.in_flight[m]:
-        by.free[marked.slots[1]] = by.slot[m]
-        marked.slots[1] += 1

@@ -118,9 +118,7 @@ class Monitor:
         if number != self._number:
             lay_out(number, self.rows, self._run, self._names)
             self._found[:] = NONE
-            while not has_room(self._run, self._channels) or not overtakings(
-                self._run, self._channels, 0, 0, self._found
-            ):
+            while not has_room(self._run, self._channels) or not overtakings(self._run, self._channels, 0, self._found):
                 self._found[:] = NONE
                 self.grow()
             self._number = number
@@ -191,7 +189,7 @@ def _decide_runs(
             continue
         for k in range(len(found)):
             found[k] = NONE
-        if not has_room(run, channels) or not overtakings(run, channels, 0, 0, found):
+        if not has_room(run, channels) or not overtakings(run, channels, 0, found):
             return run_number
         _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
     return end

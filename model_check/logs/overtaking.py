@@ -37,33 +37,34 @@ class Channels(NamedTuple):
     #: Of each message where its time is in `stamps`, and how many copies are in flight.
     slot: Numbers
     in_flight: Numbers
-    #: Times of messages; the slots that are free.
+    #: Times of messages; the slots that are free; how many slots were used, and how many of them are free.
     stamps: Numbers
     free: Numbers
+    slots: Numbers
 
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
     """Arrays for runs of so many lines, with so many entries of times in flight."""
     copies, messages = len(run.of_copy), len(run.send)
     following, *others = zeros(copies, *[lines * lines] * 4, messages, messages, entries, entries)
-    return Channels(following, np.zeros(copies, np.bool_), *others)
+    return Channels(*(following, np.zeros(copies, np.bool_), *others, np.zeros(2, np.int64)))
 
 
 @compiled
-def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any:
+def overtakings(run: Run, by: Channels, fed: Any, found: Any) -> Any:
     """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
     causal order. An order of which `found` has something already is not decided again. False if there is no room for
     the times.
 
-    The first so many events were `fed` before: `times` has what came of them, and the first so many slots of `stamps`
-    the times of the messages in flight.
+    The first so many events were `fed` before: `times` has what came of them, and the `slots` that are used the times
+    of the messages in flight.
     """
     n = run.sizes[LINES]
+    by.slots[0], by.slots[1] = by.slots[0] if fed else 0, 0
     for entry in range(n * n):
         by.missing[entry], by.place[entry] = NONE, NOTHING_MISSING
         if not fed:
             by.times[entry] = 0
-    free = 0
     for number in range(run.sizes[EVENTS]):
         e = run.order[number]
         p, m, copy = run.line[e], run.message[e], run.copy[e]
@@ -74,50 +75,68 @@ def overtakings(run: Run, by: Channels, fed: Any, slots: Any, found: Any) -> Any
                 put_on_channel(by, sent, run.receiver[sent] * n + p, e - run.begin[p])
             if number < fed:
                 continue
-            if found[2] == NONE:
-                if free:
-                    free -= 1
-                    slot = by.free[free]
-                else:
-                    slot = slots
-                    slots += 1
-                    if slots * n > len(by.stamps):
-                        return False
-                stamp = by.stamps[slot * n : slot * n + n]
-                for l in range(n):
-                    stamp[l] = times[l]
-                by.slot[m] = slot
-                by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+            if found[2] == NONE and not keep_time(run, by, p, m):
+                return False
         else:
-            send = run.send[m]
-            sender = run.line[send]
-            channel = own + sender
+            channel = own + run.line[run.send[m]]
             if number < fed:
                 _deliver(run, by, copy, channel)
                 continue
             if found[0] == NONE and by.missing[channel] != copy:
                 found[0], found[1] = by.missing[channel], copy
             if found[2] == NONE:
-                slot = by.slot[m]
-                stamp, place = by.stamps[slot * n : slot * n + n], by.place[own : own + n]
-                overtakes = False
-                for l in range(n):
-                    overtakes |= place[l] < stamp[l]
-                    times[l] = max(times[l], stamp[l])
-                if overtakes:
+                if learn(run, by, p, m):
+                    stamp = by.slot[m] * n
                     for l in range(n):
-                        if found[2] == NONE and place[l] < stamp[l]:
+                        if found[2] == NONE and by.place[own + l] < by.stamps[stamp + l]:
                             found[2], found[3] = by.missing[own + l], copy
-                times[sender] = max(times[sender], send - run.begin[sender] + 1)
-                by.in_flight[m] -= 1
-                if not by.in_flight[m]:
-                    by.free[free] = slot
-                    free += 1
             elif found[0] != NONE:
                 break
             _deliver(run, by, copy, channel)
         times[p] = e - run.begin[p] + 1
     return True
+
+
+@compiled
+def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
+    """Keeps the time of a process as that of the message it sends; False if there is no room for it."""
+    n = run.sizes[LINES]
+    if by.slots[1]:
+        by.slots[1] -= 1
+        slot = by.free[by.slots[1]]
+    else:
+        slot = by.slots[0]
+        by.slots[0] += 1
+        if by.slots[0] * n > len(by.stamps):
+            return False
+    stamp, times = by.stamps[slot * n : slot * n + n], by.times[p * n : p * n + n]
+    for l in range(n):
+        stamp[l] = times[l]
+    by.slot[m] = slot
+    by.in_flight[m] = run.first_copy[m + 1] - run.first_copy[m]
+    return True
+
+
+@compiled
+def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
+    """A process that delivers a message knows what its sender knew, and the send. True if some first missing copy to
+    the process was sent within the message's time.
+    """
+    n, own, slot = run.sizes[LINES], p * run.sizes[LINES], by.slot[m]
+    send = run.send[m]
+    sender = run.line[send]
+    stamp, times = by.stamps[slot * n : slot * n + n], by.times[own : own + n]
+    place = by.place[own : own + n]
+    overtakes = False
+    for l in range(n):
+        overtakes |= place[l] < stamp[l]
+        times[l] = max(times[l], stamp[l])
+    times[sender] = max(times[sender], send - run.begin[sender] + 1)
+    by.in_flight[m] -= 1
+    if not by.in_flight[m]:
+        by.free[by.slots[1]] = slot
+        by.slots[1] += 1
+    return overtakes
 
 
 @compiled

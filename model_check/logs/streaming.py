@@ -279,7 +279,8 @@ class StreamingMonitor:
             by.in_flight[: len(copies)] = in_flight
             by.slot[known[:slots]] = np.arange(slots)
             found = np.array([NONE if column in self._open else 0 for column in (FIFO, FIFO, CAUSAL, CAUSAL)], np.int32)
-            if overtakings(run, by, fed, slots, found):
+            by.slots[0] = slots
+            if overtakings(run, by, fed, found):
                 break
             entries *= 2
         if CAUSAL in self._open and found[2] == NONE:

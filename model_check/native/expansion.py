@@ -36,19 +36,13 @@ from .kernels import (
     Scratch,
     SearchConstants,
     Tables,
-    canonical,
-    evaluate_end,
     hash_of,
     home_of,
-    list_moves,
-    make,
-    note,
     owner_of,
     pack,
-    seen_of,
-    step_of,
     unpack,
 )
+from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, step_of
 
 #: So many rows are looked at together, and one row misses at most so many entries.
 PREFETCH_BATCH = 8

@@ -33,14 +33,11 @@ from .kernels import (
     Scratch,
     SearchConstants,
     Tables,
-    list_moves,
-    make,
     owner_of,
-    seen_of,
     spread,
-    step_of,
     unpack,
 )
+from .moves import list_moves, make, seen_of, step_of
 
 
 @compiled

@@ -18,7 +18,7 @@ from crownless.model_check.properties import Property
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
 
-from . import kernels
+from . import kernels, moves
 from .level_search import LIVE_BITS
 from .row_set import RowSet, which_are_there
 from .search import NativeSearch
@@ -139,10 +139,10 @@ class ShortestRuns:
         numbers[1 : 1 + n] = cells
         numbers[1 + n : 1 + n + len(packets)] = packets
         first, fields = 1 + n, len(layout.word)
-        kernels.sort_slots(numbers, first, len(packets), search.system.channel, n, tables.arrays().source)
+        moves.sort_slots(numbers, first, len(packets), search.system.channel, n, tables.arrays().source)
         if search.system.permutations.shape[0] > 1:
             best, trial = np.zeros_like(numbers), np.zeros_like(numbers)
-            kernels.canonical(
+            moves.canonical(
                 numbers, fields, best, trial, search.system, tables.arrays(), search.monitor_states.arrays(), first
             )
         if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):

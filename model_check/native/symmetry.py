@@ -11,19 +11,18 @@ something differs, `NotSymmetric` says what, and the search starts again without
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from itertools import permutations
 from typing import Any
 
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
+from crownless.impl.protocol_validation import WrongMachine
 from crownless.impl.renaming import Renaming
-from crownless.model_check.purity import Inputs, Purity
-from crownless.model_check.values import distinguishable_parts
+from crownless.model_check.machine_calls import MachineCalls
+from crownless.model_check.values import same_values
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import error_line
 
 #: The first entries that are all compared; of those that follow one in `EVERY` is.
 FIRST_ENTRIES = 500
@@ -68,25 +67,21 @@ class Renamings:
 class Alike:
     """What processes that share tables have in common, and the comparison of each of them with process 0."""
 
-    def __init__(self, canary: Purity, renamings: Renamings, evaluate: Callable[[int, Any], int]) -> None:
-        self._canary = canary
+    def __init__(self, calls: MachineCalls, renamings: Renamings, evaluate: Callable[[int, Any], int]) -> None:
+        self._calls = calls
         self._renamings = renamings
         #: The properties that a process breaks and meets in a local state, as bits.
         self._evaluate = evaluate
-        self._inputs: Inputs = canary
         self._compares = True
         #: Entries so far, and those of them that were compared.
         self.entries = self.compared = 0
-        #: The number of each packet as it really is, and the packet as it was first met.
-        self._real_packets: dict[Packet, tuple[int, Packet]] = {}
-        self._renamed = lru_cache(REMEMBERED)(lambda local, renaming: self._inputs.renamed(local, renaming))
-        self._renamed_packet = lru_cache(REMEMBERED)(
-            lambda packet, renaming: self._inputs.renamed_packet(packet, renaming)
-        )
+        #: The number of each packet, by the key of the packet as it really is.
+        self._real_packets: dict[Hashable, int] = {}
+        self._renamed = lru_cache(REMEMBERED)(calls.renamed)
+        self._renamed_packet = lru_cache(REMEMBERED)(calls.renamed_packet)
 
-    def begins(self, entry: int, inputs: Inputs) -> bool:
-        """The entry of that number, from 1 on, is filled in by these inputs now; returns whether it is compared."""
-        self._inputs = inputs
+    def begins(self, entry: int) -> bool:
+        """The entry of that number, from 1 on, is filled in now; returns whether it is compared."""
         self.entries = entry
         self._compares = entry <= FIRST_ENTRIES or not entry % EVERY
         self.compared += self._compares
@@ -95,10 +90,10 @@ class Alike:
     # -- values --------------------------------------------------------------------------------------------------------
 
     def renamed(self, local: Any, renaming: Renaming) -> Any:
-        return self._inputs.renamed(local, renaming)
+        return self._calls.renamed(local, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        return self._inputs.renamed_packet(packet, renaming)
+        return self._calls.renamed_packet(packet, renaming)
 
     def seen_by_process_0(self, process: int, local: Any) -> Any:
         """The local state of process 0 that this one of another process is, with every name shifted."""
@@ -118,7 +113,7 @@ class Alike:
     def _there_and_back(self, value: Any, rename: Callable[[Any, Renaming], Any], name: str) -> None:
         for renaming in self._renamings.compared:
             back = rename(rename(value, renaming), Renaming(renaming.inverse))
-            if not _are_alike(value, back):
+            if not same_values(value, back):
                 raise NotSymmetric(f"its {name}, there and back, gives another value")
 
     def _compare_predicates(self, local: Any, seen: int) -> None:
@@ -131,19 +126,17 @@ class Alike:
                 raise NotSymmetric(f"`{name}` says of process {process + 1} what it does not say of process 1")
 
     def _said_of(self, process: int, local: Any) -> set[str]:
-        return {*self._canary.invariants_broken(process, local), *self._canary.witnesses_met(process, local)}
+        return {*self._calls.invariants_broken(process, local), *self._calls.witnesses_met(process, local)}
 
     def number_of(self, packet: Packet, number: Callable[[Packet], int]) -> int:
         """The number of a packet as process 0 sends it; `number` gives that of a packet to process 0."""
-        known = self._real_packets.get(packet)
-        if known is not None:
-            if known[1].stamp is not packet.stamp:
-                self._canary.same(packet.source, known[1], packet)
-            return known[0]
-        destination = packet.destination
-        seen = self.renamed_packet(packet, self._renamings.shifts[-destination]) if destination else packet
-        self._real_packets[packet] = number(seen), packet
-        return self._real_packets[packet][0]
+        key = self._calls.key_of_packet(packet)
+        known = self._real_packets.get(key)
+        if known is None:
+            destination = packet.destination
+            seen = self.renamed_packet(packet, self._renamings.shifts[-destination]) if destination else packet
+            known = self._real_packets[key] = number(seen)
+        return known
 
     def images_of(self, transition: Transition) -> Iterator[Transition]:
         """The transitions at the other processes, or after a renaming, for which one at process 0 stands."""
@@ -171,7 +164,7 @@ class Alike:
         """Compares the local states in which the processes start."""
         for renaming in self._renamings.compared:
             process = renaming.image[0]
-            if not _are_alike(self._renamed(locals_[0], renaming), locals_[process]):
+            if not same_values(self._renamed(locals_[0], renaming), locals_[process]):
                 raise NotSymmetric(_differs(process, "starts otherwise"))
 
     def own(
@@ -187,9 +180,9 @@ class Alike:
         for renaming in self._renamings.compared:
             process, there = renaming.image[0], self._renamed(local, renaming)
             with _failing(f"process {process + 1} fails where process 1 does not"):
-                sent = [self._inputs.send(process, there, renaming.message(message)) for message, _ in sends]
-                internal_there = self._inputs.internal(process, there)
-                given_there = self._inputs.receive(process, there, None)
+                sent = [self._calls.send(process, there, renaming.message(message)) for message, _ in sends]
+                internal_there = self._calls.internal(process, there)
+                given_there = self._calls.receive(process, there, None)
             for (_, steps), others in zip(sends, sent, strict=True):
                 self._compare(renaming, _unnamed(steps), _unnamed(others), "sends a message otherwise")
             self._compare(renaming, internal, internal_there, "takes other steps by itself")
@@ -201,8 +194,8 @@ class Alike:
             process, there = renaming.image[0], self._renamed(local, renaming)
             image = self._renamed_packet(packet, renaming)
             with _failing(f"process {process + 1} fails where process 1 does not"):
-                accepted = bool(self._inputs.deliverable(process, there, image))
-                others = self._inputs.on_packet(process, there, image) if accepted and steps is not None else ()
+                accepted = self._calls.deliverable(process, there, image)
+                others = self._calls.on_packet(process, there, image) if accepted and steps is not None else ()
             if accepted != (steps is not None):
                 does, other = ("accepts", "refuses") if accepted else ("refuses", "accepts")
                 if process:
@@ -233,15 +226,10 @@ def _same(one: Step, other: Step) -> bool:
     """True if two steps are the same. The order of packets on different links has no effect."""
     links = [sorted(step.packets, key=lambda packet: (packet.source, packet.destination)) for step in (one, other)]
     return (
-        _are_alike(one.state, other.state)
-        and _are_alike(tuple(links[0]), tuple(links[1]))
+        same_values(one.state, other.state)
+        and same_values(tuple(links[0]), tuple(links[1]))
         and list(one.events) == list(other.events)
     )
-
-
-def _are_alike(one: Any, other: Any) -> bool:
-    """True if they are equal, and no process can distinguish them."""
-    return bool(one == other) and distinguishable_parts(one, other) is None
 
 
 @contextmanager
@@ -249,10 +237,8 @@ def _failing(what: str) -> Iterator[None]:
     """An error of the machine in here is a difference between processes."""
     try:
         yield
-    except BadInput:
-        raise
-    except Exception as error:
-        raise NotSymmetric(f"{what}: {error_line(error)}") from error
+    except WrongMachine as error:
+        raise NotSymmetric(f"{what}: {error.message}") from error
 
 
 def _differs(process: int, what: str) -> str:

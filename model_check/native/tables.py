@@ -10,15 +10,14 @@ With symmetry reduction the renamings that leave process 0 in place are tabulate
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
-from crownless.model_check.own_steps import OwnSteps
-from crownless.model_check.purity import Inputs, PurityByEntry
+from crownless.model_check.machine_calls import MachineCalls
 from crownless.model_check.rules import Exercised
 from crownless.spec.computation import Message
 
@@ -30,6 +29,9 @@ from .symmetry import Alike, NotSymmetric, Renamings
 
 #: Where an action is the channel's own, or waiting: they come first among the names of actions.
 CHANNEL_ACTIONS = ("receive", "lose", "duplicate")
+
+#: A process of the tables, the key of its local state, and its application's position.
+CellKey = tuple[int, Hashable, Position]
 
 
 class Tables:
@@ -49,9 +51,8 @@ class Tables:
         symmetric: bool,
         in_order: bool,
     ) -> None:
-        self._canary = PurityByEntry(machine, workload.has)
-        #: By what the entry is filled in that is filled in now, and its number.
-        self.inputs: Inputs = self._canary
+        self.calls = MachineCalls(machine, workload.has)
+        #: The number of the entry that is filled in now.
         self._entry = 0
         self.workload = workload
         self.monitor_states = monitor_states
@@ -66,10 +67,9 @@ class Tables:
         #: May a packet go to the hold-back queue?
         self._waits = False
         #: The rules exercised so far.
-        self.exercised = Exercised(machine, self._images if shared else None)
+        self.exercised = Exercised(self.calls, self._images if shared else None)
         self._invariants, self._witnesses, self._rules = invariants, witnesses, rules
         base, own = ProtocolMachine, type(machine)
-        self._by_itself = OwnSteps(machine)
         self._takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._choosy = not workload.takes_anything
         self.renamings = renamings = Renamings(n, symmetric=symmetric)
@@ -77,12 +77,12 @@ class Tables:
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
         #: What processes that share the tables have in common, and whether they do.
-        self.alike = Alike(self._canary, renamings, self._evaluate) if shared else None
+        self.alike = Alike(self.calls, renamings, self._evaluate) if shared else None
         #: [number][renaming that leaves process 0 in place]: what cells and packets become.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
-        self._cell_numbers: dict[tuple[int, Any, Position], int] = {}
-        self._packet_numbers: dict[Packet, int] = {}
+        self._cell_numbers: dict[CellKey, int] = {}
+        self._packet_numbers: dict[Hashable, int] = {}
         self.actions: list[str] = list(CHANNEL_ACTIONS)
         self._action_numbers: dict[str, int] = {name: k for k, name in enumerate(self.actions)}
         self._codes: dict[tuple[Any, ...], int] = {}
@@ -102,7 +102,7 @@ class Tables:
         #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
-        locals_ = [self._canary.initial(i) for i in range(n)]
+        locals_ = [self.calls.initial(i) for i in range(n)]
         if self.alike is not None:
             self.alike.initial(locals_)
             self.initial = [self.cell(0, locals_[0], start)] * n
@@ -120,25 +120,18 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = (process, local, position)
-        try:
-            number = self._cell_numbers.get(key)
-        except TypeError:  # it cannot be hashed
-            self._canary.new(process, local)
-            raise
+        key = (process, self.calls.key(process, local), position)
+        number = self._cell_numbers.get(key)
         if number is None:
-            number = self._new_cell(key)
+            number = self._new_cell(key, local)
             if len(self.frames) > 1:
                 self._close_cells(number)
-        elif (known := self.cells[number][1]) is not local:
-            self._canary.same(process, known, local)
         return number
 
-    def _new_cell(self, key: tuple[int, Any, Position]) -> int:
-        process, local, position = key
+    def _new_cell(self, key: CellKey, local: Any) -> int:
+        process, _, position = key
         number = self._cell_numbers[key] = len(self.cells)
-        self.cells.append(key)
-        self._canary.new(process, local)
+        self.cells.append((process, local, position))
         seen = self._evaluate(process, local)
         ready_to_receive = self.workload.ready_to_receive(position, process)
         made = sum(position) if self.workload.takes_anything else 0
@@ -153,19 +146,10 @@ class Tables:
     def _evaluate(self, process: int, local: Any) -> int:
         """The properties that a local state breaks, and the witnesses that it is, as bits."""
         seen = 0
-        if self._canary.doubles:
-            for name in self._canary.invariants_broken(process, local):
-                seen |= self._invariants[name]
-            for name in self._canary.witnesses_met(process, local):
-                seen |= self._witnesses[name]
-            return seen
-        machine = self._canary.machine
-        for name, holds in machine.invariants.items():
-            if not holds(machine, process, local):
-                seen |= self._invariants[name]
-        for name, holds in machine.witnesses.items():
-            if holds(machine, process, local):
-                seen |= self._witnesses[name]
+        for name in self.calls.invariants_broken(process, local):
+            seen |= self._invariants[name]
+        for name in self.calls.witnesses_met(process, local):
+            seen |= self._witnesses[name]
         return seen
 
     def _close_cells(self, number: int) -> None:
@@ -175,9 +159,10 @@ class Tables:
         assert self.alike is not None
         images = [number]
         for renaming in self.frames[1:]:
-            key = (0, self.alike.renamed(local, renaming), self.workload.renamed(position, renaming))
+            of_image = self.alike.renamed(local, renaming)
+            key = (0, self.calls.key(0, of_image), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
-            images.append(self._new_cell(key) if image is None else image)
+            images.append(self._new_cell(key, of_image) if image is None else image)
         self._close(number, images, self.cell_renamed, self.cell_frames)
         for image in images:
             if self._seen[image] != self._seen[number]:
@@ -204,39 +189,34 @@ class Tables:
             assert isinstance(self.workload, Free)
             local = self.alike.seen_by_process_0(process, local)
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get((self.frame_of(process), local, position), -1)
+        return self._cell_numbers.get((self.frame_of(process), self.calls.key(process, local), position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
         if self.alike is not None and packet.destination:
             packet = self.alike.renamed_packet(packet, self._shifts[-packet.destination])
-        return self._packet_numbers.get(packet, -1)
+        return self._packet_numbers.get(self.calls.key_of_packet(packet), -1)
 
     def packet(self, packet: Packet) -> int:
         """The number of a packet, as it is seen in the tables."""
-        try:
-            number = self._packet_numbers.get(packet)
-        except TypeError:
-            self._canary.new(packet.source, packet)
-            raise
+        key = self.calls.key_of_packet(packet)
+        number = self._packet_numbers.get(key)
         if number is None:
-            number = self._new_packet(packet)
+            number = self._new_packet(packet, key)
             if len(self.frames) > 1:
                 assert self.alike is not None
                 images = [number]
                 for renaming in self.frames[1:]:
                     other = self.alike.renamed_packet(packet, renaming)
-                    image = self._packet_numbers.get(other)
-                    images.append(self._new_packet(other) if image is None else image)
+                    key = self.calls.key_of_packet(other)
+                    image = self._packet_numbers.get(key)
+                    images.append(self._new_packet(other, key) if image is None else image)
                 self._close(number, images, self.packet_renamed, self.packet_frames)
-        elif (known := self.packets[number]).stamp is not packet.stamp:
-            self._canary.same(packet.source, known, packet)
         return number
 
-    def _new_packet(self, packet: Packet) -> int:
-        number = self._packet_numbers[packet] = len(self.packets)
+    def _new_packet(self, packet: Packet, key: Hashable) -> int:
+        number = self._packet_numbers[key] = len(self.packets)
         self.packets.append(packet)
-        self._canary.new(packet.source, packet)
         for ranks in {self.ranks, self._all_ranks}:
             if self._channel == kernels.LOSSY:
                 ranks.by_channel((packet.kind,), ())
@@ -293,9 +273,8 @@ class Tables:
     def _begin_entry(self) -> Alike | None:
         """The comparison of the next entry, if there is one."""
         self._entry += 1
-        self.inputs = self._canary.inputs_of(self._entry)
         alike = self.alike
-        return alike if alike is not None and alike.begins(self._entry, self.inputs) else None
+        return alike if alike is not None and alike.begins(self._entry) else None
 
     def _fill_own(self, cell: int) -> None:
         process, local, position = self.cells[cell]
@@ -307,19 +286,18 @@ class Tables:
         refused = 0
         for pending in self.workload.pending_sends(position, process):
             message = pending.message
-            steps = self.inputs.send(process, local, message)
+            steps = self.calls.send(process, local, message)
             if not steps and self.exercised.left:
                 refused |= self._exercised_by(Transition(process, local, "send", message))
             sends.append((message, steps))
             for step in steps:
                 self._outcome(cell, process, local, "send", step, pending.after, hands=message)
         if self._takes_own_steps:
-            internal = self.inputs.internal(process, local)
-            self._by_itself.look_at(process, local, internal)
+            internal = self.calls.internal_that_ends(process, local)
             for name, step in internal:
                 self._outcome(cell, process, local, name, step, position)
             if self.workload.ready_to_receive(position, process):
-                given = self.inputs.receive(process, local, self.workload.wanted_sender(position, process))
+                given = self.calls.receive(process, local, self.workload.wanted_sender(position, process))
                 if not given:
                     self.exercised.add(Transition(process, local, "deliver"))
                 for step in given:
@@ -334,13 +312,13 @@ class Tables:
         packet = self.packets[number]
         start = len(self._outcomes)
         alike = self._begin_entry()
-        accepted = bool(self.inputs.deliverable(process, local, packet))
+        accepted = self.calls.deliverable(process, local, packet)
         if not accepted or self.exercised.awaits_release:
             frames = self.packet_frames[number] if len(self.frames) > 1 else (number,)
             self.exercised.guard(process, local, packet, accepted=accepted, known_as=self.packets[min(frames)])
         steps: Sequence[Step] | None = None
         if accepted:
-            steps = self.inputs.on_packet(process, local, packet)
+            steps = self.calls.on_packet(process, local, packet)
             of_kind, delivery = name_of_arrival(packet), ("deliver", packet.message)
             for step in steps:
                 name = "deliver" if delivery in step.events else of_kind

@@ -16,7 +16,6 @@ from crownless.model_check.named_numbers import comparisons
 from crownless.model_check.properties import DELIVERS_ALL, default_orders
 from crownless.model_check.request import ResolvedCheck
 from crownless.model_check.system import LocalStep, MonitorState, State, System
-from crownless.model_check.wrong_machine import machine_errors
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.computation import Message
 from crownless.spec.orders import ORDERS
@@ -75,8 +74,7 @@ class StateSpace:
         self._keys: list[tuple[Any, ...]] = []  # of each step, by which moves are sorted
         self._nodes: list[tuple[State, MonitorState]] = []
         self._numbers: dict[tuple[State, MonitorState], int] = {}
-        with machine_errors(type(self.system.machine)):
-            self._node(self.system.initial(), self.system.initial_monitor_state())
+        self._node(self.system.initial(), self.system.initial_monitor_state())
 
     def as_data(
         self,
@@ -180,14 +178,13 @@ class StateSpace:
     def moves(self, node: int) -> tuple[list[int], int]:
         """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
         state, monitor_state = self._nodes[node]
-        with machine_errors(type(self.system.machine)):
-            moves = self._moves(state)
-            flat: list[int] = []
-            for step, target in moves:
-                after, broken = self.system.evaluate(monitor_state, step)
-                effect = self._effect({*broken, *self._false_after(step)})
-                flat += (self._step(step), self._node(target, after), effect)
-            self._explain(state)
+        moves = self._moves(state)
+        flat: list[int] = []
+        for step, target in moves:
+            after, broken = self.system.evaluate(monitor_state, step)
+            effect = self._effect({*broken, *self._false_after(step)})
+            flat += (self._step(step), self._node(target, after), effect)
+        self._explain(state)
         owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
         return flat, self._effect((DELIVERS_ALL.name,) if owed else ())
 

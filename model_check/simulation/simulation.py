@@ -42,13 +42,11 @@ from typing import Any, NamedTuple
 
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
+from crownless.impl.protocol_validation import check_class, machine_errors, make
 from crownless.impl.registry import protocol_named
-from crownless.model_check.class_facts import check_class, make
+from crownless.model_check.machine_calls import MOST_INTERNAL, MachineCalls, without_end
 from crownless.model_check.monitors import Observation, monitors_of
-from crownless.model_check.own_steps import MOST_FOLLOWED, without_end
-from crownless.model_check.purity import Purity
 from crownless.model_check.request import settings_of
-from crownless.model_check.wrong_machine import machine_errors
 from crownless.runtime.ending import look
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
@@ -188,8 +186,7 @@ def simulate(experiment: Experiment) -> Measured:
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
-    with machine_errors(type(machine)):
-        return Simulation(machine, experiment).run()
+    return Simulation(machine, experiment).run()
 
 
 def check_experiment(experiment: Experiment) -> ProtocolMachine:
@@ -226,7 +223,7 @@ class Simulation:
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
         self.machine = machine
-        self.inputs = Purity(machine, self._has)
+        self.calls = MachineCalls(machine, self._has)
         self.experiment = experiment
         self.n = n
         traffic = traffic_named(experiment.workload)
@@ -246,7 +243,7 @@ class Simulation:
         self.events = 0
         self._numbers = count()
         self.agenda: list[tuple[float, int, Callable[[Any], None], Any]] = []
-        self.states = [self.inputs.initial(i) for i in range(n)]
+        self.states = [self.calls.initial(i) for i in range(n)]
         self.changes = [0] * n
         self.rooms: list[list[Waiting]] = [[] for _ in range(n)]
         self.handed: list[deque[Message]] = [deque() for _ in range(n)]
@@ -330,10 +327,10 @@ class Simulation:
             packet = waiting.packet
             if waiting.checked_at != self.changes[i]:
                 waiting.checked_at = self.changes[i]
-                if self.inputs.deliverable(i, self.states[i], packet):
+                if self.calls.deliverable(i, self.states[i], packet):
                     del self.rooms[i][place]
                     self._taken(i, waiting)
-                    self._apply(i, self._chosen(self.inputs.on_packet(i, self.states[i], packet)))
+                    self._apply(i, self._chosen(self.calls.on_packet(i, self.states[i], packet)))
                     return True
         return False
 
@@ -353,24 +350,24 @@ class Simulation:
 
     def _own_steps(self, i: int) -> bool:
         """Its own steps, one after the other, until a packet can be received or there are no more."""
-        states = [self.states[i]]
-        while steps := self.inputs.internal(i, self.states[i]):
+        first, taken = self.states[i], 0
+        while steps := self.calls.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
-            states.append(self.states[i])
-            if len(states) > MOST_FOLLOWED:
-                raise without_end(self.machine, i, steps[0][0], states)
+            taken += 1
+            if taken >= MOST_INTERNAL:
+                raise without_end(self.machine, i, steps[0][0], first, self.states[i])
             if self._take_in(i):
                 break
-        return len(states) > 1
+        return taken > 0
 
     def _receive(self, i: int) -> bool:
-        steps = self.inputs.receive(i, self.states[i], None)
+        steps = self.calls.receive(i, self.states[i], None)
         if steps:
             self._apply(i, self._chosen(steps))
         return bool(steps)
 
     def _submit(self, i: int) -> bool:
-        steps = self.inputs.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
+        steps = self.calls.send(i, self.states[i], self.handed[i][0]) if self.handed[i] else ()
         if steps:
             self.handed[i].popleft()
             self._apply(i, self._chosen(steps))

@@ -22,6 +22,7 @@ from typing import Any, Literal, NamedTuple
 
 import z3
 
+from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
 from crownless.model_check.explorer import live_properties_broken
 from crownless.model_check.properties import (
@@ -35,7 +36,6 @@ from crownless.model_check.properties import (
 from crownless.model_check.request import Check, ResolvedCheck
 from crownless.model_check.runs import Run, run_of
 from crownless.model_check.system import LocalStep, State
-from crownless.model_check.wrong_machine import machine_errors
 from crownless.proofs.proving import PROOFS
 from crownless.proofs.queues import QueueProof
 from crownless.proofs.terms import Term

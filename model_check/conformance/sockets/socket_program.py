@@ -24,9 +24,8 @@ from crownless.model_check.conformance.node import (
     Transmits,
 )
 from crownless.model_check.conformance.running_program import RunningProgram
-from crownless.model_check.wrong_machine import shown
 from crownless.spec.errors import BadInput
-from crownless.spec.printable import some
+from crownless.spec.printable import shown, some
 
 from .looks import sockets
 from .proxies import Proxies, is_ignored

@@ -13,8 +13,8 @@ from click.shell_completion import CompletionItem
 from crownless.impl.channels import CHANNELS
 from crownless.impl.own_protocols import is_own
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.class_facts import check_class
 from crownless.model_check.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.claims import bundled
 from crownless.spec import library, notation

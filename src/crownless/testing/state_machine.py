@@ -13,8 +13,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.impl.workloads import Free
-from crownless.model_check.class_facts import check_class
 from crownless.model_check.conformance.in_process import InProcess, sends_of
 from crownless.model_check.conformance.network import Move, Network, WrongNode, root_of
 from crownless.model_check.conformance.queries import Queries
@@ -23,7 +23,6 @@ from crownless.model_check.properties import DELIVERS_ONCE
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 from crownless.model_check.runs import Run, run_of, wrong_event
 from crownless.model_check.system import Action, LocalStep, State, System
-from crownless.model_check.wrong_machine import WrongMachine, machine_errors
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable, some
@@ -248,24 +247,21 @@ class _Protocol:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
             systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
-        self._kind = subject
         self._system, self._properties = systems[processes, messages]
-        with machine_errors(subject):
-            self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
+        self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
         self._steps: list[LocalStep] = []
         self._broken: list[str] = []
 
     def moves(self) -> list[Move]:
         """All that may happen next."""
-        with machine_errors(self._kind):
-            return [
-                Move(
-                    "fault" if step.action.by_channel else "send" if step.hands_over else "step",
-                    _like(step.action),
-                    partial(self._take, step, target),
-                )
-                for step, target in self._system.moves(self._state)
-            ]
+        return [
+            Move(
+                "fault" if step.action.by_channel else "send" if step.hands_over else "step",
+                _like(step.action),
+                partial(self._take, step, target),
+            )
+            for step, target in self._system.moves(self._state)
+        ]
 
     @property
     def progress(self) -> int:
@@ -273,8 +269,7 @@ class _Protocol:
         return len(self._steps)
 
     def _take(self, step: LocalStep, target: State) -> None:
-        with machine_errors(self._kind):
-            self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
+        self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
         self._state = target
         self._steps.append(step)
         self._broken += [name for name in broken if name in self._properties]

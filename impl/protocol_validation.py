@@ -1,0 +1,163 @@
+"""Validation of a protocol class where it enters: its facts, parameters and predicates, and its methods' names."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from crownless.spec.enumeration import SENDS
+from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.orders import ORDERS
+from crownless.spec.printable import shown, shown_error
+
+from .channels import CHANNELS
+from .protocol import Parameter, ProtocolMachine, Setting, WrongAnswer
+from .user_frames import place_of_error
+
+#: Facts that are names: what each names, and the names that there are.
+NAMES: Mapping[str, tuple[str, Iterable[str]]] = {
+    "promises": ("an order", ORDERS),
+    "needs_channel": ("a channel", CHANNELS),
+    "sends": ("a kind of sends", SENDS),
+}
+#: The methods without which there is no protocol, with their arguments and what they return.
+NEEDED = {
+    "initial": "initial(self, i), which returns the local state at the start",
+    "send": "send(self, i, state, message), which returns a list of steps",
+    "on_packet": "on_packet(self, i, state, packet), which returns a list of steps",
+}
+RENAMED = "renamed(self, state, renaming), which renames the processes in a local state, or leave out symmetric"
+METHODS = ("initial", "send", "deliverable", "on_packet", "receive", "internal", "agree", "renamed", "renamed_stamp")
+#: From which likeness on a name is taken for a misspelt one, unless it is an inflection such as `received`.
+NEARLY = 0.85
+INFLECTIONS = ("d", "ed", "s", "r")
+A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
+
+
+class WrongMachine(BadInput):
+    """The code of a protocol's class is wrong: no search can go on with it."""
+
+
+class Fact(NamedTuple):
+    """A fact that a class declares: what its value must be, and the message if it is not."""
+
+    is_valid: Callable[[Any], bool]
+    problem: str
+    hint: str
+
+
+def _is_bound(value: Any) -> bool:
+    numbers = isinstance(value, tuple | list) and len(value) == 2 and all(type(number) is int for number in value)
+    return numbers and min(value) >= 1
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _maps_names_to(value: Any, is_valid: Callable[[Any], bool]) -> bool:
+    return isinstance(value, Mapping) and all(isinstance(name, str) and is_valid(each) for name, each in value.items())
+
+
+def _of_names(kind: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind) and all(isinstance(name, str) for name in value)  # type: ignore[attr-defined]
+
+
+def _predicates(name: str, arguments: str) -> Fact:
+    hint = f'such as {name} = {{"its-name": lambda {arguments}: …}}'
+    return Fact(lambda value: _maps_names_to(value, callable), "is not a dictionary of functions", hint)
+
+
+FACTS = {
+    **{
+        fact: Fact(_is_truth, "is neither True nor False", f"{fact} = True, or leave it out")
+        for fact in ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
+    },
+    "bound": Fact(_is_bound, "is not two numbers, of processes and messages", "such as bound = (3, 4)"),
+    "source": Fact(
+        lambda value: isinstance(value, str), "is not a string", 'say where the protocol is described: "[MF] §2"'
+    ),
+    "constants": Fact(_of_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
+    "control_kinds": Fact(_of_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
+    "parameters": Fact(
+        lambda value: _maps_names_to(value, lambda each: isinstance(each, Parameter) and callable(each.default)),
+        "is not a dictionary of Parameters",
+        A_PARAMETER,
+    ),
+    "invariants": _predicates("invariants", "machine, i, state"),
+    "witnesses": _predicates("witnesses", "machine, i, state"),
+    "rules": _predicates("rules", "machine, transition"),
+    **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
+}
+
+
+def check_class(kind: Any) -> None:
+    """Raises `WrongMachine` if this is no class of a protocol, or declares something impossible."""
+    if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
+        name = getattr(kind, "__name__", shown(kind))
+        raise WrongMachine(f"{name} is not a protocol", hint="derive its class from crownless.Protocol")
+    for fact, (thing, known) in NAMES.items():
+        name = getattr(kind, fact, None)
+        if name is None:
+            raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another')
+        if name not in [*known]:
+            hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
+            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
+    for fact, (is_valid, problem, hint) in FACTS.items():
+        if not is_valid(getattr(kind, fact)):
+            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", hint=hint)
+    needed = {**NEEDED, "renamed": RENAMED} if kind.symmetric else NEEDED
+    for name, signature in needed.items():
+        if getattr(kind, name) is getattr(ProtocolMachine, name):
+            raise WrongMachine(f"{kind.__name__} has no method {name}", hint=f"write {signature}")
+    _check_spelling(kind)
+
+
+def _check_spelling(kind: type[ProtocolMachine]) -> None:
+    """Raises `WrongMachine` if a name of the class is nearly one that protocols have: nothing would read it."""
+    known = {name for name in (*dir(ProtocolMachine), *ProtocolMachine.__annotations__) if not name.startswith("_")}
+    for name in vars(kind):
+        if name.startswith("_") or name in known:
+            continue
+        for meant in difflib.get_close_matches(name, known, 1, NEARLY):
+            if name.removeprefix(meant) not in INFLECTIONS:
+                hint = f"did you mean '{meant}'? A helper of such a name begins with an underscore"
+                raise WrongMachine(f"{kind.__name__}.{name} is not read by anything", hint=hint)
+
+
+def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting]) -> ProtocolMachine:
+    """A machine of that class for n processes; raises `WrongMachine` if it cannot be made."""
+    with machine_errors(kind, f"{kind.__name__}(n, parameters={{…}})"):
+        machine = kind(n, parameters=parameters)
+    if not all(hasattr(machine, name) for name in ("n", "ops", "settings")):
+        hint = "call super().__init__(n, ops, parameters) first"
+        raise WrongMachine(f"{kind.__name__}.__init__ does not set n, ops and settings", hint=hint)
+    return machine
+
+
+def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:
+    """The error for a protocol's own method that returned something else than it is to return."""
+    return WrongMachine(
+        f"{kind.__name__}.{error.method} returns {shown(error.answer)}, not {error.noun}", hint=error.hint
+    )
+
+
+@contextmanager
+def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None]:
+    """Within it an exception that comes out of the class's own code is raised as `WrongMachine`: for code that calls a
+    class where no input is given (`model_check.machine_calls` reports the input, too).
+    """
+    try:
+        yield
+    except BadInput:
+        raise
+    except WrongAnswer as error:
+        raise wrong_answer(kind, error) from error
+    except Exception as error:
+        at = place_of_error(error)
+        if isinstance(error, MemoryError) or (at is None and not call):
+            raise
+        where = "" if at is None else f" ({at})"
+        raise WrongMachine(f"{call or kind.__name__} fails: {shown_error(error)}{where}", hint="correct it") from error

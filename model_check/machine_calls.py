@@ -1,0 +1,389 @@
+"""All calls of a protocol machine go through here: its answers are checked, and at first each call is made twice.
+
+Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
+a pure function of what the contract of values allows (`values`). So the first calls of each input are made twice and
+their answers compared. Memory outside the local state that shows only later, clocks and random numbers that agree twice
+are not found: the tool trusts that a machine has none.
+
+An exception in a user's method, and an answer that is none, are raised as `WrongMachine`: one line with class, method,
+process, input, local state, and the user's file and line.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, get_args, get_type_hints
+
+import networkx as nx
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Rule, Step, Transition, WrongAnswer
+from crownless.impl.protocol_validation import WrongMachine, wrong_answer
+from crownless.impl.registry import is_bundled
+from crownless.impl.renaming import Renaming
+from crownless.impl.user_frames import place_of_definition, place_of_error
+from crownless.spec.computation import Message
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable, shown, shown_error
+
+from .values import Refused, key_of
+
+#: The first calls of each input are made twice.
+FIRST_CALLS = 256
+#: The internal steps of a process that lead to more local states than this, with nothing received, have no end.
+MOST_INTERNAL = 1_000
+#: True of a message that an application can send.
+Exists = Callable[[Message], bool]
+#: Returns an answer as it is to be used, given the method and the arguments; raises `WrongMachine` if it is none.
+Check = Callable[[Any, str, Any], Any]
+
+#: The kinds of events, and how the engine's own actions begin, which no internal step may.
+EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
+ACTIONS = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
+
+#: The arguments of a machine's methods and predicates.
+ARGUMENTS = {
+    "initial": ("process",),
+    "internal": ("process", "state"),
+    "agree": ("states", "crashed"),
+    "renamed": ("state", "given"),
+    "renamed_stamp": ("given", "renaming"),
+    "invariant": ("machine", "process", "state"),
+    "witness": ("machine", "process", "state"),
+    "rule": ("machine", "given"),
+}
+WITH_INPUT = ("process", "state", "given")
+NOT_GIVEN: Any = object()
+
+PURE = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
+ANSWERS_EVERYWHERE = "a method must have an answer in every local state that can occur"
+HOLDS_EVERYWHERE = "it must have an answer everywhere; a class with states of another shape has its own: {} = {{}}"
+A_LIST = "return a list of Step(state, packets, events), or [] for nothing"
+A_NAMED_LIST = 'return a list of pairs ("name", Step(state, packets, events)), or [] for nothing'
+A_PACKET = (
+    "transmit Packet(i, destination, kind, message, stamp): processes are 0 to {}, kind is a string, message the "
+    "Message that send was given, or None"
+)
+AN_EVENT = "give sent(message) or delivered(message), of the message that send was given or that a packet carries"
+
+
+def any_message(message: Message) -> bool:
+    """True of every message: for callers that know nothing of what applications send."""
+    return True
+
+
+def _unchecked(answer: Any, method: str, arguments: Any) -> Any:
+    return answer
+
+
+class Call(NamedTuple):
+    """A call of a machine's method or predicate, in the words of messages."""
+
+    kind: type
+    method: str
+    process: int | None = None
+    state: Any = NOT_GIVEN
+    #: The message, packet, renaming or transition, or the sender of which a message is requested.
+    given: Any = NOT_GIVEN
+
+    @classmethod
+    def of(cls, kind: type, method: str, arguments: Sequence[Any]) -> Call:
+        """The call of that method with these arguments."""
+        known = dict(zip(ARGUMENTS.get(method.partition(" ")[0], WITH_INPUT), arguments, strict=False))
+        given = known.get("given", NOT_GIVEN)
+        process = known.get("process", given.process if isinstance(given, Transition) else None)
+        return cls(kind, method, process, known.get("state", NOT_GIVEN), given)
+
+    @property
+    def named(self) -> str:
+        """The method or predicate: ``Hub.send``, ``rule 'waits' of Hub``."""
+        name = self.kind.__name__
+        return f"{name}.{self.method}" if self.method.isidentifier() else f"{self.method} of {name}"
+
+    @property
+    def subject(self) -> str:
+        """The method, where it is written, and the process: ``Hub.send (hub.py:12) at P1``."""
+        where = place_of_definition(getattr(self.kind, self.method, None))
+        return f"{self.named}{'' if where is None else f' ({where})'}{self._at}"
+
+    @property
+    def _at(self) -> str:
+        return "" if self.process is None else f" at P{self.process + 1}"
+
+    @property
+    def arguments(self) -> str:
+        """The arguments of the call: ``, given the message 1→2#1 in the local state (0, 0)``."""
+        given = "" if self.given is NOT_GIVEN else f" given {_described(self.given)}"
+        state = "" if self.state is NOT_GIVEN else f" in the local state {shown(self.state)}"
+        return f",{given}{state}" if given or state else ""
+
+    def wrong(self, problem: str, hint: str) -> WrongMachine:
+        """The error for an answer that cannot be used."""
+        return WrongMachine(f"{self.subject} {problem}{self.arguments}", hint=hint)
+
+    def failed(self, error: Exception) -> WrongMachine:
+        """The error for an exception in the call."""
+        if isinstance(error, WrongAnswer):
+            return wrong_answer(self.kind, error)
+        at, hint = place_of_error(error), ANSWERS_EVERYWHERE
+        for fact, called in {"invariants": "invariant", "witnesses": "witness", "rules": "rule"}.items():
+            if self.method.startswith(f"{called} '"):
+                hint = HOLDS_EVERYWHERE.format(fact)
+        where = "" if at is None else f" ({at})"
+        return WrongMachine(f"{self.named} fails{self._at}: {shown_error(error)}{where}{self.arguments}", hint=hint)
+
+
+def _described(given: Any) -> str:
+    """An input in words."""
+    if isinstance(given, Packet):
+        name = given.message.name if isinstance(given.message, Message) else given.message
+        carried = "" if name is None else f" of {shown(name, str)}"
+        stamp = "" if given.stamp is None else f", stamp {shown(given.stamp)},"
+        return f"the packet '{shown(given.kind, str)}'{carried} from {_process(given.source)}{stamp}"
+    if isinstance(given, Message):
+        return f"the message {shown(given.name, str)}"
+    if isinstance(given, Transition):
+        return f"the step '{given.action}' from the local state {shown(given.before)}"
+    if isinstance(given, Renaming):
+        return f"the renaming {', '.join(f'P{i + 1}→P{j + 1}' for i, j in enumerate(given.image))}"
+    return "a request for any message" if given is None else f"a request for a message from {_process(given)}"
+
+
+def _process(i: Any) -> str:
+    return f"P{i + 1}" if isinstance(i, int) else shown(i)
+
+
+class MachineCalls:
+    """The calls of one machine; `exists` is true of a message that an application can send."""
+
+    def __init__(self, machine: ProtocolMachine, exists: Exists = any_message) -> None:
+        self.machine = machine
+        self._kind = type(machine)
+        self._exists = exists
+        #: How often each method was called twice; None: the machine is known to be pure and of allowed values.
+        self._doubled = None if machine.is_known_to_be_pure or is_bundled(self._kind) else Counter[str]()
+        #: The processes and local states whose internal steps are known to come to an end.
+        self._ending: set[tuple[int, Any]] = set()
+
+    # -- the inputs ----------------------------------------------------------------------------------------------------
+
+    def initial(self, i: int) -> Any:
+        return self._call("initial", self.machine.initial, _unchecked, i)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        return self._steps("send", i, state, message)
+
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return self._truth("deliverable", self.machine.deliverable, i, state, packet)
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return self._steps("on_packet", i, state, packet)
+
+    def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
+        return self._steps("receive", i, state, sender)
+
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        return self._call("internal", self.machine.internal, self._checked_internal, i, state)  # type: ignore[no-any-return]
+
+    def internal_that_ends(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        """The same, for a search of all runs; raises `WrongMachine` if internal steps can follow each other without
+        end.
+        """
+        steps = self.internal(i, state)
+        if any(not step.events for _, step in steps) and (i, state) not in self._ending:
+            self._check_end(i, state)
+        return steps
+
+    def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
+        return self._call("agree", self.machine.agree, _unchecked, states, crashed)
+
+    def renamed(self, state: Any, renaming: Renaming) -> Any:
+        return self._call("renamed", self.machine.renamed, _unchecked, state, renaming)
+
+    def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
+        return self._call(  # type: ignore[no-any-return]
+            "renamed_stamp", self.machine.renamed_packet, _unchecked, packet, renaming
+        )
+
+    # -- predicates ----------------------------------------------------------------------------------------------------
+
+    def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
+        """The names of the invariants that this local state breaks."""
+        return self._predicates("invariant", self.machine.invariants, i, state, holds=False)
+
+    def witnesses_met(self, i: int, state: Any) -> tuple[str, ...]:
+        """The names of the witnesses that this local state is."""
+        return self._predicates("witness", self.machine.witnesses, i, state, holds=True)
+
+    def exercises(self, name: str, rule: Rule, transition: Transition) -> bool:
+        """True if this transition exercises the rule."""
+        return self._truth(f"rule '{name}'", rule, self.machine, transition)
+
+    def _predicates(
+        self, called: str, predicates: Mapping[str, Any], i: int, state: Any, *, holds: bool
+    ) -> tuple[str, ...]:
+        return tuple(
+            [
+                name
+                for name, predicate in predicates.items()
+                if self._truth(f"{called} '{name}'", predicate, self.machine, i, state) is holds
+            ]
+        )
+
+    # -- values that enter a table -------------------------------------------------------------------------------------
+
+    def key(self, i: int, value: Any) -> Hashable:
+        """The key by which tables know a local state of process i; raises `WrongMachine` if it is not of values that a
+        table may hold.
+        """
+        return value if self._doubled is None else self._key(i, value, "state")
+
+    def key_of_packet(self, packet: Packet) -> Hashable:
+        """Likewise of a packet."""
+        stamp = packet.stamp
+        if stamp is None or self._doubled is None:
+            return packet
+        key = self._key(packet.source, stamp, "stamp")
+        return packet if key is stamp else (*packet[:-1], key)
+
+    def _key(self, i: int, value: Any, whole: str) -> Hashable:
+        try:
+            return key_of(value)
+        except Refused as refused:
+            raise WrongMachine(f"{self._kind.__name__} at P{i + 1}: {refused.said(whole)}", hint=refused.hint) from None
+
+    # -- calls and their answers ---------------------------------------------------------------------------------------
+
+    def _call(self, method: str, function: Callable[..., Any], checked: Check, *arguments: Any) -> Any:
+        """The checked answer; at first of two calls, which must give the same."""
+        try:
+            answer = again = checked(function(*arguments), method, arguments)
+            if self._doubled is not None and self._doubled[method] < FIRST_CALLS:
+                self._doubled[method] += 1
+                again = checked(function(*arguments), method, arguments)
+        except BadInput:
+            raise
+        except Exception as error:
+            if isinstance(error, MemoryError):
+                raise
+            raise Call.of(self._kind, method, arguments).failed(error) from error
+        if again is not answer and again != answer:
+            call = Call.of(self._kind, method, arguments)
+            self._check_values(call, answer)
+            raise call.wrong(f"is not a pure function: it gave {shown(answer)} and then {shown(again)}", PURE)
+        return answer
+
+    def _truth(self, method: str, function: Callable[..., Any], *arguments: Any) -> bool:
+        return self._call(method, function, self._checked_truth, *arguments)  # type: ignore[no-any-return]
+
+    def _checked_truth(self, answer: Any, method: str, arguments: Any) -> bool:
+        try:
+            if answer is not None and not isinstance(answer, str | bytes):
+                return bool(answer)
+        except Exception:  # of any kind: it is the answer's own code
+            pass
+        call = Call.of(self._kind, method, arguments)
+        raise call.wrong(f"returns {shown(answer)}, which is neither True nor False", "return True or False")
+
+    def _steps(self, method: str, i: int, state: Any, given: Any) -> Sequence[Step]:
+        function = getattr(self.machine, method)
+        return self._call(method, function, self._checked_steps, i, state, given)  # type: ignore[no-any-return]
+
+    def _checked_steps(self, answer: Any, method: str, arguments: Any) -> Any:
+        call = Call.of(self._kind, method, arguments)
+        self._check_list(call, answer, A_LIST)
+        for step in answer:
+            self._check_step(call, step)
+        return answer
+
+    def _checked_internal(self, answer: Any, method: str, arguments: Any) -> Any:
+        call = Call.of(self._kind, method, arguments)
+        self._check_list(call, answer, A_NAMED_LIST)
+        for named in answer:
+            if not isinstance(named, tuple) or len(named) != 2 or not isinstance(named[0], str):
+                raise call.wrong(f"returns {shown(named)} in its list, not a pair of a name and a Step", A_NAMED_LIST)
+            name, step = named
+            if not name.split() or printable(name) != name or name.split()[0].lower() in ACTIONS:
+                hint = f"name it in printable characters, beginning with another word than {', '.join(ACTIONS)}"
+                raise call.wrong(f"names a step {shown(name, ascii)}, which cannot be the name of a step", hint)
+            self._check_step(call, step)
+        return answer
+
+    def _check_list(self, call: Call, answer: Any, hint: str) -> None:
+        if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+            raise call.wrong(f"returns {shown(answer)}, not a list of steps", hint)
+
+    def _check_step(self, call: Call, step: Any) -> None:
+        if not isinstance(step, Step):
+            raise call.wrong(f"returns {shown(step)} in its list, not a Step", A_LIST)
+        _, packets, events = step
+        for part, name in ((packets, "packets"), (events, "events")):
+            if not isinstance(part, list | tuple) or isinstance(part, Packet | AppEvent):
+                raise call.wrong(f"returns a Step whose {name} are {shown(part)}, not a list", A_LIST)
+        for packet in packets:
+            if not self._is_packet(packet, call.process):
+                hint = A_PACKET.format(self.machine.n - 1)
+                raise call.wrong(f"transmits {shown(packet)}, which is not a packet that it can transmit", hint)
+        for event in events:
+            if not isinstance(event, AppEvent) or event.kind not in EVENTS or not self._can_happen(event.message):
+                raise call.wrong(f"reports {shown(event)}, which is not an event that can happen", AN_EVENT)
+
+    def _is_packet(self, packet: Any, process: int | None) -> bool:
+        if not isinstance(packet, Packet):
+            return False
+        source, destination, kind, message, _ = packet
+        named = source == process and isinstance(destination, int) and 0 <= destination < self.machine.n
+        return named and type(kind) is str and (message is None or isinstance(message, Message))
+
+    def _can_happen(self, message: Any) -> bool:
+        return isinstance(message, Message) and self._exists(message)
+
+    def _check_values(self, call: Call, answer: Any) -> None:
+        """Raises `WrongMachine` if a local state or a stamp in the answer is not of values that a table may hold."""
+        if call.method == "initial":
+            self.key(call.process or 0, answer)
+        for step in answer if isinstance(answer, list | tuple) else ():
+            step = step[1] if call.method == "internal" else step
+            if isinstance(step, Step):
+                self.key(call.process or 0, step.state)
+                for packet in step.packets:
+                    self.key_of_packet(packet)
+
+    # -- internal steps without an end ---------------------------------------------------------------------------------
+
+    def _check_end(self, i: int, start: Any) -> None:
+        """Follows the internal steps that report no event; raises `WrongMachine` if they lead to ever new local states,
+        or transmit packets in a cycle.
+        """
+        graph: nx.DiGraph[Any] = nx.DiGraph()
+        left, transmitting = [start], []
+        graph.add_node(start)
+        while left:
+            now = left.pop()
+            for name, step in self.internal(i, now):
+                if step.events:
+                    continue
+                if step.state not in graph and (i, step.state) not in self._ending:
+                    left.append(step.state)
+                graph.add_edge(now, step.state)
+                if step.packets:
+                    transmitting.append((now, name, step.state))
+                if len(graph) > MOST_INTERNAL:
+                    raise without_end(self.machine, i, name, start, step.state)
+        component = {state: k for k, part in enumerate(nx.strongly_connected_components(graph)) for state in part}
+        for before, name, after in transmitting:
+            if component[before] == component[after]:
+                raise Call(self._kind, "internal", i, before).wrong(
+                    f"can go on for ever: '{name}' transmits a packet each time round",
+                    "transmit it once, or wait for an answer before the next: packets without end can be in flight",
+                )
+        self._ending.update((i, state) for state in graph)
+
+
+def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: Any) -> WrongMachine:
+    """The error for a process that takes internal steps with no end in sight, from one local state to another."""
+    return Call(type(machine), "internal", i, first).wrong(
+        f"can go on for ever: after {MOST_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
+        f"submitted, its local state is {shown(last)}",
+        "bound what grows, or take the step only after something was received or submitted",
+    )
