@@ -27,7 +27,6 @@ _OPTIONS = {
     "--column": "columns",
     "--crash": "crash",
     "--engine": "engine",
-    "--form": "form",
     "--format": "format",
     "--kind": "kinds",
     "--max-memory": "max_memory",
