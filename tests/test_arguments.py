@@ -102,10 +102,10 @@ cr.read_log("a.txt", columns={"msg": "id"})
     unknown column 'msg'; did you mean 'message'? known: run, process, index, kind, message, peer
 cr.read_log("a.txt", columns=["id"])
     `columns` ['id']: not strings by name; give a dictionary
-cr.read_log("a.txt", send=3)
-    `send` 3: not a string; give one
-cr.read_log(["{}"], send="x")
-    lines are of JSON; give `format`, `columns` and expressions with a file
+cr.read_log("a.txt", pattern=3)
+    `pattern` 3: not a string; give one
+cr.read_log(["{}"], pattern="x")
+    lines are of JSON; give `format` and `pattern` with a file
 cr.Recorder([3])
     a process is called 3, which is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
@@ -141,5 +141,5 @@ def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    of_logs = {"--match", "--one-run", "--clocks", "--complete"}
+    of_logs = {"--match", "--one-run", "--clocks", "--complete", "--process"}
     assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs}
