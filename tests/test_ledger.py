@@ -63,6 +63,10 @@ def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
     json.dumps([shown.json() for shown in finding.evidence.shown])
 
 
+def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on() -> None:
+    assert "felt from load 0.04 on, and not up to 0.02" in finding_of("MF24").evidence.because
+
+
 @pytest.mark.slow
 @each_claim
 def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:

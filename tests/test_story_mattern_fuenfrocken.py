@@ -1,4 +1,4 @@
-"""[MF], replayed on the machines: its operations, its three programs with figures, and its lemmas in every run."""
+"""[MF], replayed on the machines: its operations, its programs with figures, its lemmas in every run, its footnotes."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ from broken_buffer import (
     PostsWithoutWaiting,
     WaitsAndAcknowledges,
 )
+from broken_buffer_variants import TWO_AND_A_THIRD, WaitsForOneAcknowledgement
 from replay import (
-    Lines,
     Replay,
     check,
-    computations,
     endings,
-    figure,
     lines_of,
     numbered,
     over,
@@ -27,13 +25,14 @@ from replay import (
 )
 
 from crownless.impl.buffer import Buffer, State
+from crownless.impl.buffer_bounded import BufferBounded
+from crownless.impl.buffer_pipelined import BufferPipelined
+from crownless.impl.channels import Fifo
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check import run_check
+from crownless.model_check.generating import Clock, generate
 from crownless.model_check.reachable import HistoryVariable, reachable
-from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, System
 from crownless.spec import enumeration, notation
 from crownless.spec.computation import Message
@@ -92,17 +91,6 @@ def test_fig_3_the_buffer_protocol_does_not_deadlock_there() -> None:
 # -- §4.1: the first program, Figs. 4, 5 and 6 -------------------------------------------------------------------------
 
 
-def test_fig_4_the_first_program_without_a_protocol_need_not_be_causally_ordered() -> None:
-    assert computations(Unordered, script("mf-program-1")) == {figure("mf-fig4"), figure("mf-fig5")}
-
-
-@pytest.mark.parametrize("kind", [Rst, Buffer])
-def test_both_protocols_yield_the_computation_of_fig_5_and_no_other(kind: type[ProtocolMachine]) -> None:
-    ends = list(endings(kind, Program(script("mf-program-1"))))
-    assert {ending.computation for ending in ends} == {figure("mf-fig5")}
-    assert all(ending.finished for ending in ends)
-
-
 def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
     story = Replay(Rst, script("mf-program-1"))
     story.do("P1 send x; P1 send y; P2 deliver y from P1; P2 send z")
@@ -127,44 +115,7 @@ def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
     assert story.waiting() == []
 
 
-def test_under_the_buffer_protocol_y_is_never_in_flight_before_x_is_in_its_input_buffer() -> None:
-    system = over(Buffer(3), Program(script("mf-program-1")))
-    in_flight = 0
-    for now in reachable(system):
-        sent = {packet.message.name for packet in now.in_flight if packet.message}
-        if "y" in sent:
-            in_flight += 1
-            received = system.position(now.state)[2]
-            assert received or names(now.locals[2].input)[:1] == "x"
-    assert in_flight
-
-
-@pytest.mark.parametrize(("protocol", "kind"), [("rst", Rst), ("buffer", Buffer)])
-def test_with_p3s_selective_receives_both_protocols_block_at_its_first_receive(
-    protocol: str, kind: type[ProtocolMachine]
-) -> None:
-    program = script("mf-program-1-selective")
-    result = run_check(Check(protocol, program=program))
-    assert set(violations(result)) == {"completes"}
-    ends = list(endings(kind, Program(program)))
-    assert ends
-    assert all(ending.waiting == ["P3 at its statement 1, receive from P2"] for ending in ends)
-    if kind is Buffer:
-        assert all(names(ending.locals[2].input) == "xz" for ending in ends)
-
-
-def test_without_a_protocol_p3s_selective_receives_are_served() -> None:
-    assert computations(Unordered, script("mf-program-1-selective")) == {figure("mf-fig4")}
-
-
 # -- §4.2: the second program, Figs. 7 and 8 ---------------------------------------------------------------------------
-
-
-def test_every_computation_of_the_second_program_is_causally_ordered() -> None:
-    program = script("mf-program-2")
-    result = run_check(Check("unordered", program=program, orders=("causal",)))
-    assert violations(result) == {}
-    assert len(computations(Unordered, program)) == 8, "three processes receive two messages each, in either order"
 
 
 def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
@@ -180,36 +131,6 @@ def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
     assert story.waiting() == []
 
 
-def test_fig_8_nested_crowns_are_the_one_computation_that_the_buffer_protocol_cannot_generate() -> None:
-    program = script("mf-program-2")
-    everything = computations(Unordered, program)
-    assert {figure("mf-fig7"), figure("mf-fig8")} < everything
-    assert computations(Rst, program) == everything
-    assert computations(Buffer, program) == everything - {figure("mf-fig8")}
-
-
-#: The circle of get events of Fig. 8 closes with two messages fewer if there is a process more.
-SMALLEST = """
-P1: send a to P3; send b to P4
-P2: send c to P4; send d to P3
-P3: receive; receive
-P4: receive; receive
-"""
-OUT_OF_REACH: Lines = (
-    (("send", "a"), ("send", "b")),
-    (("send", "c"), ("send", "d")),
-    (("receive", "d"), ("receive", "a")),
-    (("receive", "b"), ("receive", "c")),
-)
-
-
-def test_four_messages_among_four_processes_are_enough_to_be_out_of_the_buffer_protocols_reach() -> None:
-    program = notation.parse(SMALLEST)
-    everything = computations(Rst, program)
-    assert OUT_OF_REACH in everything
-    assert computations(Buffer, program) == everything - {OUT_OF_REACH}
-
-
 @pytest.mark.parametrize(
     ("kind", "order"), [(Rst, "causal"), (Buffer, "mailbox")], ids=["rst-causal", "buffer-mailbox"]
 )
@@ -221,15 +142,6 @@ def test_the_matrix_protocol_generates_what_is_causally_ordered_and_the_buffer_p
     wanted = {numbered(lines_of(c)) for c in enumeration.computations(n, m) if decide(c, order).kept}
     assert generated == wanted
     assert len(wanted) == count
-
-
-@pytest.mark.parametrize(
-    ("n", "m"),
-    [(2, 4), (3, 4), (4, 3), pytest.param(3, 5, marks=pytest.mark.slow)],
-)
-def test_no_smaller_causally_ordered_computation_is_out_of_reach(n: int, m: int) -> None:
-    for c in enumeration.computations(n, m):
-        assert decide(c, "mailbox").kept or not decide(c, "causal").kept
 
 
 # -- §4.2: the third program -------------------------------------------------------------------------------------------
@@ -248,14 +160,6 @@ def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first()
     assert names(story.at("P2").input) == "yx"
     assert story.can() == {"P1 receive ack from P2", "P3 receive ack from P2"}
     assert story.waiting() == ["P2 at its statement 1, receive from P1"]
-
-
-@pytest.mark.parametrize("name", ["mf-program-1", "mf-program-1-selective", "mf-program-2", "mf-program-3"])
-def test_without_selective_receives_the_buffer_protocol_always_comes_to_the_end(name: str) -> None:
-    plain = notation.parse(script(name).print().replace(" from P1", "").replace(" from P2", "").replace(" from P3", ""))
-    result = check(Buffer, program=plain)
-    assert result.verdict == "holds"
-    assert violations(result) == {}
 
 
 # -- §3.3: the lemmas, in every run ------------------------------------------------------------------------------------
@@ -322,3 +226,47 @@ def test_lemmas_2_3_and_4_hold_in_every_run(n: int, m: int) -> None:
 )
 def test_each_lemma_falls_with_the_rule_that_its_proof_cites(kind: type[ProtocolMachine], lemmas: set[str]) -> None:
     assert lemmas_broken(kind, 2, 3) == lemmas
+
+
+# -- [MF] footnote 4: posting on without waiting -----------------------------------------------------------------------
+
+
+def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_another_receiver() -> None:
+    assert violations(check(BufferPipelined, program=TWO_AND_A_THIRD, channel="fifo")) == {}
+    assert violations(check(WaitsForOneAcknowledgement, program=TWO_AND_A_THIRD, channel="fifo")) == {"causal": 15}
+
+
+def test_posting_on_generates_no_other_computation_than_waiting() -> None:
+    clock = Clock()
+    for n, m in ((2, 4), (3, 3)):
+        waiting = generate(Buffer(n), Free(n, m), Fifo, clock).forms
+        assert generate(BufferPipelined(n), Free(n, m), Fifo, clock).forms == waiting
+
+
+# -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------
+
+
+def each_way(first: int, second: int) -> str:
+    """Two processes that send to each other so many messages before they receive any."""
+
+    def sends(count: int, name: str, to: str) -> str:
+        return "; ".join(f"send {name}{number} to {to}" for number in range(1, count + 1))
+
+    return f"P1: {sends(first, 'x', 'P2')}{'; receive' * second}\nP2: {sends(second, 'y', 'P1')}{'; receive' * first}"
+
+
+def test_one_process_that_sends_less_is_enough_to_go_on() -> None:
+    for first in (4, 5):
+        assert check(BufferBounded, program=each_way(first, 3)).completes == "always"
+
+
+def test_whoever_receives_what_is_there_never_deadlocks() -> None:
+    for parameters in ({"output": 1, "input": 1}, {"output": 2, "input": 1}, {"output": 1, "input": 2}):
+        assert check(BufferBounded, 2, 4, parameters=parameters).verdict == "holds"
+
+
+def test_where_it_completes_a_program_has_the_computations_of_unlimited_buffers() -> None:
+    program = Program(notation.parse(each_way(2, 2)))
+    assert {ending.computation for ending in endings(BufferBounded, program)} == {
+        ending.computation for ending in endings(Buffer, program)
+    }

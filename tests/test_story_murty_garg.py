@@ -7,7 +7,7 @@ algorithm can generate every synchronous computation (within the bounds searched
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from broken_buffer import FIG_1, WaitsAndAcknowledges
@@ -18,11 +18,10 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check import run_check
-from crownless.model_check.reachable import HistoryVariable, reachable, shortest_run_to
+from crownless.model_check.reachable import reachable
 from crownless.model_check.request import Check
-from crownless.model_check.system import LocalStep, System
+from crownless.model_check.system import System
 from crownless.spec import library, notation
-from crownless.spec.computation import Message
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import synchronous
 
@@ -209,64 +208,6 @@ def test_a_message_costs_one_control_message_to_a_smaller_process_and_two_to_a_b
         transmitted += story.do(move)
     assert sum(packet.kind != "message" for packet in transmitted) == control
     assert sum(packet.kind == "message" for packet in transmitted) == 1
-
-
-# -- what the text does not say: the order of intents ------------------------------------------------------------------
-
-
-class Intents(NamedTuple):
-    """For each process the messages that it intends to send, in that order; was one just committed before another?"""
-
-    waiting: tuple[tuple[Message, ...], ...]
-    overtaken: bool = False
-
-
-def shortest_overtaking(n: int, m: int, channel: str, *, same_receiver: bool) -> list[str] | None:
-    """A shortest run in which a process commits the send of a message before one that it intended earlier."""
-
-    def after(system: System, before: Intents, step: LocalStep) -> Intents:
-        intents = list(before.waiting)
-        overtaken = False
-        for kind, p, message in step.observations:
-            if kind == "hand":
-                intents[p] += (message,)
-            elif kind == "send":
-                rivals = [x for x in intents[p] if not same_receiver or x.receivers == message.receivers]
-                overtaken |= rivals[0] != message
-                intents[p] = tuple(x for x in intents[p] if x != message)
-        return Intents(tuple(intents), overtaken)
-
-    history = HistoryVariable(Intents(((),) * n), after)
-    system = everything(MurtyGarg, n, m, channel)
-    run = shortest_run_to(system, lambda now: now.history.overtaken, history=history)
-    return None if run is None else [action.say() for action in run.actions]
-
-
-@pytest.mark.parametrize("channel", ["unordered", "fifo"])
-def test_sends_are_not_committed_in_the_order_intended(channel: str) -> None:
-    assert shortest_overtaking(3, 2, channel, same_receiver=False) == [
-        "P2: send m1 to P3 (not sent yet)",
-        "P2: send m2 to P1",
-    ]
-
-
-def test_not_even_those_to_one_receiver_where_requests_may_overtake_each_other() -> None:
-    assert shortest_overtaking(2, 2, "unordered", same_receiver=True) == [
-        "P1: send m1 to P2 (not sent yet)",
-        "P1: send m2 to P2 (not sent yet)",
-        "P2: deliver m2 from P1",
-        "P1: receive message m2 from P2 (sends m2)",
-    ]
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 2), (2, 4), (3, 3)])
-def test_over_fifo_channels_those_to_one_receiver_are_committed_in_the_order_intended(n: int, m: int) -> None:
-    assert shortest_overtaking(n, m, "fifo", same_receiver=True) is None
-
-
-def test_overtaken_intents_are_no_violation_since_only_commits_are_events() -> None:
-    for channel in ("unordered", "fifo"):
-        assert violations(run_check(Check("murty-garg", 3, 3, channel=channel))) == {}
 
 
 # -- what the text does not say: how much it can generate --------------------------------------------------------------

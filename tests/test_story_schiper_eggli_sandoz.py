@@ -125,12 +125,6 @@ def test_if_a_site_acknowledges_only_what_has_reached_it_the_garbage_collection_
     assert buff(story, "S2") == []
 
 
-@pytest.mark.parametrize("kind", [IsisGc, IsisGcWaits])
-def test_the_garbage_collection_needs_messages_received_in_the_order_of_emission(kind: type[IsisGc]) -> None:
-    assert violations(check(kind, 2, 2, channel="fifo")) == {}
-    assert violations(check(kind, 2, 2))["delivers-once"] == 7
-
-
 #: "Some message M identified in P could still be on the way to S', sent by another site S''": x; P3, P2 and P1.
 STILL_ON_THE_WAY = """
 P1: send x to P2; send y to P3; send z to P2
@@ -154,18 +148,6 @@ def test_a_requested_site_that_deletes_does_not_recognize_the_replica_that_is_st
 # -- §2: replicated data -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", [SesMulticast, Isis])
-def test_fig_2_every_site_sees_the_writes_in_one_order(kind: type[ProtocolMachine]) -> None:
-    text = library.path("ses-fig2").read_text(encoding="utf-8")
-    for k in range(1, 5):
-        text = text.replace(f"receive W{k}", "receive")
-    found = {ending.computation for ending in endings(kind, Program(notation.parse(text)))}
-    assert found
-    for lines in found:
-        writes = [[name for _, name in line if name.startswith("W")] for line in lines]
-        assert writes == [["W1", "W2", "W3", "W4"]] * 3
-
-
 def test_fig_2_with_the_token_and_no_protocol_they_may_not() -> None:
     copies = """
     S1: send W1 to S2; send w1 to S3; send token to S2
@@ -174,14 +156,6 @@ def test_fig_2_with_the_token_and_no_protocol_they_may_not() -> None:
     """
     assert violations(check(Unordered, program=copies))["causal"] == 7
     assert violations(check(Ses, program=copies)) == {}
-
-
-@pytest.mark.parametrize("kind", [SesMulticast, Isis])
-def test_two_tokens_are_two_orders_and_causal_order_lets_two_sites_see_them_interleaved_differently(
-    kind: type[ProtocolMachine],
-) -> None:
-    text = library.path("ses-fig2-two-tokens").read_text(encoding="utf-8")
-    assert violations(check(kind, program=text)) == {}
 
 
 # -- §4.2, Fig. 1 again: the pairs -------------------------------------------------------------------------------------
@@ -206,25 +180,6 @@ def test_fig_1_with_pairs_m2_waits_at_s3_until_its_time_has_passed_that_of_m1() 
     assert (story.at("S3").time, pairs(story.at("S3").buffer)) == ((1, 0, 1), {})
     story.do("S3 deliver M2 from S2")
     assert (story.at("S3").time, pairs(story.at("S3").buffer)) == ((2, 2, 2), {}), "a pair for itself is not introduced"
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3)])
-def test_a_buffer_has_at_most_n_minus_1_pairs_and_they_are_of_the_past(n: int, m: int) -> None:
-    sizes = set()
-    for now in reachable(everything(Ses, n, m)):
-        for i, local in enumerate(now.locals):
-            held = pairs(local.buffer)
-            sizes.add(len(held))
-            assert f"S{i + 1}" not in held
-            assert all(vt[k] <= local.time[k] for vt in held.values() for k in range(n)), "Lemma 2"
-    assert max(sizes) == n - 1
-
-
-def test_every_bundled_program_keeps_the_bound_on_the_pairs() -> None:
-    for name in ("ses-fig5", "ses-fig6", "ses-program-1", "kuper-program"):
-        script = notation.load(library.path(name))
-        for ending in endings(Ses, Program(script)):
-            assert all(len(pairs(local.buffer)) < len(script.processes) for local in ending.locals)
 
 
 def test_a_message_that_overtakes_carries_knowledge_of_the_one_it_overtook_so_that_no_channel_need_be_fifo() -> None:

@@ -26,12 +26,10 @@ from crownless.impl.ses import Ses, State
 from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Program
-from crownless.model_check.check import run_check
 from crownless.model_check.explorer import explore
 from crownless.model_check.monitors import DeliveryMonitor
 from crownless.model_check.properties import DELIVERS_ALL
 from crownless.model_check.reachable import reachable
-from crownless.model_check.request import Check
 from crownless.model_check.system import LocalStep, System
 from crownless.model_check.system import State as GlobalState
 from crownless.spec import notation
@@ -97,13 +95,6 @@ def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> 
     assert story.at("S2").waiting == frozenset()
 
 
-@pytest.mark.slow
-def test_five_messages_are_the_fewest_that_show_it_among_three_sites() -> None:
-    assert len(Program(notation.parse(ONCE_MORE)).all_messages) == 5
-    request = Check(AgreesOnlyOnce, 3, 4, orders=("asynchronous",), crash="P1", properties=(DELIVERS_ALL,))
-    assert run_check(request)["delivers-all"].verdict == "holds"
-
-
 def once_when_nothing_is_in_flight(kind: type[SesRollback], program: str) -> dict[str, int]:
     """What is violated then."""
     workload = Program(notation.parse(program))
@@ -164,23 +155,6 @@ def rewinds_after(kind: type[SesRollback], n: int, m: int, *, arrived: bool, del
             if not (arrived and flight) and not (delivered and (waits or any(not p.source for p in flight))):
                 return now.depth + 1
     return None
-
-
-@pytest.mark.parametrize(
-    ("arrived", "delivered", "shortest"),
-    [
-        (False, False, {(2, 1): None, (2, 2): 5}),
-        (True, False, {(2, 1): None, (2, 2): 6}),
-        (False, True, {(2, 3): None, (3, 2): None, (3, 3): 8}),
-        (True, True, {(2, 3): None, (3, 2): None, (3, 3): 9}),
-    ],
-    ids=["late", "arrived", "delivered", "arrived-and-delivered"],
-)
-def test_the_evidence_is_also_there_when_nothing_was_lost(
-    arrived: bool, delivered: bool, shortest: dict[tuple[int, int], int | None]
-) -> None:
-    found = {(n, m): rewinds_after(SesRollback, n, m, arrived=arrived, delivered=delivered) for n, m in shortest}
-    assert found == shortest
 
 
 def test_a_message_that_was_delivered_as_it_should_is_undone_since_two_others_crossed() -> None:

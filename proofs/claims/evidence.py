@@ -5,7 +5,7 @@ What many claims rest on, a check or a proof, is computed once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -25,7 +25,6 @@ from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
 from crownless.proofs.queues import QueueProof
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
-from crownless.spec.enumeration import computations
 
 T = TypeVar("T")
 
@@ -162,7 +161,7 @@ def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evid
         if (run := result[name].run) is not None
     ]
     names = dict.fromkeys(name for result in every for name in properties or judged(result))
-    machines = dict.fromkeys(_name(result.machine, result.protocol) for result in every)
+    machines = dict.fromkeys(result.protocol for result in every)
     because = f"{', '.join(machines)}: {', '.join(names)} in {states(*every)}"
     return Evidence(all(holds(result, *properties) for result in every), within(*every), because, tuple(broken[:1]))
 
@@ -176,13 +175,9 @@ def ends(results: CheckResult | Sequence[CheckResult], completes: str, title: st
     """Runs of a program come to its end: always, sometimes, or never; a run that does not is shown with the title."""
     every = [results] if isinstance(results, CheckResult) else list(results)
     shown = [Shown(title, run) for result in every if title and (run := result["completes"].run) is not None]
-    machines = ", ".join(_name(result.machine, result.protocol) for result in every)
+    machines = ", ".join(result.protocol for result in every)
     because = f"{machines}: the program {completes} completes, in {states(*every)}"
     return Evidence(all(result.completes == completes for result in every), within(*every), because, tuple(shown[:1]))
-
-
-def _name(machine: ProtocolMachine, protocol: str) -> str:
-    return protocol if protocol in PROOFS or "-" in protocol else protocol or type(machine).__name__
 
 
 def within(*results: CheckResult) -> str:
@@ -258,17 +253,6 @@ def in_some_state(
 ) -> Evidence:
     """A shortest run leads to a state of which something holds."""
     return found(title, shortest_run_to(system, wanted, history=history), bundled)
-
-
-def up_to(n: int, m: int) -> Iterator[Computation]:
-    """Every complete computation of at most so many processes and messages, up to the names of messages."""
-    for processes in range(1, n + 1):
-        for messages in range(m + 1):
-            yield from computations(processes, messages)
-
-
-def computations_up_to(n: int, m: int) -> str:
-    return f"every complete computation of up to {n} processes and {m} messages, none to oneself"
 
 
 def enumerated(
