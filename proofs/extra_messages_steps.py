@@ -18,14 +18,15 @@ refused that reads the number of processes other than to go through them.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import product
 from random import Random
 from typing import Any
 
 from crownless.impl.extra_messages import ExtraMessages, State
-from crownless.impl.protocol import AppEvent, Packet, Step, WrongAnswer, checked_columns
+from crownless.impl.protocol import AppEvent, Packet, Step, checked_columns
+from crownless.spec.printable import error_line
 
 from .machine_code import UNREAD, Reader, compiled_anew
 from .refinement import Refinement
@@ -80,19 +81,25 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
     """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
     protocol = compiled_anew(protocol, OnTokens)  # type: ignore[assignment]
     differs = _sends_and_receives(protocol)
-    checked = _checked(protocol)
-    once = clearing_once(checked)
+    once = clearing_once(protocol)
+
+    def differs_at(n: int, i: int, matrix: Any) -> str | None:
+        try:
+            return _encodes(protocol(n), matrix) or _clears(once, n, i, matrix)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            return f"of {n} processes P{i + 1} encodes or clears in a way that cannot be read: {error_line(error)}"
+
     compared = []
     for n in range(2, PROCESSES + 1):
         matrices = 0
         for i in range(n):
             for matrix in _matrices(n, i):
                 matrices += 1
-                differs = differs or _encodes(checked(n), matrix) or _clears(once, n, i, matrix)
+                differs = differs or differs_at(n, i, matrix)
         compared.append(Refinement(n, 0, matrices, matrices, None, differs, any_length=True))
     for n in MORE_PROCESSES:
         for i, matrix in _some_matrices(n):
-            differs = differs or _encodes(checked(n), matrix) or _clears(once, n, i, matrix)
+            differs = differs or differs_at(n, i, matrix)
     return (*compared[:-1], replace(compared[-1], differs=differs))
 
 
@@ -229,56 +236,6 @@ def _alike(one: Any, other: Any) -> bool:
 
 
 # -- encoding and clearing ---------------------------------------------------------------------------------------------
-
-
-def _lists(size: int, answer: Any) -> bool:
-    return isinstance(answer, list | tuple) and len(answer) == size
-
-
-def _is_process(n: int, answer: Any) -> bool:
-    return isinstance(answer, int) and 0 <= answer < n
-
-
-def _are_entries(n: int, answer: Any) -> bool:
-    return isinstance(answer, Collection) and all(
-        _lists(3, entry) and _is_process(n, entry[0]) and _is_process(n, entry[1]) for entry in answer
-    )
-
-
-#: A method of the protocol, what it is to return, and the test of that, for n processes.
-_SHAPES: Mapping[str, tuple[str, Callable[[int, Any], bool]]] = {
-    "entries": ("entries (row, column, value)", _are_entries),
-    "column": ("entries (row, column, value)", _are_entries),
-    "matrix_of": ("a matrix", lambda n, answer: _lists(n, answer) and all(_lists(n, row) for row in answer)),
-    "extra": ("a packet", lambda n, answer: isinstance(answer, Packet)),
-    "clearings": (
-        "pairs of a state and packets",
-        lambda n, answer: (
-            isinstance(answer, list | tuple)
-            and all(_lists(2, way) and isinstance(way[1], list | tuple) for way in answer)
-            and all(isinstance(packet, Packet) for _, packets in answer for packet in packets)
-        ),
-    ),
-}
-
-
-def _checked(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
-    """The protocol, each of whose methods here raises `WrongAnswer` if it returns something of another shape."""
-
-    def checked(name: str) -> Callable[..., Any]:
-        noun, fits = _SHAPES[name]
-
-        def method(self: ExtraMessages, *given: Any) -> Any:
-            answer = getattr(protocol, name)(self, *given)
-            if name == "clearings" and isinstance(answer, Iterator):  # which is gone through once
-                answer = list(answer)
-            if not fits(self.n, answer):
-                raise WrongAnswer(name, answer, noun, f"return {noun}")
-            return answer
-
-        return method
-
-    return type(protocol.__name__, (protocol,), {name: checked(name) for name in _SHAPES})
 
 
 def _encodes(machine: ExtraMessages, matrix: Any) -> str | None:

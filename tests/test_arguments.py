@@ -65,7 +65,7 @@ cr.check("rst", max_memory=1.5)
 cr.check("rst", checkpoint=3)
     `checkpoint` 3: not a path; give a string or a pathlib.Path
 cr.check("rst", checkpoint="a", resume="b")
-    `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
+    `checkpoint`: a resumed search is saved further in the directory of `resume`; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
 cr.check("rst", engine="plain", workers=2)
@@ -85,7 +85,7 @@ cr.states("rst", crash=2)
 cr.classify(None)
     `computation` None: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.classify("P1: send x to P2\nP2:", unreceived="zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 cr.draw(3)
     `thing` 3: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.parse(3)
@@ -113,7 +113,7 @@ cr.Recorder().send("A", "m", to=2)
 cr.Recorder().deliver("A", 1)
     a message is called 1, which is not a string; give str(…)
 cr.Recorder().verdict("causal", "zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 """.strip()  # noqa: E501  # each is one line, however long
 
 
@@ -134,12 +134,12 @@ def test_numbers_of_other_kinds_are_taken() -> None:
 
 
 def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
-    """Of those in the code that the functions of `crownless` call: not `cost`, `--sockets`, and how logs are taken."""
+    """Of those in the code that the functions of `crownless` call: not `cost`, and how logs are taken."""
     root = Path(__file__).parents[1]
     named = set()
     for folder in ("spec", "impl", "model_check"):
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    of_logs, of_sockets = {"--match", "--one-run", "--clocks", "--complete"}, {"--sockets", "--frame"}
-    assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs, *of_sockets}
+    of_logs = {"--match", "--one-run", "--clocks", "--complete"}
+    assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs}

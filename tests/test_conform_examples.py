@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from functools import cache
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -20,7 +21,7 @@ from crownless.model_check.conformance.conformance_result import Conformance
 from crownless.model_check.conformance.conforming import conform
 from crownless.model_check.conformance.in_process import InProcess
 from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
+from crownless.model_check.conformance.out_of_process import OutOfProcess
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes"
 
@@ -116,7 +117,7 @@ def causal() -> ModuleType:
 
 
 def asked(implementation: Implementation, processes: int, messages: int) -> Conformance:
-    return conform(implementation, Request(processes, messages, orders=("causal",), channels=False))
+    return conform(implementation, Request(processes, messages, orders=("causal",)))
 
 
 def asked_of_class(name: str, processes: int, messages: int) -> Conformance:
@@ -153,7 +154,7 @@ def assert_caught(bug: str, ask: Callable[[int, int], Conformance]) -> None:
 
 
 def test_every_language_has_a_bug_and_an_adapter() -> None:
-    folders = {folder.name for folder in NODES.iterdir()} - {"maelstrom", "sockets"}  # which need no adapter
+    folders = {folder.name for folder in NODES.iterdir()} - {"maelstrom", "udp"}  # which need no adapter
     assert folders == {"python", *BUG_IN} == {"python", *NEEDS}
     assert len(set(BUG_IN.values())) == len(BUG_IN)
     for folder in folders:
@@ -218,3 +219,18 @@ def test_a_wrong_class_is_caught_as_a_program() -> None:
     """It is that which only replies from inside deliveries show."""
     command = through_the_adapter("ClockAfterCallback")
     assert_caught("ClockAfterCallback", lambda *bound: asked_of_program(command, *bound))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("options", "verdict"), [([], "holds"), (["--wrong"], "violated")])
+def test_a_program_that_owns_its_socket_is_driven_through_an_adapter(options: list[str], verdict: str) -> None:
+    command = [sys.executable, str(NODES / "udp" / "adapter.py"), *options]
+    with closing(OutOfProcess(command, 2)) as implementation:
+        found = conform(implementation, Request(2, 2, orders=("fifo",)))
+    assert found.failures == []
+    assert found.verdict == verdict
+
+
+def test_the_examples_are_short() -> None:
+    for file in [*(NODES / "maelstrom").iterdir(), *(NODES / "udp").glob("*.py")]:
+        assert len(file.read_text("utf-8").splitlines()) < 60, file

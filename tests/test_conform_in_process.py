@@ -1,38 +1,47 @@
-"""Classes of nodes in process: of every shape that is understood, and such as hang, raise, share or go on."""
+"""Classes of nodes in process: shapes that are understood, restarts, packets with time stamps, and each way to fail."""
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import queue
 import re
 import signal
+import sys
 import threading
 import time
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import count, cycle
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
-from hostile_classes import HOSTILE, Relay, Returns, node
+from command_line_runner import Crownless
+from relays import Numbers, Relay, program
 
-from crownless.model_check.conformance import in_process
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance.conforming import conform
+import crownless as cr
 from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.node import NodeLimits
-from crownless.model_check.conformance.time_limit import Hangs, within
 from crownless.spec.errors import BadInput
 
 
-def conformance(kind: type, request: Request | None = None, **limits: float) -> Conformance:
-    most = NodeLimits(**{"seconds": 0.5, **limits})  # type: ignore[arg-type]
-    return conform(InProcess(kind, 2, most), request or Request(2, 2))
+def conform(kind: Any, processes: int = 2, messages: int = 2, **options: Any) -> Any:
+    return cr.conform(kind, processes, messages, **options)
+
+
+def node(method: str, body: Callable[..., Any], base: type = Relay) -> type:
+    """A relay with one method of its own."""
+    return type("Node", (base,), {method: body})
 
 
 # -- shapes that are understood ----------------------------------------------------------------------------------------
+
+
+class Returns:
+    def on_send(self, to: int, message: str) -> Any:
+        return to, message
+
+    def on_packet(self, source: int, packet: Any) -> Any:
+        return packet
 
 
 class ReturnsLists(Returns):
@@ -52,38 +61,28 @@ class Yields(Returns):
 
 
 class ReturnsWhatIsDone(Relay):
-    def on_send(self, to: int, message: str) -> Any:
-        return self.transmit(to, message)
-
     def on_packet(self, source: int, packet: Any) -> Any:
         return [self.deliver(packet)]
 
 
-class WithDeque:
+class WithQueue:
+    """Puts messages on a queue of its own."""
+
+    made: Any = staticmethod(queue.Queue)
+    put = "put"
+
     def __init__(self, process: int, processes: int, transmit: Any) -> None:
-        self.transmit = transmit
-        self.delivered: Any = deque()
-        self.put = self.delivered.append
+        self.transmit, self.delivered = transmit, self.made()
 
     def on_send(self, to: int, message: str) -> None:
         self.transmit(to, message)
 
     def on_packet(self, source: int, packet: Any) -> None:
-        self.put(packet)
+        getattr(self.delivered, self.put)(packet)
 
 
-class WithList(WithDeque):
-    def __init__(self, process: int, processes: int, transmit: Any) -> None:
-        self.transmit = transmit
-        self.delivered = []
-        self.put = self.delivered.append
-
-
-class WithQueue(WithDeque):
-    def __init__(self, process: int, processes: int, transmit: Any) -> None:
-        self.transmit = transmit
-        self.delivered = queue.Queue()
-        self.put = self.delivered.put
+class WithDeque(WithQueue):
+    made, put = deque, "append"
 
 
 class OfKeywords(Relay):
@@ -104,7 +103,6 @@ class OfAnyArguments(Relay):
 @dataclass
 class OfData:
     process: int
-    processes: int
     transmit: Any
     deliver: Any
     had: list[Any] = field(default_factory=list)
@@ -117,42 +115,13 @@ class OfData:
         self.deliver(packet)
 
 
-@dataclass(slots=True, frozen=True, kw_only=True)
-class OfFrozenData:
-    transmit: Any
-    deliver: Any
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, message)
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.deliver(packet)
-
-
 class OfCoroutines(Relay):
     async def on_send(self, to: int, message: str) -> None:
         await self.transmit(to, message)
 
-    async def on_packet(self, source: int, packet: Any) -> None:
-        await asyncio.gather(self.deliver(packet), asyncio.sleep(0))
-
-
-class OfCoroutinesThatReturn(Returns):
-    async def on_send(self, to: int, message: str) -> Any:
-        return to, message
-
     async def on_packet(self, source: int, packet: Any) -> Any:
         await asyncio.sleep(0)
         return packet
-
-
-class ReturnsCoroutines(Relay):
-    def on_packet(self, source: int, packet: Any) -> Any:
-        return _delivered(self.deliver, packet)
-
-
-async def _delivered(deliver: Any, packet: Any) -> None:
-    await deliver(packet)
 
 
 class WithWorker:
@@ -168,30 +137,11 @@ class WithWorker:
         while True:
             await self.delivered.put(await self.arrived.get())
 
-    def on_send(self, to: int, message: str) -> None:
-        asyncio.create_task(self.transmit(to, message))  # noqa: RUF006
+    async def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, message)
 
     def on_packet(self, source: int, packet: Any) -> None:
         self.arrived.put_nowait(packet)
-
-
-class OfClosures(Relay):
-    """Keeps what it has in variables of a function."""
-
-    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
-        super().__init__(process, processes, transmit, deliver)
-        numbers = count(1)
-
-        def number(message: str) -> tuple[str, int]:
-            return message, next(numbers)
-
-        self.number = number
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, self.number(message))
-
-    def on_packet(self, source: int, packet: Any) -> None:
-        self.deliver(packet[0])
 
 
 class WithThreadThatEnds(Relay):
@@ -203,12 +153,29 @@ class WithThreadThatEnds(Relay):
         self.deliver(found[0])
 
 
-class AsksForMuchAndGoesOn(Relay):
+class PlainPacket:
+    """An object without equality."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+
+class Wraps(Relay):
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, PlainPacket(message))
+
     def on_packet(self, source: int, packet: Any) -> None:
-        try:
-            bytearray(1 << 60)
-        except MemoryError:
-            self.deliver(packet)
+        self.deliver(packet.message)
+
+
+class Bag(dict[str, Any]):
+    """Its constructor cannot be described."""
+
+    def on_send(self, to: int, message: str) -> list[Any]:
+        return [(to, message)]
+
+    def on_packet(self, source: int, packet: str) -> str:
+        return packet
 
 
 RELAYS = [
@@ -216,71 +183,42 @@ RELAYS = [
     ReturnsLists,
     Yields,
     ReturnsWhatIsDone,
-    WithDeque,
-    WithList,
     WithQueue,
+    WithDeque,
     OfKeywords,
     OfKeywordsOnly,
     OfAnyArguments,
     OfData,
-    OfFrozenData,
     OfCoroutines,
-    OfCoroutinesThatReturn,
-    ReturnsCoroutines,
     WithWorker,
-    OfClosures,
     WithThreadThatEnds,
-    AsksForMuchAndGoesOn,
+    Wraps,
+    Bag,
 ]
 
 
 @pytest.mark.parametrize("kind", RELAYS)
 def test_a_relay_of_any_shape_breaks_all_orders_and_fails_in_nothing(kind: type) -> None:
-    answer = conformance(kind)
-    assert [(one.name, one.note) for one in answer.failures] == []
-    assert answer["fifo"].verdict == "violated"
-    assert answer["delivers-all"].verdict == answer["delivers-once"].verdict == "holds"
-    assert answer.unconfirmed is None
+    found = conform(kind)
+    assert [(one.property.name, one.note) for one in found.failures] == []
+    assert found["fifo"].verdict == "violated"
+    assert found["delivers-all"].verdict == found["delivers-once"].verdict == "holds"
+    assert found.unconfirmed is None
 
 
-def test_an_argument_of_another_name_is_refused() -> None:
-    def takes(self: Relay, process: int, others: int, transmit: Any, deliver: Any) -> None:
-        Relay.__init__(self, process, others, transmit, deliver)
+def test_a_constructor_with_another_argument_is_refused() -> None:
+    def takes(self: Relay, process: int, others: int, transmit: Any, deliver: Any) -> None: ...
 
-    def takes_more(self: Relay, pid: int, **given: Any) -> None:
-        Relay.__init__(self, pid, **given)
-
-    def takes_by_place(self: Relay, process: int, /, processes: int, transmit: Any, deliver: Any) -> None:
-        Relay.__init__(self, process, processes, transmit, deliver)
+    def takes_by_place(self: Relay, process: int, /, processes: int, transmit: Any, deliver: Any) -> None: ...
 
     for constructor, said in (
         (takes, "missing a required argument: 'others'"),
-        (takes_more, "missing a required argument: 'pid'"),
-        (takes_by_place, "'process' parameter is positional only"),
+        (takes_by_place, "'process' parameter is positional only, but was passed as a keyword"),
     ):
-        with pytest.raises(BadInput, match=said) as refused:
+        with pytest.raises(BadInput, match=f"^Node.__init__: {said}; a node takes process, processes, transmit, del"):
             InProcess(node("__init__", constructor), 2)
-        assert str(refused.value).startswith("Node.__init__: ")
-        assert "process, processes, transmit, deliver" in str(refused.value.hint)
-
-
-def test_a_constructor_that_python_cannot_describe_takes_no_arguments() -> None:
-    class Bag(dict[str, Any]):
-        def on_send(self, to: int, message: str) -> list[Any]:
-            return [(to, message)]
-
-        def on_packet(self, source: int, packet: str) -> str:
-            return packet
-
-    assert conformance(Bag)["delivers-all"].verdict == "holds"
-
-
-class OnTimer(OfCoroutines):
-    """Delivers a second after the packet has come."""
-
-    async def on_packet(self, source: int, packet: Any) -> None:
-        await asyncio.sleep(1)
-        self.deliver(packet)
+    with pytest.raises(BadInput, match="object has no method on_send"):
+        InProcess(object, 2)
 
 
 class OnTick(Relay):
@@ -298,116 +236,236 @@ class OnTick(Relay):
             self.deliver(self.held.pop(0))
 
 
-@pytest.mark.parametrize("kind", [OnTimer, OnTick])
-def test_time_passes_at_ticks_alone(kind: type) -> None:
-    without, with_ticks = conformance(kind, Request(2, 1)), conformance(kind, Request(2, 1, ticks=1))
+def test_time_passes_at_ticks_alone() -> None:
+    without, with_ticks = conform(OnTick, messages=1), conform(OnTick, messages=1, ticks=1)
     assert without["delivers-all"].verdict == "violated"
-    assert without["delivers-all"].run is not None
     assert len(without["delivers-all"].run) == 2
     assert with_ticks.failures == without.failures == []
-    run = next(one.run for one in with_ticks.violations if one.run is not None)
-    assert "tick" in str(run)  # it was too early
+    assert "tick" in str(with_ticks["delivers-all"].run)  # it was too early
 
 
-# -- hostile ones ------------------------------------------------------------------------------------------------------
+# -- restarts, and what makes no difference ----------------------------------------------------------------------------
 
 
-class Invents(Returns):
-    """Delivers what nobody has sent."""
+class Keeps(Numbers):
+    """The numbers are on disk."""
 
-    def on_packet(self, source: int, packet: Any) -> str:
-        return "nothing"
-
-
-def test_a_failure_has_a_place_in_the_nodes_code_or_none() -> None:
-    """What a node returns is looked at after its call: what has called crownless is not the place."""
-    first = conformance(Invents, Request(2, 1)).violations[0]
-    assert first.name == "invents"
-    assert first.note == "delivers 'nothing', which no application sends"
+    def on_restart(self) -> None:
+        pass
 
 
-class ToFarAway(Relay):
-    """Transmits to a process that there is not, and then to one that there is."""
+class Forgets(Numbers):
+    def on_restart(self) -> None:
+        self.__init__(self.me, self.n, self.transmit, self.deliver)  # type: ignore[misc]
 
-    to = cycle([10**300, 1])
+
+@pytest.mark.parametrize(("kind", "verdict"), [(Keeps, "holds"), (Forgets, "violated"), (Numbers, "violated")])
+def test_a_node_that_keeps_its_numbers_outlives_a_restart(kind: type, verdict: str) -> None:
+    assert conform(kind, orders=["fifo"])
+    found = conform(kind, orders=["fifo"], restarts=1)
+    assert found.verdict == verdict
+    assert "up to 1 restart at each process" in found.scope
+    if verdict == "violated":
+        assert "restart" in [action.action for action in found["delivers-all"].run.actions]
+        assert cr.conform_at_random(kind, 2, 4, runs=40, restarts=1)["delivers-all"].verdict == "violated"
+
+
+def test_a_restart_is_saved_and_replayed(crownless: Crownless, tmp_path: Any) -> None:
+    file, name = str(tmp_path / "schedule.json"), f"{__file__}:Forgets"
+    assert crownless("conform", name, "-n", "2", "-m", "2", "--restarts", "1", "--save", file).code == 1
+    assert crownless("conform", name, "--replay", file).code == 1
+    assert crownless("conform", name.replace("Forgets", "Keeps"), "--replay", file).code == 0
+
+
+def test_a_program_restarts(tmp_path: Any) -> None:
+    found = conform(program(tmp_path, "def on_restart(): os._exit(7)"), messages=1, restarts=1)
+    assert "given 'restart' it exits with code 7" in found["node-fails"].note
+    assert len(found["node-fails"].run) == 1
+
+
+class Stamped(Relay):
+    """Packets have a number that is never the same."""
+
+    numbers = itertools.count()
 
     def on_send(self, to: int, message: str) -> None:
-        self.transmit(next(self.to), message)
+        self.transmit(to, {"message": message, "number": next(Stamped.numbers)})
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        self.deliver(packet["message"])
 
 
-def test_a_number_that_is_not_a_process_is_shortened_where_it_is_said() -> None:
-    first = conformance(ToFarAway, Request(2, 1)).violations[0]
-    assert first.name == "not-deterministic"
-    assert len(first.note) < 300
+def test_parts_of_packets_may_be_ignored(crownless: Crownless, tmp_path: Any) -> None:
+    assert list(conform(Stamped).violations) == ["not-deterministic"]
+    found = conform(Stamped, ignore=r"'number': \d+")
+    assert (found.verdict, found.realization.computations) == ("holds", 7)
+    stamped = "def on_send(to, message): say('packet', to, f'{random.random()} {message}')\n"
+    command = program(tmp_path, stamped + "def on_packet(source, body): say('deliver', body.split()[1])\n")
+    options = ["conform", "-n", "2", "-m", "2", "--replies", "0", "--ignore", r"^\d\S+ ", "--", *command]
+    assert crownless(*options).code == 0
+    refused = crownless("conform", "node.py:Node", "--ignore", "(")
+    assert (refused.code, "no regular expression" in refused.err) == (2, True)
 
 
-def test_a_call_ends_too_whose_alarm_came_just_before_it_went_to_sleep() -> None:
-    """A signal that no system call is interrupted by; here it is taken away before it is handled."""
-
-    def sleeps() -> None:
-        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGALRM])
-        signal.sigwait([signal.SIGALRM])
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
-        time.sleep(20)
-
-    began = time.monotonic()
-    with pytest.raises(Hangs):
-        within(0.05, sleeps)
-    assert time.monotonic() - began < 15
+# -- the ways to fail --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_class_ends_in_the_failure_that_it_is(name: str) -> None:
-    kind, failure, said, actions = HOSTILE[name]
-    answer = conformance(kind(), inputs=60)
-    assert answer.verdict == "violated"
-    assert answer.unconfirmed is None
-    first = answer.violations[0]
-    assert re.fullmatch(failure, first.name), first
+def raises(error: BaseException) -> Callable[..., None]:
+    def body(*_: Any) -> None:
+        raise error
+
+    return body
+
+
+def endless(*_: Any) -> None:
+    while True:
+        pass
+
+
+def deep(*_: Any) -> None:
+    deep()
+
+
+async def leaves_a_failing_task(*_: Any) -> None:
+    asyncio.create_task(fails())  # noqa: RUF006
+
+
+async def fails() -> None:
+    raise ValueError("behind")
+
+
+def transmits(value: Callable[[], Any]) -> Callable[..., None]:
+    def body(self: Relay, to: int, message: str) -> None:
+        self.transmit(to, value())
+
+    return body
+
+
+def delivers(*values: Any) -> Callable[..., None]:
+    def body(self: Relay, source: int, packet: Any) -> None:
+        for value in values:
+            self.deliver(value)
+
+    return body
+
+
+def ping(self: Relay, source: int, packet: Any) -> None:
+    self.transmit(source, packet)
+
+
+def ping_twice(self: Relay, source: int, packet: Any) -> None:
+    self.transmit(source, (packet, 1))
+    self.transmit(source, (packet, 2))
+
+
+def floods(self: Relay, to: int, message: str) -> None:
+    while True:
+        self.transmit(to, message)
+
+
+def speaks_at_once(self: Relay, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+    transmit(0, "hello")
+
+
+def speaks_later(self: Relay, source: int, packet: Any) -> None:
+    threading.Timer(0.01, self.deliver, [packet]).start()
+    time.sleep(0.001)
+
+
+class CountsAll(Relay):
+    """A counter of the class, which all its nodes have in common."""
+
+    numbers: ClassVar[Iterator[int]] = itertools.count()
+
+    def on_send(self, to: int, message: str) -> None:
+        self.transmit(to, (message, next(self.numbers)))
+
+
+#: The class, how it fails, in which words, and the number of actions of a shortest run.
+FAILING: dict[str, tuple[type, str, str, int]] = {
+    "raises": (
+        node("on_packet", raises(ValueError("no"))),
+        "node-fails",
+        r"^Node\.on_packet\(0, '1-2\.1'\) \(.*test_conform_in_process\.py:\d+\): ValueError: no$",
+        2,
+    ),
+    "raises at once": (node("__init__", raises(OSError("no"))), "node-fails", r"^Node\.__init__ \(.*OSError", 1),
+    "exits": (node("on_send", lambda *_: sys.exit(2)), "node-fails", r"on_send\(1, '1-2\.1'\).*SystemExit: 2", 1),
+    "is interrupted": (node("on_packet", raises(KeyboardInterrupt())), "node-fails", "KeyboardInterrupt", 2),
+    "takes much": (node("on_packet", lambda *_: bytearray(1 << 60)), "node-fails", "MemoryError", 2),
+    "recurses": (node("on_packet", deep), "node-fails", "RecursionError", 2),
+    "loops": (
+        node("on_packet", endless),
+        "hangs",
+        r"on_packet\(0, '1-2.1'\) \(.*:\d+\) has not returned for 0\.5 s",
+        2,
+    ),
+    "loops at once": (node("__init__", endless), "hangs", r"__init__ \(.*has not returned", 1),
+    "fails in a task": (node("on_packet", leaves_a_failing_task), "node-fails", "ValueError: behind", 2),
+    "floods": (node("on_send", floods), "floods", "gives more than 1,000 outputs to one input", 1),
+    "answers packets for ever": (node("on_packet", ping), "floods", "packets are answered by packets without", 2),
+    "answers them by two": (node("on_packet", ping_twice), "floods", "packets are answered by packets", 2),
+    "speaks at once": (node("__init__", speaks_at_once), "speaks-unasked", "__init__ gives Transmits", 1),
+    "speaks later": (node("on_packet", speaks_later), "speaks-unasked|delivers-all", "without being called|never", 2),
+    "delivers a number": (node("on_packet", delivers(1)), "not-understood", "delivers 1, a int; `deliver`", 2),
+    "delivers anything": (node("on_packet", delivers("x")), "invents", r"\.py:\d+: delivers 'x', which no", 2),
+    "delivers twice": (node("on_packet", delivers("1-2.1", "1-2.1")), "invents|delivers-once", "", 2),
+    "delivers too early": (
+        node("on_send", lambda self, to, message: self.deliver(f"{2 - self.me}-{self.me + 1}.1")),
+        "delivers-once",
+        "",
+        1,
+    ),
+    "returns what is no answer": (node("on_packet", lambda *_: 7), "not-understood", "on_packet returns 7;", 2),
+    "transmits to no process": (
+        node("on_send", lambda self, to, message: self.transmit(9, message)),
+        "invents",
+        "transmits to process 9, and there are 0 to 1",
+        1,
+    ),
+    "transmits to a name": (
+        node("on_send", lambda self, to, message: self.transmit("B", message)),
+        "invents",
+        "transmits to 'B', which is not the number of a process",
+        1,
+    ),
+    "transmits a lock": (node("on_send", transmits(threading.Lock)), "not-understood", "cannot be copied", 1),
+    "transmits the time": (
+        node("on_send", transmits(time.perf_counter_ns)),
+        "not-deterministic",
+        "output 1 was first a packet to P",
+        1,
+    ),
+    "counts for all": (CountsAll, "not-deterministic", "output 1 was first a packet to P", 1),
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_a_class_ends_in_the_failure_that_it_is(name: str) -> None:
+    kind, failure, said, actions = FAILING[name]
+    found = conform(kind, timeout=0.5 if failure == "hangs" else 5.0)
+    assert found.verdict == "violated"
+    assert found.unconfirmed is None
+    first = next(iter(found.violations.values()))
+    assert re.fullmatch(failure, first.property.name), first
     assert re.search(said, first.note), first.note
     assert len(first.note) < 400
     assert first.run is not None
-    assert actions is None or len(first.run) == actions
+    assert len(first.run) == actions
 
 
-def test_what_nodes_print_is_no_output_of_the_harness(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_nodes_print_is_no_output_and_the_clock_of_others_goes_on(capsys: pytest.CaptureFixture[str]) -> None:
     def prints(self: Relay, source: int, packet: Any) -> None:
         print("has come:", packet)
         self.deliver(packet)
 
-    assert conformance(node("on_packet", prints)).failures == []
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "has come: 1-2.1" in printed.err
-
-
-def test_threads_that_go_on_are_counted_and_do_not_keep_the_interpreter(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_process, "MOST_THREADS", threading.active_count() + 20)
-    ended = threading.Event()
-
-    def starts(self: Relay, *given: Any) -> None:
-        Relay.__init__(self, *given)
-        self.thread = threading.Thread(target=ended.wait)  # type: ignore[attr-defined]
-        self.thread.start()  # type: ignore[attr-defined]
-
-    before = set(threading.enumerate())
-    try:
-        answer = conformance(node("__init__", starts))
-        started = set(threading.enumerate()) - before
-        assert [one.name for one in answer.failures] == ["floods"]
-        assert "threads running" in answer.failures[0].note
-        assert all(thread.daemon for thread in started)
-    finally:
-        ended.set()
-
-
-def test_the_clock_of_others_goes_on() -> None:
-    import signal
-
     before = signal.signal(signal.SIGALRM, signal.SIG_IGN)
     try:
-        conformance(Relay, Request(2, 1))
+        assert conform(node("on_packet", prints), messages=1).failures == []
         assert signal.getsignal(signal.SIGALRM) is signal.SIG_IGN
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
     finally:
         signal.signal(signal.SIGALRM, before)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "has come: 1-2.1" in printed.err

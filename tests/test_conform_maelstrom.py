@@ -5,74 +5,31 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from hostile_nodes import left_running
+from relays import MAELSTROM_PROGRAM, program
 
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.maelstrom_form import MaelstromForm, possible
-from crownless.model_check.conformance.node import Arrival, NodeLimits, Restart, Send, Tick
-from crownless.model_check.conformance.out_of_process import OutOfProcess, closing
+import crownless as cr
+from crownless.model_check.conformance.maelstrom_form import MaelstromForm
+from crownless.model_check.conformance.node import Arrival, Send
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
-from crownless.spec.errors import BadInput
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes" / "maelstrom"
 
-#: A node that delivers each packet as it comes, and lists what it has; what hostile ones do goes before its loop.
-RELAY = """
-import json, sys, time
-me, others, got = "", [], []
-def write(text): print(text, flush=True)
-def say(dest, **body): write(json.dumps({"src": me, "dest": dest, "body": body}))
-def reply(to, body, **more): say(to, type=body["type"] + "_ok", in_reply_to=body["msg_id"], **more)
-def on_init(body): reply("c0", body)
-def on_topology(body): reply("c0", body)
-def on_send(body):
-    for to in [body["to"]] if isinstance(body["to"], str) else body["to"]:
-        say(to, type="packet", message=body["message"])
-    reply("c1", body)
-def on_broadcast(body):
-    got.append(body["message"])
-    for to in others: say(to, type="packet", message=body["message"])
-    reply("c1", body)
-def on_packet(body):
-    got.append(body["message"])
-    if isinstance(body["message"], str): say("c1", type="deliver", message=body["message"])
-def on_read(body): reply("c2", body, messages=got)
-def on_echo(body): reply("c2", body, echo=body["echo"])
-#HERE
-for line in sys.stdin:
-    body = json.loads(line)["body"]
-    if body["type"] == "init": me, others = body["node_id"], [q for q in body["node_ids"] if q != body["node_id"]]
-    globals()["on_" + body["type"]](body)
-"""
 
-
-def conformance(
-    folder: Path, different: str = "", request: Request | None = None, n: int = 2, seconds: float = 5.0
-) -> Conformance:
-    """The answer on a relay in which something is different; nothing that was started is left."""
-    file = folder / "node.py"
-    file.write_text(RELAY.replace("#HERE", different))
-    asked = possible(request or Request(n, 2, channels=False))
-    command = [sys.executable, "-I", "-S", str(file)]
-    limits = NodeLimits(seconds=seconds)
-    with closing(OutOfProcess(command, n, limits, form="maelstrom", sends=asked.sends)) as programs:
-        programs.check_start()
-        answer = conform(programs, asked)
-        mark = programs._guardian.mark
-    assert left_running(mark) == []
-    return answer
+def conform(folder: Path, different: str = "", messages: int = 2, **options: Any) -> Any:
+    """The result for a relay in which something is different."""
+    command = program(folder, different, MAELSTROM_PROGRAM)
+    return cr.conform(command, 2, messages, **options)
 
 
 @pytest.mark.parametrize(("options", "code"), [([], 0), (["--wrong"], 1)])
 def test_a_program_is_driven_without_an_adapter(crownless: Crownless, options: list[str], code: int) -> None:
     command = [sys.executable, str(NODES / "fifo.py"), *options]
-    bound = ["-n", "2", "-m", "2", "--order", "fifo", "--form", "maelstrom", "--json"]
+    bound = ["-n", "2", "-m", "2", "--order", "fifo", "--json"]
     answer = crownless("conform", *bound, "--", *command)
     assert answer.code == code
     assert answer.json["generates"]["equals"] == ("asynchronous" if options else "fifo")
@@ -81,7 +38,7 @@ def test_a_program_is_driven_without_an_adapter(crownless: Crownless, options: l
 
 def test_deliveries_of_the_broadcast_workload_are_read(crownless: Crownless) -> None:
     command = [sys.executable, str(NODES / "broadcast.py")]
-    given = ["-n", "2", "-m", "2", "--form", "maelstrom", "--sends", "broadcast"]
+    given = ["-n", "2", "-m", "2", "--sends", "broadcast"]
     answer = crownless("conform", *given, "--self-sends", "--json", "--", *command)
     assert answer.code == 0
     assert answer.json["orders"]["fifo"]["verdict"] == "violated"
@@ -91,17 +48,10 @@ def test_deliveries_of_the_broadcast_workload_are_read(crownless: Crownless) -> 
     assert "--self-sends" in without.out
 
 
-def test_the_examples_are_short() -> None:
-    for file in NODES.iterdir():
-        assert len(file.read_text("utf-8").splitlines()) < 60
-
-
 @pytest.mark.parametrize("sends", ["unicast", "multicast", "broadcast"])
 def test_a_relay_generates_what_a_relay_of_lines_generates(sends: Sends, tmp_path: Path) -> None:
-    own = sends == "broadcast"
-    found = conformance(tmp_path, "", Request(2, 2, sends=sends, self_sends=own, channels=False))
+    found = conform(tmp_path, sends=sends, self_sends=sends == "broadcast")
     assert found.verdict == "holds"
-    assert found.realization is not None
     assert found.realization.computations == 7
     assert found["fifo"].verdict == "violated"
 
@@ -154,8 +104,8 @@ HOSTILE = {
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_programs_fail_by_name(name: str, tmp_path: Path) -> None:
     different, kind, words = HOSTILE[name]
-    found = conformance(tmp_path, different, seconds=1.0 if kind == "hangs" else 5.0)
-    assert kind in [one.name for one in found.failures]
+    found = conform(tmp_path, different, timeout=0.7 if kind == "hangs" else 5.0)
+    assert kind in [one.property.name for one in found.failures]
     assert words in found[kind].note
 
 
@@ -168,23 +118,22 @@ def test_hostile_programs_fail_by_name(name: str, tmp_path: Path) -> None:
     ],
 )
 def test_lists_that_cannot_be_are_no_deliveries(different: str, words: str, tmp_path: Path) -> None:
-    request = Request(2, 2, sends="broadcast", self_sends=True, channels=False)
-    found = conformance(tmp_path, different, request)
+    found = conform(tmp_path, different, sends="broadcast", self_sends=True)
     assert any(words in one.note for one in found.failures)
 
 
 def test_who_lists_a_message_twice_delivers_it_twice(tmp_path: Path) -> None:
-    request = Request(2, 1, sends="broadcast", self_sends=True, channels=False)
-    found = conformance(tmp_path, "def on_packet(body): got.extend([body['message']] * 2)", request)
+    twice = "def on_packet(body): got.extend([body['message']] * 2)"
+    found = conform(tmp_path, twice, 1, sends="broadcast", self_sends=True)
     assert found["delivers-once"].verdict == "violated"
 
 
 def test_a_node_need_know_neither_of_the_requests_that_end_answers(tmp_path: Path) -> None:
     not_known = "def on_{0}(body): say('c2', type='error', code=10, in_reply_to=body['msg_id'])\n"
-    assert conformance(tmp_path, not_known.format("echo")).verdict == "holds"
+    assert conform(tmp_path, not_known.format("echo")).verdict == "holds"
     delivers = "def on_packet(body): say('c1', type='deliver', message=body['message'])\n"
     different = not_known.format("read") + not_known.format("topology") + delivers
-    assert conformance(tmp_path, different, Request(2, 2, sends="broadcast", channels=False)).verdict == "holds"
+    assert conform(tmp_path, different, sends="broadcast").verdict == "holds"
 
 
 def test_a_reply_to_a_client_may_come_after_later_inputs(tmp_path: Path) -> None:
@@ -193,9 +142,9 @@ def test_a_reply_to_a_client_may_come_after_later_inputs(tmp_path: Path) -> None
         "    say(body['to'], type='packet', message=body['message']), late.append(body)\n"
     )
     later = "    if late: reply('c1', late.pop())\n"
-    assert conformance(tmp_path, f"{late}    if len(late) > 1: reply('c1', late.pop(0))\n").verdict == "holds"
-    found = conformance(tmp_path, f"{late}def on_echo(body):\n    reply('c2', body)\n{later}")
-    assert [one.name for one in found.failures] == ["speaks-unasked"]
+    assert conform(tmp_path, f"{late}    if len(late) > 1: reply('c1', late.pop(0))\n").verdict == "holds"
+    found = conform(tmp_path, f"{late}def on_echo(body):\n    reply('c2', body)\n{later}")
+    assert [one.property.name for one in found.failures] == ["speaks-unasked"]
 
 
 def test_a_program_is_started_anew_where_its_inputs_are_others(tmp_path: Path) -> None:
@@ -203,43 +152,37 @@ def test_a_program_is_started_anew_where_its_inputs_are_others(tmp_path: Path) -
     twice = (
         "seen = []\ndef on_init(body):\n    seen.append(1)\n    reply('c0', body) if len(seen) == 1 else sys.exit(9)\n"
     )
-    assert conformance(tmp_path, twice).verdict == "holds"
+    assert conform(tmp_path, twice).verdict == "holds"
 
 
 def test_what_is_written_is_as_maelstrom_has_it() -> None:
     form = MaelstromForm()
-    first, end = map(json.loads, form.init(0, 2).splitlines())
+    first, end = map(json.loads, form.init(0, 2))
     body = {"type": "init", "msg_id": 1, "node_id": "n1", "node_ids": ["n1", "n2"]}
     assert first == {"src": "c0", "dest": "n1", "body": body}
     assert end["body"].keys() == {"type", "msg_id", "echo"}
-    first, _ = map(json.loads, form.given(Send(Message("1→2#1", 0, (1,)))).splitlines())
+    first, _ = map(json.loads, form.given(Send(Message("1→2#1", 0, (1,)))))
     assert first["body"] == {"type": "send", "msg_id": 3, "to": "n2", "message": "1-2.1"}
-    first, _ = map(json.loads, form.given(Arrival(1, '{"msg_id":7,"in_reply_to":6}')).splitlines())
+    first, _ = map(json.loads, form.given(Arrival(1, '{"msg_id":7,"in_reply_to":6}')))
     assert first == {"src": "n2", "dest": "n1", "body": {"msg_id": 7, "in_reply_to": 6}}
 
 
 def test_messages_have_the_same_number_at_every_node() -> None:
     forms = MaelstromForm(sends="broadcast")
     nodes = [forms.of_one_node() for _ in range(2)]
-    _, topology, read = map(json.loads, nodes[0].init(0, 3).splitlines())
+    _, topology, read = map(json.loads, nodes[0].init(0, 3))
     assert topology["body"]["topology"] == {"n1": ["n2", "n3"], "n2": ["n1", "n3"], "n3": ["n1", "n2"]}
     assert read["body"] == {"type": "read", "msg_id": 3}
     nodes[1].init(1, 3)
     numbers = []
     for node, name in ((0, "a"), (1, "b"), (0, "b")):
-        said = nodes[node].given(Send(Message(name, node, (2,)))).splitlines()[0]
+        said = nodes[node].given(Send(Message(name, node, (2,))))[0]
         numbers.append(json.loads(said)["body"]["message"])
     assert numbers == [1, 2, 2]
 
 
-@pytest.mark.parametrize("given", [Tick(), Restart(), Arrival(0, "{}", (Message("m", 0, (1,)),))])
-def test_inputs_that_maelstrom_does_not_have_are_refused(given: Tick | Restart | Arrival) -> None:
-    with pytest.raises(BadInput, match="--form maelstrom"):
-        MaelstromForm().given(given)
-
-
-@pytest.mark.parametrize("option", ["--ticks", "--restarts", "--replies"])
-def test_and_so_are_their_options(option: str, crownless: Crownless) -> None:
-    answer = crownless("conform", "--form", "maelstrom", option, "1", "--", "true")
+@pytest.mark.parametrize("option", ["--ticks", "--restarts"])
+def test_inputs_that_maelstrom_does_not_have_are_refused(option: str, crownless: Crownless) -> None:
+    answer = crownless("conform", option, "1", "--", sys.executable, str(NODES / "fifo.py"))
     assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert f"{option} with --form maelstrom" in answer.err
+    assert "Maelstrom has no message for that" in answer.err

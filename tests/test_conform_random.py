@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from hostile_classes import Relay
+from relays import Relay
 
 import crownless as cr
-from crownless.model_check.conformance import random_runs
-from crownless.runtime.ending import Stopped
-from crownless.spec.errors import BadInput, Undecided
+from crownless.spec.errors import Undecided
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes" / "python"
 CAUSAL = str(NODES / "causal.py")
@@ -22,8 +20,8 @@ BREAKS = {
     "StampBeforeIncrement": ("causal", 3),
     "OnePass": ("delivers-all", 4),
     "BroadcastClocks": ("delivers-all", 4),
-    "OverwritingMerge": ("causal", 5),
-    "OwnColumn": ("causal", 7),
+    "OverwritingMerge": ("causal", 7),
+    "OwnColumn": ("causal", 9),
     "ClockAfterCallback": ("causal", 5),
 }
 
@@ -47,11 +45,11 @@ def test_random_runs_catch_each_wrong_node(name: str) -> None:
 def test_what_no_run_breaks_is_not_said_to_be_kept() -> None:
     found = by_chance(f"{CAUSAL}:Matrix", orders=["causal"])
     assert found
-    assert found.verdict == "not broken"
+    assert found.verdict == "holds"
     assert found["causal"].verdict == "unknown"
     assert found["causal"].note == "no run of 100 breaks it"
     assert found["synchronous"].verdict == "violated"
-    assert "100 random runs (seed 0)" in found.scope
+    assert "100 random runs" in found.scope
 
 
 def test_runs_are_chosen_by_the_seed() -> None:
@@ -64,19 +62,19 @@ def test_runs_are_chosen_by_the_seed() -> None:
 
 def test_the_same_nodes_break_nothing_over_the_channel_that_they_need() -> None:
     assert by_chance(Relay, orders=["fifo"]).verdict == "violated"
-    assert by_chance(Relay, orders=["fifo"], channel="fifo").verdict == "not broken"
+    assert by_chance(Relay, orders=["fifo"], channel="fifo").verdict == "holds"
 
 
 class Twice(Relay):
     def on_packet(self, source: int, packet: str) -> None:
         super().on_packet(source, packet)
-        if packet == "m3":
+        if packet == "1-2.2":
             self.deliver(packet)
 
 
 class Fails(Relay):
     def on_packet(self, source: int, packet: str) -> None:
-        if packet == "m3":
+        if packet == "1-2.2":
             raise KeyError(packet)
         super().on_packet(source, packet)
 
@@ -91,36 +89,23 @@ class Answers(Relay):
 @pytest.mark.parametrize(
     ("kind", "breaks", "said"),
     [
-        (Twice, "delivers-once", "delivers m3 a second time"),
+        (Twice, "delivers-once", " a second time"),
         (Fails, "node-fails", "KeyError"),
         (Answers, "floods", "packets are answered by packets without end"),
     ],
 )
 def test_a_failure_is_named(kind: type, breaks: str, said: str) -> None:
     found = by_chance(kind, runs=20, replies=0)
-    assert found.violations[0].name == breaks
+    assert next(iter(found.violations)) == breaks
     assert said in found[breaks].note
     assert found[breaks].run is not None
 
 
 @pytest.mark.parametrize("sends", ["multicast", "broadcast"])
 def test_messages_may_have_several_receivers(sends: Any) -> None:
-    found = by_chance(Everybody, sends=sends, runs=30)
+    found = by_chance(Relay, sends=sends, runs=30)
     assert found["fifo"].verdict == "violated"
     assert found["delivers-all"].verdict == "unknown"
-
-
-def test_a_long_run_is_no_endless_one() -> None:
-    found = cr.conform_at_random(Everybody, 16, 64, runs=2, sends="broadcast", replies=0)
-    assert found["floods"].verdict == "unknown"
-    assert found["delivers-all"].verdict == "unknown"
-    assert found.queries > 900
-
-
-class Everybody(Relay):
-    def on_send(self, to: Any, message: str) -> None:
-        for receiver in to if isinstance(to, tuple) else (to,):
-            self.transmit(receiver, message)
 
 
 def test_an_end_before_all_runs_were_made_is_unknown() -> None:
@@ -133,21 +118,21 @@ def test_an_end_before_all_runs_were_made_is_unknown() -> None:
 
 def test_the_command_says_it_is_a_sample(crownless: Crownless) -> None:
     node = f"{CAUSAL}:Matrix"
-    answer = crownless("conform", node, "-n", "4", "-m", "9", "--random", "40", "--seed", "3", "--order", "causal")
+    answer = crownless("conform", node, "-n", "4", "-m", "9", "--random", "40", "--order", "causal")
     assert answer.code == 0
-    assert "40 random runs (seed 3)" in " ".join(answer.out.split())
+    assert "40 random runs" in " ".join(answer.out.split())
     assert "keeps causal order and delivers everything in all of 40 random runs: a sample of all runs" in " ".join(
         answer.out.split()
     )
     facts = crownless("conform", node, "-n", "4", "-m", "9", "--random", "40", "--json").json
-    assert (facts["verdict"], facts["runs"], facts["seed"]) == ("not broken", 40, 0)
+    assert (facts["verdict"], facts["runs"]) == ("holds", 40)
 
 
 class AnswersTheSecond(Relay):
     """Packets follow each other without end once there are two messages."""
 
     def on_packet(self, source: int, packet: str) -> None:
-        if packet == "m1":
+        if packet.endswith(".1"):
             self.deliver(packet)
         else:
             self.transmit(source, packet)
@@ -161,16 +146,6 @@ def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     assert len(answer.out.splitlines()) < 60
 
 
-def test_what_was_not_repeated_with_new_nodes_is_not_confirmed(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
-        raise Stopped("interrupted")
-
-    monkeypatch.setattr(random_runs, "unconfirmed", interrupted)
-    found = by_chance(Relay, orders=["fifo"], runs=5)
-    assert found.verdict == "unknown"
-    assert found.unconfirmed == "the runs were not repeated with new nodes: interrupted"
-
-
 def test_a_violation_is_saved_and_replayed(crownless: Crownless, tmp_path: Path) -> None:
     file = str(tmp_path / "schedule.json")
     wrong, right = f"{CAUSAL}:OverwritingMerge", f"{CAUSAL}:Matrix"
@@ -178,7 +153,6 @@ def test_a_violation_is_saved_and_replayed(crownless: Crownless, tmp_path: Path)
     assert crownless("conform", wrong, *options).code == 1
     assert crownless("conform", wrong, "--replay", file).code == 1
     assert crownless("conform", right, "--replay", file).code == 0
-    assert f"cr.replay('{wrong}', SCHEDULE)" in crownless("conform", wrong, *options, "--as-test").out
 
 
 def test_a_program_is_driven_at_random(crownless: Crownless) -> None:
@@ -186,11 +160,3 @@ def test_a_program_is_driven_at_random(crownless: Crownless) -> None:
     found = cr.conform_at_random(command, 3, 8, runs=20)
     assert found["delivers-all"].verdict == "violated"
     assert found.unconfirmed is None
-
-
-def test_a_seed_alone_is_refused(crownless: Crownless) -> None:
-    answer = crownless("conform", f"{CAUSAL}:Matrix", "--seed", "1")
-    assert answer.code == 2
-    assert "--seed without --random" in answer.err
-    with pytest.raises(BadInput, match="runs"):
-        cr.conform_at_random(Relay, runs=0)

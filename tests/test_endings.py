@@ -75,8 +75,6 @@ def test_an_internal_error_says_where_its_traceback_is_kept(capsys: Capture, mon
 @pytest.mark.parametrize(
     ("script", "code"),
     [
-        ("crownless list >&-", 74),
-        ("crownless list 2>&-", 74),
         ("crownless list >/dev/full", 74),
         ("crownless list >/dev/full 2>&1", 74),
         ("crownless check rts 2>/dev/full", 74),

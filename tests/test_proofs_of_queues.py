@@ -150,3 +150,8 @@ def test_an_axiom_by_which_nothing_happens_is_vacuous(protocol: str) -> None:
     assert not prove(
         protocol, replace(proof, axioms={**proof.axioms, **never}, refined=(), refined_along_runs=())
     ).not_vacuous
+
+
+def test_a_machine_that_does_less_than_its_abstraction_is_seen() -> None:
+    idle = type("Idle", (Buffer,), {"receive": lambda self, i, state, sender: []})
+    assert "the abstraction alone" in str(refines(replace(BUFFER, protocol=idle), 2, 2).differs)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from hostile_classes import Relay
+from relays import Relay
 
 import crownless as cr
 from crownless import api
@@ -41,7 +41,7 @@ def results() -> dict[str, Any]:
     checked = cr.check("unordered", 3, 3)
     *_, last = cr.states("rst", 2, 2)
     found = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0)
-    schedule = found.schedule(found["fifo"])
+    schedule = found.schedule("fifo")
     assert schedule is not None
     with_hole = cr.read_log(
         [

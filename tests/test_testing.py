@@ -12,16 +12,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import crownless as cr
-from crownless.impl.channels import CHANNELS
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
-from crownless.model_check.conformance.walks import Walks
 from crownless.model_check.runs import Run
 from crownless.spec.computation import Computation
 from crownless.spec.notation import Script, of_computation, parse, to_computation
 from crownless.testing import computations, programs, schedules, stateful
-from crownless.testing.state_machine import _Nodes
 
 pytest_plugins = ["pytester"]
 
@@ -116,13 +113,7 @@ def test_random_walks_show_two_messages_of_which_one_is_lost() -> None:
 
 
 def test_a_walk_that_fails_is_shrunk() -> None:
-    def new(processes: int, messages: int) -> _Nodes:
-        return _Nodes(Direct, {}, processes=processes, messages=messages, channel=CHANNELS["unordered"], order="fifo")
-
-    found = Walks(new, "fifo", True).shortest_failure(iter([(3, 8)]), walks=1)
-    assert found is not None
-    assert re.findall(r"\d+\. P\d: (\w+)", found[0].story) == ["send", "send", "deliver"]
-    assert len(found[0].taken) == 3
+    assert len(by_walks(Direct, order="fifo", processes=(3, 3), messages=8, walks=20)) == 3
 
 
 class Broadcasts:
@@ -205,16 +196,16 @@ class Guarded(Unordered):
 @pytest.mark.parametrize(
     ("subject", "problem", "actions"),
     [
-        (Raises, "P#: Raises.on_packet(#, (1, 'm2')) (HERE): IndexError: ", "send send receive"),
-        (DeliversAgain, "P#: HERE: delivers m1 a second time", "send deliver"),
-        (DeliversElsewhere, "P#: HERE: delivers m1, which is for P#", None),
+        (Raises, "P#: Raises.on_packet(#, (1, '1-2.2')) (HERE): IndexError: ", "send send receive"),
+        (DeliversAgain, "P#: delivers m1 a second time", "send deliver"),
+        (DeliversElsewhere, "P#: HERE: delivers 1-2.1, which is for P#", None),
         (
             DeliversNothingSent,
-            "P#: DeliversNothingSent.on_packet(#, (0, 'm1')) (HERE): delivers (0, 'm1'), a tuple; `deliver` takes",
+            "P#: DeliversNothingSent.on_packet(#, (0, '1-2.1')) (HERE): delivers (0, '1-2.1'), a tuple; `deliver`",
             "send receive",
         ),
         (TransmitsToNobody, "P#: HERE: transmits to process 2, and there are 0 to 1", "send"),
-        (TakesTwoArguments, "P#: TakesTwoArguments.on_send(#, 'm1') (HERE): AttributeError: ", "send"),
+        (TakesTwoArguments, "P#: TakesTwoArguments.on_send(#, '1-2.1') (HERE): AttributeError: ", "send"),
         (
             Guarded,
             "Guarded.deliverable fails at P#: ZeroDivisionError: integer division or modulo by zero (HERE), ",

@@ -669,6 +669,12 @@ plant(
     send=lambda self, i, state, message: steps_with(Rst.send(self, i, state, message), lambda step: ()),
 )  # fmt: skip
 plant(
+    "TransmitsAnotherKind", Rst, "not the message, from its sender",
+    send=lambda self, i, state, message: steps_with(
+        Rst.send(self, i, state, message), lambda step: [packet._replace(kind="other") for packet in step.packets]
+    ),
+)  # fmt: skip
+plant(
     "SaysNothingOfTheSend", Rst, "not the send",
     send=lambda self, i, state, message: [step._replace(events=()) for step in Rst.send(self, i, state, message)],
 )  # fmt: skip

@@ -1,7 +1,4 @@
-"""Bodies of packets, compared by what they are made of, but for what is to be ignored, such as time stamps.
-
-In process a body is any Python value, given to nodes as a copy; out of process it is text.
-"""
+"""Bodies of packets, compared by what they are made of, but for what is to be ignored, such as time stamps."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from copy import deepcopy
 from re import Pattern
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
-from weakref import WeakValueDictionary
 
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable
@@ -21,77 +17,51 @@ _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
 class Body:
-    """The body of a packet, as it was when it was transmitted. Bodies that are made of the same are one object."""
+    """A value as it was when it was transmitted. Bodies with the same key are equal."""
 
-    __slots__ = ("__weakref__", "_hash", "_key", "_value")
+    __slots__ = ("_hash", "_key", "_value")
 
-    _key: Hashable
-    _hash: int
-    _value: Any
-
-    def __new__(cls, value: Any, ignored: Pattern[str] | None = None) -> Body:
-        """`ignored`: what makes no difference in the `repr` of a value."""
-        key = canonical(value) if ignored is None else ("but for", ignored, ignored.sub("", repr(value)))
-        known = _BODIES.get(key)
-        if known is None:
-            known = super().__new__(cls)
-            known._value = value if type(value) in _PLAIN else deepcopy(value)
-            known._key = key
-            known._hash = hash(key)
-            _BODIES[key] = known
-        return known
+    def __init__(self, value: Any, key: Hashable) -> None:
+        self._value = deepcopy(value)
+        self._key = key
+        self._hash = hash(key)
 
     def copy(self) -> Any:
-        """The value; what can change is a copy of its own."""
-        return self._value if type(self._value) in _PLAIN else deepcopy(self._value)
+        """The value, as a copy of its own."""
+        return deepcopy(self._value)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Body) and self._hash == other._hash and self._key == other._key
+        return self is other or (isinstance(other, Body) and self._hash == other._hash and self._key == other._key)
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __str__(self) -> str:
+        return str(self._value)
 
     def __repr__(self) -> str:
         return repr(self._value)
 
 
-class TextBody:
-    """A text that is compared without what is to be ignored in it."""
+def text_body(text: str, ignored: Pattern[str] | None) -> Hashable:
+    """The body of a packet that is text."""
+    return text if ignored is None else Body(text, ignored.sub("", text))
 
-    __slots__ = ("_key", "_text")
 
-    def __init__(self, text: str, ignored: Pattern[str]) -> None:
-        self._text = text
-        self._key = ignored.sub("", text)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TextBody) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    def __str__(self) -> str:
-        return self._text
-
-    def __repr__(self) -> str:
-        return repr(self._text)
+def value_body(value: Any, ignored: Pattern[str] | None) -> Body:
+    """The body of a packet that is any value of Python; of what is ignored in its `repr` no difference is made."""
+    return Body(value, canonical(value) if ignored is None else ignored.sub("", repr(value)))
 
 
 def to_ignore(pattern: str | None) -> Pattern[str] | None:
-    """What is to be ignored in bodies. Raises `BadInput` for what is no regular expression."""
+    """The regular expression for what is ignored in bodies; raises `BadInput` if it is none."""
     if pattern is None:
         return None
     try:
         return re.compile(pattern)
     except re.error as error:
-        hint = r"such as '\d+\.\d+' for time stamps"
-        raise BadInput(
-            f"what to ignore, '{printable(pattern)}', is no regular expression: {error}", hint=hint
-        ) from None
-
-
-#: The bodies there are, by what they are made of.
-_BODIES: WeakValueDictionary[Hashable, Body] = WeakValueDictionary()
+        said = f"what to ignore, '{printable(pattern)}', is no regular expression: {error}"
+        raise BadInput(said, hint=r"such as '\d+\.\d+' for time stamps") from None
 
 
 def canonical(value: Any, inside: tuple[int, ...] = ()) -> Hashable:

@@ -1,4 +1,4 @@
-"""The request of a check of conformance, and the names of what is decided."""
+"""The request of a conformance check, and the names of what is decided."""
 
 from __future__ import annotations
 
@@ -17,17 +17,16 @@ MONITORED = ("fifo", "causal", "synchronous")
 DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name, NEVER_BLOCKS.name)
 #: The search in which applications reply.
 WITH_REPLIES = "replies from inside deliveries"
-#: Up to so many messages with replies, and with duplicates, unless requested.
-REPLIES, DUPLICATES = 3, 2
+#: Up to how many messages applications reply, unless requested.
+REPLIES = 3
 
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """What is to be decided of an implementation.
+    """The request to decide which orders an implementation keeps.
 
-    `orders`: those that it is said to keep; none: which does it keep? `replies`: up to how many messages applications
-    also send from inside deliveries. `ticks`: how often time passes at each process; `restarts`: how often each may
-    crash and start again. `channels`: whether to find out what the nodes need of their channel.
+    `orders`: those that it claims to keep. `replies`: up to how many messages applications also send from inside
+    deliveries. `ticks`: how often time passes at each process; `restarts`: how often each may crash and start again.
     """
 
     processes: int = 3
@@ -39,7 +38,6 @@ class Request:
     replies: int | None = None
     ticks: int = 0
     restarts: int = 0
-    channels: bool = True
 
     def __repr__(self) -> str:
         return in_brackets(f"request: {self.processes} processes, {self.messages} messages, {self.channel} channel")

@@ -1,155 +1,189 @@
-"""The result of a check of conformance: a verdict on each order, on deliveries, and on the ways in which nodes fail."""
+"""The result of a conformance check: that of a check, of all searches together, with what is known of the nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
-from crownless.model_check.check_result import CheckResult, Outcome
+from crownless.model_check.check_result import CheckResult, Outcome, PropertyResult
 from crownless.model_check.exploration import FIRST_VIOLATION
-from crownless.model_check.properties import DELIVERS_ONCE
+from crownless.model_check.exports import Suite
+from crownless.model_check.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
 from crownless.model_check.realizing import Realization
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, strongest, weaker
 from crownless.spec.printable import in_brackets, printable, some
 
-from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES
-from .findings import Answer, Finding
-from .node import FAILURES
+from .answers import Repeats
+from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
+from .node import FAILURES, VARYING
 from .node_machine import Failed
-from .queries import CERTAIN
-from .same_orders import SameOrders, same_orders
+from .schedules import Schedule, schedule_of
+
+#: All that is decided, in the order in which it is shown.
+PROPERTIES = {
+    **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
+    **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS)},
+    **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
+}
+#: Bounds, by processes and messages, in which an order has fewer computations than each weaker one.
+DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
+    "unicast": {"causal": (3, 3), "mailbox": (4, 4), "one-n": (4, 4), "n-n": (3, 4)},
+    "broadcast": {"causal": (3, 2), "mailbox": (3, 3), "one-n": (3, 3), "n-n": (3, 4)},
+}
 
 
-@dataclass(frozen=True, repr=False)
-class Search:
-    """One search, and its scope in words."""
+class Searched(NamedTuple):
+    """The results of one search, of all that goes with it, and the complete computations that the nodes generate."""
 
     name: str
-    result: CheckResult
-    #: The complete computations that the nodes generate in it, compared with each order; None where not searched.
+    results: list[CheckResult]
     realization: Realization | None = None
 
     def __repr__(self) -> str:
-        return in_brackets(f"{self.name}: {self.result!r}")
+        return in_brackets(f"{self.name}: {some(len(self.results), 'result')}")
 
     @property
     def complete(self) -> bool:
-        """True if it came to its end, or to the first violation if that was its end."""
-        stopped = self.result.exploration.stopped
-        return stopped == FIRST_VIOLATION or not self.result.ended_early
+        """True if each came to its end, or to the first violation if that was its end."""
+        return all(one.exploration.stopped == FIRST_VIOLATION or not one.ended_early for one in self.results)
 
-    def finding(self, name: str) -> Finding | None:
-        """The verdict on a property, if this search decides it."""
-        if name not in self.result:
-            return self._of_computations(name)
-        line = self.result[name]
-        meaning = FAILURES.get(name, line.property.meaning)
-        found = Finding(name, line.verdict, meaning, line.run, self.name, line.note)
+    def lines(self, name: str) -> Iterable[PropertyResult]:
+        """The results for a property."""
+        for result in self.results:
+            if name in result:
+                yield self._beyond_no_failure(result[name])
+        if self.realization is not None and name in ORDERS:
+            broken = self.realization.orders[name].extra is not None
+            verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
+            yield PropertyResult(
+                PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if broken else ""
+            )
+
+    def _beyond_no_failure(self, line: PropertyResult) -> PropertyResult:
+        """The line by its own meaning; a run in which a node fails shows nothing else, but for deliveries before."""
+        line = replace(line, property=PROPERTIES[line.property.name])
         failed = [] if line.run is None else [state for state in line.run.local_states if isinstance(state, Failed)]
-        if failed and name in FAILURES:
-            return replace(found, note=failed[0].said)
-        if name == DELIVERS_ONCE.name and line.run is not None:
-            return found
-        if failed:
-            return replace(found, verdict="unknown", run=None, note=f"a node fails first: {failed[0].kind}")
-        return found
-
-    def _of_computations(self, order: str) -> Finding | None:
-        """The verdict on an order that is decided of complete computations."""
-        if self.realization is None or order not in ORDERS:
-            return None
-        broken = self.realization.orders[order].extra is not None
-        verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
-        return Finding(order, verdict, ORDERS[order].demands, None, f"{self.name}, complete computations")
+        if not failed or line.property.name == DELIVERS_ONCE.name:
+            return line
+        if line.property.name in FAILURES:
+            return replace(line, note=failed[0].said)
+        return PropertyResult(line.property, "unknown", note=f"a node fails first: {failed[0].kind}")
 
 
-@dataclass(repr=False)
-class Conformance(Answer):
-    """The answer. As a truth value: whether no node fails, all is delivered, and the requested orders are kept; an
-    unknown verdict has none, and raises `Undecided`.
+def merged(searches: list[Searched], request: Request, ended_early: str | None) -> tuple[PropertyResult, ...]:
+    """A line for each property: the worst of the verdicts of all searches, with a run if there is one.
+
+    A run that breaks an order breaks all that are stronger. Where a node answers at random or unasked, no other verdict
+    is a fact.
     """
+    unicasts = request.sends == "unicast"
+    lines: dict[str, PropertyResult] = {}
 
-    #: The searches over the channel of the request, that of free sends first.
-    searches: list[Search] = field(default_factory=list)
-    #: Over a FIFO channel, where the channel of the request is weaker.
-    over_fifo: list[Search] = field(default_factory=list)
-    #: Whether duplicates of packets do any harm, up to a few messages: one search, if it was made.
-    with_duplicates: list[Search] = field(default_factory=list)
+    def is_violated(name: str) -> bool:
+        return name in lines and lines[name].verdict == "violated"
 
-    def __repr__(self) -> str:
-        return in_brackets(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)} within {self.request.bound}")
-
-    def __str__(self) -> str:
-        parts = [printable(f"{self.name}: {self.verdict}, keeps {' and '.join(self.named)}; {self.scope}")]
-        parts += [f"{one}\n\n{one.run}" for one in self.violations if one.run is not None]
-        return "\n\n".join(parts)
-
-    def __getitem__(self, name: str) -> Finding:
-        """The verdict on an order, on a property of deliveries, or on a way to fail; raises `NoSuchName`, a `KeyError`,
-        if that is none of them.
-        """
-        found = self._findings
-        if name not in found:
-            raise no_such_name(f"{self.name}: no property {name!r}", name, found)
-        return found[name]
-
-    @property
-    def _findings(self) -> dict[str, Finding]:
-        return {name: self._finding(name) for name in (*FAILURES, *DELIVERY, *JUDGED)}
-
-    def _finding(self, name: str) -> Finding:
-        """The worst of the verdicts of all searches, with a run if there is one; a run that breaks an order breaks all
-        that are stronger. Where a node answers at random or unasked, no other verdict is a fact.
-        """
-        if name not in FAILURES and self._answers_vary:
-            return Finding(name, "unknown", note="a node fails first")
-        found = [one for search in self.searches if (one := search.finding(name)) is not None]
-        broken = [one for one in found if one.verdict == "violated"] or self._breaking_weaker(name)
-        for such in (broken, [one for one in found if one.verdict == "unknown"]):
+    def line_of(name: str) -> PropertyResult:
+        known = PROPERTIES[name]
+        if name not in FAILURES and any(map(is_violated, VARYING)):
+            return PropertyResult(known, "unknown", note="a node fails first")
+        found = [line for search in searches for line in search.lines(name)]
+        broken = [line for line in found if line.verdict == "violated"]
+        if not broken and name in JUDGED:
+            below = weaker(name, unicasts=unicasts)
+            broken = [
+                replace(lines[weak], property=known, note=f"the run that breaks {weak} order, which is weaker")
+                for weak in JUDGED
+                if weak in below and is_violated(weak)
+            ]
+        for such in (broken, [line for line in found if line.verdict == "unknown"]):
             if such:
-                return next((one for one in such if one.run is not None), such[0])
-        if self._a_node_fails and name not in FAILURES:
-            return Finding(name, "unknown", note="a node fails first")
-        if not found or self.ended_early is not None:
-            meaning = found[0].meaning if found else ORDERS[name].demands if name in ORDERS else ""
-            depth = self.searches[-1].result.exploration.depth if self.searches else 0
-            note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {self.ended_early}"
-            return Finding(name, "unknown", meaning, note=note)
+                return next((line for line in such if line.run is not None), such[0])
+        if name not in FAILURES and any(map(is_violated, FAILURES)):
+            return PropertyResult(known, "unknown", note="a node fails first")
+        if not found or ended_early is not None:
+            depth = searches[-1].results[-1].exploration.depth if searches and searches[-1].results else 0
+            note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {ended_early}"
+            return PropertyResult(known, "unknown", note=note)
         return found[0]
 
-    def _breaking_weaker(self, order: str) -> list[Finding]:
-        """The violations of weaker orders, as violations of this one."""
-        below = weaker(order, unicasts=self.request.sends == "unicast") if order in JUDGED else ()
-        broken = (one for name in JUDGED if name in below and (one := self._finding(name)).verdict == "violated")
-        note = "the run that breaks {} order, which is weaker"
-        return [replace(one, name=order, meaning=ORDERS[order].demands, note=note.format(one.name)) for one in broken]
+    for name in PROPERTIES:
+        lines[name] = line_of(name)
+    return tuple(lines.values())
+
+
+@dataclass(frozen=True, repr=False)
+class Conformance(CheckResult):
+    """The verdict on each order, on deliveries, and on the ways in which nodes fail.
+
+    As a truth value: whether no node fails, all is delivered, and the orders of the request are kept; an unknown
+    verdict has none, and raises `Undecided`.
+    """
+
+    request: Request = field(default_factory=Request)
+    searches: tuple[Searched, ...] = ()
+    #: Of `--random`: how many runs there are to be, and how many were made. None: every schedule was searched.
+    runs: int | None = None
+    made: int = 0
+    #: By which random run each property was broken.
+    found_by: dict[str, int] = field(default_factory=dict)
+    #: How many different inputs nodes were given, and which of the answers new nodes repeated.
+    queries: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    #: Why a violation is not certain, such as that new nodes answered otherwise.
+    unconfirmed: str | None = None
+    #: Why not all searches or runs were made to their end.
+    ended_by: str | None = None
+    #: Why the answers may not be all that the nodes say.
+    best_effort: str | None = None
+    #: False if the program does not say that it takes replies, so that none from inside deliveries were offered.
+    takes_replies: bool = True
+
+    def __repr__(self) -> str:
+        if self.runs is not None:
+            return in_brackets(f"{self.protocol}: {self.verdict} in {some(self.made, 'random run')}")
+        kept = " and ".join(self.named)
+        return in_brackets(f"{self.protocol}: {self.verdict}, keeps {kept} within {self.request.bound}")
+
+    def __str__(self) -> str:
+        kept = "" if self.runs is not None else f", keeps {' and '.join(self.named)}"
+        parts = [printable(f"{self.protocol}: {self.verdict}{kept}; {self.scope}")]
+        parts += [str(line) for line in self.violations.values() if line.run is not None]
+        return "\n\n".join(parts)
+
+    # -- the verdict ---------------------------------------------------------------------------------------------------
 
     @property
-    def _answers_vary(self) -> bool:
-        """True if a node answers at random or unasked, so that nothing else is a fact."""
-        return any(map(self._is_violated, CERTAIN))
+    def wanted(self) -> list[PropertyResult]:
+        """The lines that decide: on failures, on deliveries, and on the orders of the request."""
+        delivery = DELIVERY if self.runs is None else DELIVERY[:2]
+        return [self[name] for name in (*FAILURES, *delivery, *self.request.orders) if name != "asynchronous"]
 
     @property
-    def _a_node_fails(self) -> bool:
-        return any(map(self._is_violated, FAILURES))
-
-    def _is_violated(self, kind: str) -> bool:
-        results = [search.result for search in self.searches]
-        return any(kind in result and result[kind].verdict == "violated" for result in results)
+    def broken(self) -> list[str]:
+        """Of these the names of those that are violated."""
+        return [line.property.name for line in self.wanted if line.verdict == "violated"]
 
     @property
-    def failures(self) -> list[Finding]:
+    def verdict(self) -> Outcome:
+        """Of random runs, `holds` means that none of them breaks anything."""
+        if self.broken:
+            return "violated" if self.unconfirmed is None else "unknown"
+        undecided = self.runs is None and any(line.verdict == "unknown" for line in self.wanted)
+        return "unknown" if self.ended_by is not None or undecided else "holds"
+
+    @property
+    def failures(self) -> list[PropertyResult]:
         """The ways in which nodes fail, each with a shortest run."""
-        return [one for name, one in self._findings.items() if name in FAILURES and one.verdict == "violated"]
+        return [self[name] for name in FAILURES if self[name].verdict == "violated"]
 
     @property
-    def violations(self) -> list[Finding]:
-        """All that is violated: failures first, then deliveries, then orders."""
-        return [one for one in self._findings.values() if one.verdict == "violated"]
+    def ended_early(self) -> bool:
+        return self.ended_by is not None
+
+    # -- the orders ----------------------------------------------------------------------------------------------------
 
     @property
     def kept(self) -> list[str]:
@@ -159,92 +193,124 @@ class Conformance(Answer):
     @property
     def strongest(self) -> list[str]:
         """The strongest orders that are kept."""
-        return _strongest(self.kept, self.request.sends)
+        example = max(computations(3, 1, sends=self.request.sends), key=lambda c: len(c.messages[0].receivers))
+        return list(strongest(self.kept, example))
 
     @property
     def named(self) -> list[str]:
         """The strongest orders kept, each by the weakest order that has as many computations within the bound, where
         several orders may be the same.
         """
+        names = list(ORDERS)
+        return list(dict.fromkeys(min([name, *self.same_as(name)], key=names.index) for name in self.strongest))
+
+    def same_as(self, order: str) -> list[str]:
+        """The weaker orders with as many complete computations within the bound."""
         if self.realization is None or self.realization.stopped:
-            return self.strongest
+            return []
         counts = {name: one.computations for name, one in self.realization.orders.items()}
-        unicasts = self.request.sends == "unicast"
+        below = weaker(order, unicasts=self.request.sends == "unicast")
+        return [name for name in ORDERS if name in below and counts[name] == counts[order]]
 
-        def same(name: str) -> str:
-            equal = [one for one in weaker(name, unicasts=unicasts) if counts[one] == counts[name]]
-            return min([name, *equal], key=list(ORDERS).index)
-
-        return list(dict.fromkeys(map(same, self.strongest)))
+    @cached_property
+    def same_orders(self) -> list[dict[str, Any]]:
+        """Of the requested orders that are kept, those that are the same as weaker ones within the bound, and a bound
+        that distinguishes them."""
+        found = []
+        bounds = DISTINGUISHED_AT.get(self.request.sends, {})
+        for order in self.request.orders:
+            n, m = bounds.get(order, (0, 0))
+            larger = max(n, self.request.processes), max(m, self.request.messages)
+            same = self.same_as(order) if order in self.kept else []
+            if same and larger != (self.request.processes, self.request.messages):
+                found.append({"order": order, "weaker": same, "processes": larger[0], "messages": larger[1]})
+        return found
 
     @property
     def realization(self) -> Realization | None:
         """The complete computations that the nodes generate with free sends; None where not searched, or where a node
         answers at random or unasked.
         """
-        return None if self._answers_vary else self.searches[0].realization
+        vary = any(self[name].verdict == "violated" for name in VARYING)
+        return self.searches[0].realization if self.searches and not vary else None
 
     @property
     def generates_exactly(self) -> str | None:
         """The order that is exactly what the nodes generate within the bound."""
         return None if self.realization is None else self.realization.equals
 
-    @cached_property
-    def same_orders(self) -> list[SameOrders]:
-        """Of the requested orders that are kept, those that are the same as weaker ones within the bound."""
-        if self.realization is None or self.realization.stopped:
-            return []
-        kept = [name for name in self.request.orders if name in self.kept]
-        return [same for name in kept if (same := same_orders(self.realization, name)) is not None]
-
-    @property
-    def kept_over_fifo(self) -> list[str] | None:
-        """Of FIFO, causal and synchronous order those kept over a FIFO channel; None: not searched to the end."""
-        if self._answers_vary or not self.over_fifo or not all(one.complete for one in self.over_fifo):
-            return None
-        return [name for name in MONITORED if all(one.result[name].verdict == "holds" for one in self.over_fifo)]
-
-    @property
-    def verdict(self) -> Outcome:
-        """Holds, violated or unknown, of failures, deliveries, and the requested orders."""
-        wanted = self.wanted
-        if any(one.verdict == "violated" for one in wanted):
-            return "violated" if self.unconfirmed is None else "unknown"
-        if self.ended_early is not None or any(one.verdict == "unknown" for one in wanted):
-            return "unknown"
-        return "holds"
+    def broken_by_replies(self) -> list[str]:
+        """The properties that free sends do not break, and sends from inside deliveries do."""
+        with_replies = [one for one in self.searches if one.name == WITH_REPLIES]
+        free = {name for one in self.searches[:1] for name in self.violations if _breaks(one, name)}
+        return [name for one in with_replies for name in self.violations if name not in free and _breaks(one, name)]
 
     @property
     def replied(self) -> bool:
         """True if sends from inside deliveries were searched."""
         return any(one.name == WITH_REPLIES for one in self.searches)
 
+    # -- as text and as data -------------------------------------------------------------------------------------------
+
     @property
     def scope(self) -> str:
-        """In words, how far the verdict reaches."""
-        parts = [self.searches[0].result.scope]
-        if self.replied:
-            parts.append(f"{WITH_REPLIES}: up to {some(self.request.messages_with_replies, 'message')}")
-        return self.scope_of(parts)
+        """The scope of the verdict, in words."""
+        if self.runs is not None:
+            check = self.check
+            parts = [some(self.made, "random run"), check.workload.scope]
+            parts.append(f"{check.channel_name} channel: {check.channel.meaning}")
+            parts += [f"with {WITH_REPLIES}"] if self.request.messages_with_replies else []
+        else:
+            parts = [self.searches[0].results[0].scope]
+            replies = some(self.request.messages_with_replies, "message")
+            parts += [f"{WITH_REPLIES}: up to {replies}"] if self.replied else []
+        return "; ".join([*parts, *self.request.own_steps, *([self.best_effort] if self.best_effort else [])])
+
+    def suite(self) -> Suite:
+        """The lines that decide, for other tools."""
+        return replace(self, properties=tuple(self.wanted))._suite()
+
+    def _suite(self) -> Suite:
+        return super().suite()
+
+    def schedule(self, name: str) -> Schedule | None:
+        """The schedule of a violation, which can be saved and repeated; None if it has no run."""
+        run = self[name].run
+        return None if run is None else schedule_of(self.protocol, name, run, self.request)
 
     def json(self) -> dict[str, Any]:
-        free = self.searches[0].result.json()
+        request = self.request
+        lines = {line.property.name: line.json() for line in self.properties}
         return {
-            **super().json(),
-            "messages": free["messages"],
-            "orders": {name: self[name].json() for name in JUDGED},
+            "implementation": self.protocol,
+            "processes": request.processes,
+            "messages": request.messages,
+            "channel": request.channel,
+            "sends": request.sends,
+            "self_sends": request.self_sends,
+            "replies": request.messages_with_replies,
+            "ticks": request.ticks,
+            "restarts": request.restarts,
+            "runs": None if self.runs is None else self.made,
+            "verdict": self.verdict,
+            "orders": {name: lines[name] for name in JUDGED},
             "strongest": self.strongest,
-            "failures": [one.json() for one in self.failures],
-            "delivery": [self[name].json() for name in DELIVERY],
+            "failures": [line.json() for line in self.failures],
+            "delivery": [lines[name] for name in DELIVERY if name in lines],
             "generates": None if self.realization is None else self.realization.json(),
-            "same_orders": [one.json() for one in self.same_orders],
-            "kept_over_fifo": self.kept_over_fifo,
-            "with_duplicates": [one.result.json() for one in self.with_duplicates],
-            "states": free["states"],
-            "transitions": free["transitions"],
+            "same_orders": self.same_orders,
+            "unconfirmed": self.unconfirmed,
+            "ended_early": self.ended_by,
+            "best_effort": self.best_effort,
+            "takes_replies": self.takes_replies,
+            "states": self.exploration.states,
+            "transitions": self.exploration.transitions,
+            "queries": self.queries,
+            "repeats": self.repeats.json(),
+            "seconds": round(self.seconds, 3),
+            "scope": self.scope,
         }
 
 
-def _strongest(kept: Iterable[str], sends: Sends) -> list[str]:
-    example = max(computations(3, 1, sends=sends), key=lambda c: len(c.messages[0].receivers))
-    return list(strongest(kept, example))
+def _breaks(search: Searched, name: str) -> bool:
+    return any(line.verdict == "violated" for line in search.lines(name))

@@ -15,74 +15,64 @@ constructor takes those of these four arguments that it names. Methods may be co
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import queue
+import signal
 import sys
 import threading
-from asyncio import Queue as AsyncQueue
-from asyncio import QueueEmpty
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Iterator
-from contextlib import suppress
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from functools import cache
+from operator import index
 from re import Pattern
+from types import FrameType
 from typing import Any
 
 from crownless.impl.user_frames import code_of, innermost_place, lines_of, place
 from crownless.runtime.ending import Stopped
-from crownless.runtime.memory import memory_left
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import shown, shown_error
 
-from .bodies import Body
-from .class_arguments import arguments_of
-from .node import Answer, Arrival, History, Implementation, Input, NodeFailure, NodeLimits, Restart, Send
-from .port import DONE, Port, name_of, receivers_of
-from .quiet_loop import QuietLoop
-from .time_limit import Hangs, within
+from .bodies import Body, value_body
+from .node import (
+    Answer,
+    Arrival,
+    Delivers,
+    History,
+    Implementation,
+    Input,
+    NodeFailure,
+    NodeLimits,
+    Output,
+    Query,
+    Restart,
+    Send,
+    Transmits,
+    name_for_nodes,
+)
 
-#: So many threads may go on at once.
-MOST_THREADS = 100
-#: Where so many bytes can be had, the harness has memory enough.
-ENOUGH = 64 << 20
-
-
-@dataclass
-class _Live:
-    """A node, and the event loop that it lives on if it has one."""
-
-    node: Any
-    loop: QuietLoop | None
-
-    def start(self, coroutine: Coroutine[Any, Any, None]) -> None:
-        """Runs what a method has returned: within the call of another method, or until nothing is left to do."""
-        if self.loop is not None and self.loop.is_running():
-            self.loop.create_task(coroutine)
-            return
-        self.loop = self.loop or QuietLoop()
-        self.loop.run_until_idle(coroutine)
+#: The arguments of a node's constructor.
+ARGUMENTS = ("process", "processes", "transmit", "deliver")
+#: How often the tasks of a node may each go on after an input.
+TURNS = 50
 
 
-class NodeState:
-    """A node as it was after an input, equal to others if the class says so."""
+class _Done:
+    """A result that may be awaited, and is there at once: coroutines await `deliver` and `transmit`."""
 
-    __slots__ = ("_hash", "_owner", "node")
+    def __await__(self) -> Iterator[None]:
+        yield from ()
 
-    def __init__(self, node: Any, owner: InProcess) -> None:
-        self.node = node
-        self._owner = owner
-        self._hash = hash(node)
 
-    def __eq__(self, other: object) -> bool:
-        if self is other or not isinstance(other, NodeState):
-            return self is other
-        return self._hash == other._hash and self._owner.are_equal(self.node, other.node)
+DONE = _Done()
 
-    def __hash__(self) -> int:
-        return self._hash
+
+class _Hangs(BaseException):
+    """Raised in the middle of a call that lasts too long; no `except Exception` stops it."""
 
 
 def sends_of(kind: type) -> Sends:
@@ -93,11 +83,6 @@ def sends_of(kind: type) -> Sends:
 
 class InProcess(Implementation):
     """Nodes of a class. `n` processes; `limits` on each answer."""
-
-    most_repeats = 50_000
-    takes_replies = trusts_running_nodes = True
-    takes_on_states = False
-    best_effort: str | None = None
 
     def __init__(
         self,
@@ -114,284 +99,322 @@ class InProcess(Implementation):
         self.name = kind.__name__ if name is None else name
         self.n = n
         self.limits = limits or NodeLimits()
-        self._kind = kind
+        self.kind = kind
         self.sends = sends_of(kind)
-        self._arguments = arguments_of(kind)
+        self.ignored = ignored
+        self.arguments = arguments_of(kind)
         for method in ("on_send", "on_packet"):
             if not callable(getattr(kind, method, None)):
                 hint = "a node has __init__(process, processes, transmit, deliver), on_send(to, message) and "
                 raise BadInput(f"{kind.__name__} has no method {method}", hint=hint + "on_packet(source, packet)")
-        own = {name: value for base in reversed(kind.__mro__[:-1]) for name, value in vars(base).items()}
-        self._is_async = any(_is_coroutine(value) for base in kind.__mro__ for value in vars(base).values())
-        self._by_value = "__eq__" in own and own.get("__hash__") is not None
-        self._restarts = callable(getattr(kind, "on_restart", None))
-        self._ports = [Port(self.limits.outputs, ignored) for _ in range(n)]
+        methods = [value for base in kind.__mro__ for value in vars(base).values()]
+        self.is_async = any(inspect.iscoroutinefunction(method) for method in methods)
+        self.restarts = callable(getattr(kind, "on_restart", None))
         #: The node that was given an input last at each process, and all inputs that it has had.
-        self._running: dict[int, tuple[History, _Live]] = {}
+        self._running: dict[int, tuple[History, _Node]] = {}
+
+    def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
+        had, node = self._running.pop(process, ((), None))
+        if node is None or had != inputs[: len(had)] or len(had) == len(inputs):
+            if node is not None:
+                node.close()
+            had, node = (), _Node(self, process)
+        answers = node.answers(inputs[len(had) :])
+        if isinstance(answers[-1], NodeFailure):
+            node.close()
+        else:
+            self._running[process] = inputs, node
+        return len(had), answers
+
+    def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+        last = []
+        for process, inputs in queries:
+            node = _Node(self, process)
+            last.append(node.answers(inputs)[-1])
+            node.close()
+        return last
 
     def close(self) -> None:
+        for _, node in self._running.values():
+            node.close()
         self._running.clear()
 
-    def answer(self, process: int, history: History, given: Input) -> Answer:
-        if isinstance(given, Restart) and not self._restarts:
-            return Answer()
-        history = self._remembered(history)
-        live = self._after(process, history)
+
+class _Node:
+    """An object of the class at a process, and what it does at an input. It is made at its first input."""
+
+    def __init__(self, nodes: InProcess, process: int) -> None:
+        self.nodes = nodes
+        self.process = process
+        self.object: Any = None
+        self.outputs: list[Output] = []
+        #: Is it at work on an input? What it said without one, in words.
+        self.at_work = False
+        self.unasked = ""
+        self.reply: Message | None = None
+        #: That of asyncio, if its class has coroutines, and what its tasks raised.
+        self.loop: asyncio.AbstractEventLoop | None = None
+        self._errors: list[Any] = []
+
+    def answers(self, inputs: History) -> list[Answer | NodeFailure]:
+        """The answers to these inputs; a failure is the last one."""
+        answers: list[Answer | NodeFailure] = []
         try:
-            answer = self._given(process, live, given)
-        except BaseException:
-            self._close(process, live)
-            raise
-        state = self._state_of(live)
-        if live.loop is not None:
-            self._close(process, live)
-        elif state is None:
-            self._running[process] = (*history, given), live
-        return answer._replace(state=state)
+            for one in inputs:
+                if self.object is None:
+                    self._make()
+                answers.append(self._answer(one))
+        except NodeFailure as failure:
+            answers.append(failure)
+        return answers
 
-    def _after(self, process: int, history: History) -> _Live:
-        """A node after these inputs: the running one if they continue its own, otherwise a new one."""
-        had, live = self._running.pop(process, ((), None))
-        if history[: len(had)] != had:
-            had, live = (), None
-        return self._replayed(process, history[len(had) :], live)
+    def close(self) -> None:
+        """Ends its tasks."""
+        if self.loop is not None:
+            self.at_work, loop, self.loop = False, self.loop, None
+            for task in asyncio.all_tasks(loop):
+                task.cancel()
+            with suppress(BaseException), self._limited():
+                loop.run_until_complete(asyncio.sleep(0))
+            loop.close()
 
-    def are_equal(self, one: Any, other: Any) -> bool:
-        """Does the class say so? Once it cannot say, no two nodes are equal any more."""
-        found: list[bool] = []
-        if self._by_value:
-            try:
-                within(self.limits.seconds, lambda: found.append(bool(one == other)))
-            except BaseException as error:  # of any kind: it is the node's own code
-                if _is_of_harness(error):
-                    raise
-                self._by_value = False
-        return found == [True]
+    def __del__(self) -> None:
+        if self.loop is not None:
+            self.loop.close()
 
-    def _state_of(self, live: _Live) -> NodeState | None:
-        """The state of a node whose class compares its objects by value."""
-        if not self._by_value or live.loop is not None:
-            return None
-        found: list[NodeState] = []
-        try:
-            within(self.limits.seconds, lambda: found.append(NodeState(live.node, self)))
-        except BaseException as error:  # of any kind: it is the node's own code
-            if _is_of_harness(error):
-                raise
-            self._by_value = False  # such as a list among what is compared
-            return None
-        return found[0]
+    # -- the calls of a node -------------------------------------------------------------------------------------------
 
-    def answer_anew(self, process: int, history: History, given: Input) -> Answer:
-        if isinstance(given, Restart) and not self._restarts:
-            return Answer()
-        live = self._replayed(process, self._remembered(history))
-        try:
-            return self._given(process, live, given)
-        finally:
-            self._close(process, live)
-
-    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
-        port = self._ports[process]
-        live = self._replayed(process, self._remembered(history))
-        port.watched, port.place = output, None
-        try:
-            self._given(process, live, given)
-        except NodeFailure:
-            pass  # only now; the place is known or not
-        finally:
-            port.watched = None
-            self._close(process, live)
-        return port.place
-
-    def _remembered(self, history: History) -> History:
-        """The inputs that a node remembers: where its class has no `on_restart`, a new object takes its place."""
-        restarts = [] if self._restarts else [k for k, given in enumerate(history) if isinstance(given, Restart)]
-        return history[restarts[-1] + 1 :] if restarts else history
-
-    def _replayed(self, process: int, history: History, live: _Live | None = None) -> _Live:
-        """A node, new unless it is given, after these inputs."""
-        live = live or self._made(process)
-        try:
-            for given in history:
-                self._given(process, live, given)
-        except BaseException:
-            self._close(process, live)
-            raise
-        return live
-
-    def _made(self, process: int) -> _Live:
-        port = self._ports[process]
-        if threading.active_count() > MOST_THREADS:
-            raise NodeFailure(
-                "floods", f"{self._kind.__name__}: its nodes leave more than {MOST_THREADS} threads running"
-            )
-        live = _Live(None, QuietLoop() if self._is_async else None)
-        values = {"process": process, "processes": self.n, "transmit": port.transmit, "deliver": port.deliver}
-        positional = [values[name] for name in self._arguments.positional]
-        named = {name: values[name] for name in self._arguments.named}
+    def _make(self) -> None:
+        values = dict(zip(ARGUMENTS, (self.process, self.nodes.n, self.transmit, self.deliver), strict=True))
+        positional, named = self.nodes.arguments
 
         def make() -> None:
-            live.node = self._kind(*positional, **named)
+            self.object = self.nodes.kind(
+                *(values[name] for name in positional), **{name: values[name] for name in named}
+            )
 
-        port.begin()
+        self._call("__init__", (), make)
+        if self.outputs:
+            said = f"{self._called('__init__')} gives {shown(self.outputs[0])}; nodes act only when they are called"
+            raise NodeFailure("speaks-unasked", said)
+
+    def _answer(self, given: Input) -> Answer:
+        self.reply = given.reply
+        if isinstance(given, Restart) and not self.nodes.restarts:
+            self.close()
+            self._make()  # nothing is kept
+            return ()
+        if isinstance(given, Send):
+            self._call("on_send", self._sending(given.message))
+        elif isinstance(given, Arrival):
+            assert isinstance(given.body, Body)
+            self._call("on_packet", (given.source, given.body.copy()))
+        elif isinstance(given, Restart):
+            self._call("on_restart", ())
+        else:
+            self._call("on_tick", (), None if hasattr(self.object, "on_tick") else lambda: None)
+        if self.unasked:
+            raise NodeFailure("speaks-unasked", f"{self.nodes.kind.__name__} {self.unasked}")
+        return tuple(self.outputs)
+
+    def _sending(self, message: Message) -> tuple[Any, ...]:
+        several = self.nodes.sends != "unicast" or len(message.receivers) > 1
+        return (message.receivers if several else message.receivers[0], name_for_nodes(message))
+
+    def _call(self, method: str, arguments: tuple[Any, ...], call: Callable[[], None] | None = None) -> None:
+        """Makes a call of the node: what comes out of it is a `NodeFailure`, with the place. What it prints goes to
+        standard error."""
+        self.outputs, self.at_work = [], True
+        given = f"({', '.join(map(shown, arguments))})" if arguments else ""
+        called = self._called(method) + given
         try:
-            self._call("__init__", (), partial(_run, live, make))
-            if said := port.end():
-                failure = f"{self._kind.__name__}.__init__ gives {shown(said[0])}; nodes act only when they are called"
-                raise NodeFailure("speaks-unasked", failure)
-        except BaseException:
-            self._close(process, live)
-            raise
-        return live
-
-    def _given(self, process: int, live: _Live, given: Input) -> Answer:
-        """The answer of a node to an input."""
-        port = self._ports[process]
-
-        def send(message: Message) -> None:
-            to = receivers_of(message) if self.sends == "unicast" else message.receivers
-            self._take(live, port, "on_send", (to, name_of(message)))
-
-        port.begin(given.replies, send)
-        try:
-            if isinstance(given, Send):
-                send(given.message)
-            elif isinstance(given, Arrival):
-                assert isinstance(given.body, Body)
-                self._take(live, port, "on_packet", (given.source, given.body))
-            elif isinstance(given, Restart):
-                self._take(live, port, "on_restart", ())
-            elif hasattr(live.node, "on_tick"):
-                self._take(live, port, "on_tick", ())
-            elif live.loop is not None:
-                self._call("on_packet", (), live.loop.pass_time)
-            if not self._arguments.has("deliver"):
-                self._call("delivered", (), partial(self._drain, live, port))
-        finally:
-            outputs = port.end()
-        if port.unasked is not None:
-            said, port.unasked = port.unasked, None
-            raise NodeFailure("speaks-unasked", f"{self._kind.__name__} {said}")
-        return Answer(outputs)
-
-    def _take(self, live: _Live, port: Port, method: str, arguments: tuple[Any, ...]) -> None:
-        """Calls the method, and notes what it returns."""
-
-        async def awaited(coroutine: Awaitable[Any]) -> None:
-            self._note_returned(port, method, await coroutine)
-
-        def call() -> None:
-            returned = getattr(live.node, method)(*map(_as_given, arguments))
-            if not inspect.isawaitable(returned) or returned is DONE:
-                self._note_returned(port, method, returned)
-            else:
-                live.start(awaited(returned))
-
-        self._call(method, arguments, partial(_run, live, call))
-
-    def _note_returned(self, port: Port, method: str, returned: Any) -> None:
-        if returned is None or returned is DONE:
-            return
-        single = isinstance(returned, str) or (isinstance(returned, tuple) and _is_packet(returned))
-        given = [returned] if single else returned
-        if not hasattr(given, "__iter__") or isinstance(given, bytes | dict):
-            said = f"{method} returns {shown(returned)}; a node returns pairs (to, packet), and messages it delivers"
-            raise NodeFailure("not-understood", said)
-        for one in given:
-            if isinstance(one, str):
-                port.deliver(one)
-            elif isinstance(one, tuple | list) and _is_packet(tuple(one)):
-                port.transmit(*one)
-            elif one is not DONE and one is not None:
-                said = f"{method} returns {shown(one)} among others; a node returns pairs (to, packet), and messages"
-                raise NodeFailure("not-understood", said)
-
-    def _drain(self, live: _Live, port: Port) -> None:
-        """Delivers what the node has put on its queue."""
-        for message in _taken_from(getattr(live.node, "delivered", None)):
-            port.deliver(message)
-
-    def _call(self, method: str, arguments: tuple[Any, ...], call: Callable[[], None]) -> None:
-        """Makes a call of a node: what comes out of it is a `NodeFailure`, with the place. What it prints goes to
-        standard error; threads that it starts do not keep the interpreter from ending."""
-        thread, printed_to = vars(threading.current_thread()), sys.stdout
-        was_daemonic = thread.get("_daemonic")
-        thread["_daemonic"] = True
-        sys.stdout = sys.stderr
-        try:
-            within(self.limits.seconds, call)
+            with redirect_stdout(sys.stderr), self._limited():
+                self._perform(method, call or (lambda: getattr(self.object, method)(*arguments)))
         except NodeFailure as failure:
-            said = f"{self._place(method, arguments, failure)}: {failure.said}"
-            raise NodeFailure(failure.kind, said) from None
-        except Hangs as hang:
-            said = f"{self._place(method, arguments, hang)} has not returned for {self.limits.seconds:g} s"
+            raise NodeFailure(failure.kind, f"{called}{self._where(method, failure)}: {failure.said}") from None
+        except _Hangs as hang:
+            said = f"{called}{self._where(method, hang)} has not returned for {self.nodes.limits.seconds:g} s"
             raise NodeFailure("hangs", said) from None
         except BaseException as error:  # of any kind: it is the node's own code
-            if _is_of_harness(error):
+            if isinstance(error, Stopped):
                 raise
-            said = f"{self._place(method, arguments, error)}: {shown_error(error)}"
+            said = f"{called}{self._where(method, error)}: {shown_error(error)}"
             raise NodeFailure("node-fails", said) from error
         finally:
-            thread["_daemonic"] = was_daemonic
-            sys.stdout = printed_to
+            self.at_work = False
 
-    def _place(self, method: str, arguments: tuple[Any, ...], error: BaseException) -> str:
-        called = f"{self._kind.__name__}.{method}"
-        code = code_of(getattr(self._kind, method, None))
+    def _called(self, method: str) -> str:
+        return f"{self.nodes.kind.__name__}.{method}"
+
+    def _where(self, method: str, error: BaseException) -> str:
+        """The innermost line of the user's code, in brackets."""
+        code = code_of(getattr(self.nodes.kind, method, None))
         known = innermost_place(lines_of(error.__traceback__)) or (
             code and place(code.co_filename, code.co_firstlineno)
         )
-        if isinstance(error, NodeFailure) and error.said.startswith(called):  # a reply from inside a delivery
-            return "in a delivery"
-        given = f"({', '.join(map(shown, arguments))})" if arguments else ""
-        return f"{called}{given}" if known is None else f"{called}{given} ({known})"
+        return f" ({known})" if known else ""
 
-    def _close(self, process: int, live: _Live) -> None:
-        if live.loop is not None:
-            with self._ports[process].muted(), suppress(Hangs):
-                within(self.limits.seconds, live.loop.close)
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
+        """Within it a call of a node ends at its time limit; in the main thread alone, where signals are handled."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+
+        def on_alarm(*_: object) -> None:
+            raise _Hangs
+
+        before = signal.signal(signal.SIGALRM, on_alarm)
+        earlier, _ = signal.setitimer(signal.ITIMER_REAL, self.nodes.limits.seconds, 0.1)
+        try:
+            yield
+        finally:
+            signal.setitimer(signal.ITIMER_REAL, earlier)
+            signal.signal(signal.SIGALRM, before)
+
+    # -- coroutines ----------------------------------------------------------------------------------------------------
+
+    def _perform(self, method: str, call: Callable[[], Any]) -> None:
+        """Makes a call, and notes what it returns: with a loop of asyncio around it if the class has coroutines."""
+        if self.loop is None and self.nodes.is_async:
+            self.loop = asyncio.new_event_loop()
+            self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
+        if self.loop is None:
+            self._note_returned(method, call())
+            self._drain()
+            return
+        self.loop.run_until_complete(self._turn(method, call))
+        if self._errors and (error := self._errors.pop(0)) is not None:
+            raise error
+
+    async def _turn(self, method: str, call: Callable[[], Any]) -> None:
+        """Makes a call, and lets the tasks of the node go on, until all have ended or wait."""
+        self._note_returned(method, call())
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
+            self._drain()
+
+    async def _awaited(self, method: str, coroutine: Any) -> None:
+        try:
+            self._note_returned(method, await coroutine)
+        except Exception as error:  # of any kind: it is the node's own code
+            self._errors.append(error)
+
+    # -- what a node does ----------------------------------------------------------------------------------------------
+
+    def transmit(self, to: Any, packet: Any) -> _Done:
+        """The node's way to put a packet on the channel."""
+        if self._is_asked(f"transmits a packet to {shown(to)}"):
+            self._transmit(to, packet, _place(sys._getframe(1)))
+        return DONE
+
+    def deliver(self, message: Any) -> _Done:
+        """The node's way to hand a message to its application, which may send another one from inside."""
+        if self._is_asked(f"delivers {shown(message)}"):
+            self._deliver(message, _place(sys._getframe(1)))
+        return DONE
+
+    def _is_asked(self, deed: str) -> bool:
+        """True at an input; otherwise it is noted for the next one."""
+        if not self.at_work:
+            self.unasked = self.unasked or f"{deed} without being called"
+        return self.at_work
+
+    def _transmit(self, to: Any, packet: Any, where: str = "") -> None:
+        if not hasattr(type(to), "__index__"):
+            raise NodeFailure("invents", f"transmits to {shown(to)}, which is not the number of a process")
+        try:
+            body = value_body(packet, self.nodes.ignored)
+        except Exception as error:  # of any kind: it may be the node's own code
+            said = f"transmits {shown(packet)}, which cannot be copied as a packet is: {shown_error(error)}"
+            raise NodeFailure("not-understood", said) from None
+        self._note(Transmits(index(to), body, where))
+
+    def _deliver(self, message: Any, where: str = "") -> None:
+        if not isinstance(message, str):
+            said = f"delivers {shown(message)}, a {type(message).__name__}; `deliver` takes what `on_send` was given"
+            raise NodeFailure("not-understood", said)
+        self._note(Delivers(message, where))
+        if self.reply is not None:
+            reply, self.reply = self.reply, None
+            self._note_returned("on_send", self.object.on_send(*self._sending(reply)))
+
+    def _note(self, output: Output) -> None:
+        if len(self.outputs) >= self.nodes.limits.outputs:
+            raise NodeFailure("floods", f"gives more than {self.nodes.limits.outputs:,} outputs to one input")
+        self.outputs.append(output)
+
+    def _note_returned(self, method: str, returned: Any) -> None:
+        """Notes what a method returns: nothing, a coroutine, an output, or several."""
+        if returned is None or returned is DONE:
+            return
+        if inspect.isawaitable(returned):
+            assert self.loop is not None, "a class that returns coroutines has some"
+            self.loop.create_task(self._awaited(method, returned))
+            return
+        several = returned if hasattr(returned, "__iter__") and not _is_output(returned) else [returned]
+        for one in several:
+            if isinstance(one, str):
+                self._deliver(one)
+            elif _is_output(one):
+                self._transmit(*one)
+            elif one is not DONE and one is not None:
+                said = f"{method} returns {shown(one)}; a node returns pairs (to, packet), and messages it delivers"
+                raise NodeFailure("not-understood", said)
+
+    def _drain(self) -> None:
+        """Delivers what the node has put on a queue of its own, oldest first."""
+        if "deliver" in (*self.nodes.arguments[0], *self.nodes.arguments[1]):
+            return
+        waiting = getattr(self.object, "delivered", None)
+        if isinstance(waiting, list | deque):
+            messages = list(waiting)
+            waiting.clear()
+        else:
+            messages = []
+            with suppress(queue.Empty, asyncio.QueueEmpty, AttributeError):
+                while True:
+                    messages.append(waiting.get_nowait())  # type: ignore[union-attr]  # or there is no queue
+        for message in messages:
+            self._deliver(message)
 
 
-def _is_coroutine(value: Any) -> bool:
-    return inspect.iscoroutinefunction(getattr(value, "__func__", value))
+def _is_output(value: Any) -> bool:
+    """True of a message, and of a pair of a process and a packet."""
+    if isinstance(value, tuple | list):
+        return len(value) == 2 and hasattr(type(value[0]), "__index__")
+    return isinstance(value, str)
 
 
-def _as_given(argument: Any) -> Any:
-    """An argument as the node gets it: of what can change, a copy of its own."""
-    return argument.copy() if isinstance(argument, Body) else argument
+def _place(frame: FrameType) -> str:
+    return _line(frame.f_code.co_filename, frame.f_lineno)
 
 
-def _run(live: _Live, call: Callable[[], None]) -> None:
-    """Makes a call of a node: on its event loop if it has one, and then until nothing is left to do."""
-    if live.loop is None or live.loop.is_running():  # which runs at a reply from inside a delivery
-        call()
-        return
-
-    async def called() -> None:
-        call()
-
-    live.loop.run_until_idle(called())
+@cache
+def _line(file: str, line: int) -> str:
+    return place(file, line)
 
 
-def _is_of_harness(error: BaseException) -> bool:
-    """True if a signal or a limit ends the search, or no memory is left. A node may have requested more than there is,
-    and raised `KeyboardInterrupt` by itself."""
-    return isinstance(error, Stopped) or (isinstance(error, MemoryError) and memory_left()[0] < ENOUGH)
-
-
-def _is_packet(pair: tuple[Any, ...]) -> bool:
-    return len(pair) == 2 and hasattr(type(pair[0]), "__index__")
-
-
-def _taken_from(waiting: Any) -> Iterator[Any]:
-    """Everything on a queue of deliveries, oldest first."""
-    if isinstance(waiting, list | deque):
-        while waiting:
-            yield waiting.pop(0) if isinstance(waiting, list) else waiting.popleft()
-    elif isinstance(waiting, queue.Queue | queue.SimpleQueue | AsyncQueue):
-        while True:
-            try:
-                yield waiting.get_nowait()
-            except (queue.Empty, QueueEmpty):
-                return
+def arguments_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The arguments for the constructor, by position and by name: those of the four that it names, or all for `*args`
+    or `**kwargs`. Raises `BadInput` if it cannot be called with them.
+    """
+    if not any("__init__" in vars(base) or "__new__" in vars(base) for base in kind.__mro__[:-1]):
+        return (), ()
+    try:
+        signature = inspect.signature(kind)
+    except ValueError:  # of a class that Python inherits from C, such as `dict`
+        return (), ()
+    kinds = {one.kind for one in signature.parameters.values()}
+    positional: tuple[str, ...] = ()
+    named = tuple(name for name in ARGUMENTS if name in signature.parameters)
+    if inspect.Parameter.VAR_POSITIONAL in kinds:
+        positional, named = ARGUMENTS, ()
+    elif inspect.Parameter.VAR_KEYWORD in kinds:
+        named = ARGUMENTS
+    try:
+        signature.bind(*positional, **dict.fromkeys(named))
+    except TypeError as error:
+        hint = f"a node takes {', '.join(ARGUMENTS)}, by these names, or some of them; others need a default"
+        raise BadInput(f"{kind.__name__}.__init__: {error}", hint=hint) from None
+    return positional, named

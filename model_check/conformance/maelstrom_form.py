@@ -18,16 +18,14 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from re import Pattern
 from typing import Any
 
 from crownless.spec.enumeration import Sends as KindOfSends
-from crownless.spec.errors import BadInput
 from crownless.spec.printable import shown
 
-from .conformance_request import Request
-from .line_forms import End, Form, FormName, as_text, no_constant, not_understood
+from .bodies import text_body
+from .line_forms import End, Form, as_text, not_understood, read_json
 from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits, name_for_nodes
 
 #: What Maelstrom itself offers to nodes, and this does not.
@@ -44,10 +42,10 @@ _NODE, _CLIENT = re.compile(r"n([1-9][0-9]{0,8})"), re.compile(r"c[0-9]+")
 class MaelstromForm(Form):
     """Envelopes, to and from one running node: requests have numbers, and replies name them."""
 
-    name: FormName = "maelstrom"
     resets = False
     end = "each answer ends in the reply to the request that follows the input"
     begins_anew = "init_ok"
+    shown = 0
 
     def __init__(
         self, ignored: Pattern[str] | None = None, sends: KindOfSends = "unicast", numbers: dict[str, int] | None = None
@@ -67,12 +65,9 @@ class MaelstromForm(Form):
         self._read_before: Counter[str] = Counter()
 
     def of_one_node(self) -> Form:
-        return MaelstromForm(self._ignored, self._sends, self._numbers)
+        return MaelstromForm(self.ignored, self._sends, self._numbers)
 
-    def shown(self, given: bytes) -> bytes:
-        return given.splitlines()[0]
-
-    def init(self, process: int, n: int) -> bytes:
+    def init(self, process: int, n: int) -> list[str]:
         self._node = _name(process)
         nodes = [_name(p) for p in range(n)]
         lines = [self._request(STARTS, {"type": "init"}, node_id=self._node, node_ids=nodes)]
@@ -81,11 +76,8 @@ class MaelstromForm(Form):
             lines.append(self._request(STARTS, {"type": "topology"}, topology=topology))
         return self._with_end(lines)
 
-    def given(self, given: Input, number: int | None = None) -> bytes:
-        if given.replies:
-            raise _no("reply from inside a delivery")
-        if not isinstance(given, Send | Arrival):
-            raise _no(given.name)
+    def given(self, given: Input, number: int | None = None) -> list[str]:
+        assert isinstance(given, Send | Arrival), "Maelstrom has no other inputs"
         if isinstance(given, Arrival):
             source, dest = json.dumps(_name(given.source)), json.dumps(self._node)
             return self._with_end([f'{{"src": {source}, "dest": {dest}, "body": {given.body}}}'])
@@ -98,24 +90,21 @@ class MaelstromForm(Form):
             [self._request(SENDS, {"type": "send"}, to=to if len(to) > 1 else to[0], message=message)]
         )
 
-    def _with_end(self, lines: list[str]) -> bytes:
+    def _with_end(self, lines: list[str]) -> list[str]:
         if self._broadcasts:
             lines.append(self._request(PROBES, {"type": "read"}))
         else:
             lines.append(self._request(PROBES, {"type": "echo"}, echo="the end of the answer"))
         self._last.add(self._requests)
-        return "".join(f"{line}\n" for line in lines).encode()
+        return lines
 
     def _request(self, client: str, body: dict[str, Any], **more: Any) -> str:
         self._requests += 1
         self._open[self._requests] = body["type"]
         return json.dumps({"src": client, "dest": self._node, "body": {**body, "msg_id": self._requests, **more}})
 
-    def _outputs(self, line: str) -> Sequence[Output | End]:
-        try:
-            said = json.loads(line, parse_constant=no_constant)
-        except (ValueError, RecursionError) as error:
-            raise not_understood(line, f"no JSON: {error}") from None
+    def outputs(self, line: str) -> Sequence[Output | End]:
+        said = read_json(line)
         if not (isinstance(said, dict) and isinstance(said.get("dest"), str) and isinstance(said.get("body"), dict)):
             raise not_understood(line, 'a message is {"src": "n1", "dest": "n2", "body": {…}}')
         dest, body = said["dest"], said["body"]
@@ -124,7 +113,7 @@ class MaelstromForm(Form):
         if dest in SERVICES:
             raise not_understood(line, f"Maelstrom's services, such as {dest}, are not offered here")
         if node := _NODE.fullmatch(dest):
-            return [Transmits(int(node[1]) - 1, self._body(as_text(line, body)))]
+            return [Transmits(int(node[1]) - 1, text_body(as_text(line, body), self.ignored))]
         if not _CLIENT.fullmatch(dest):
             raise not_understood(line, "dest is a node, such as n2, or a client, such as c1")
         if "in_reply_to" in body:
@@ -175,22 +164,6 @@ class MaelstromForm(Form):
         if type(message) is int:
             return next((name for name, number in self._numbers.items() if number == message), as_text(line, message))
         return message if isinstance(message, str) else as_text(line, message)
-
-
-def possible(request: Request) -> Request:
-    """The request without replies, for which Maelstrom has no word; raises `BadInput` if more is demanded."""
-    for option, number in (
-        ("--replies", request.replies),
-        ("--ticks", request.ticks),
-        ("--restarts", request.restarts),
-    ):
-        if number:
-            raise BadInput(f"{option} with --form maelstrom: Maelstrom has no message for that", hint="leave it out")
-    return replace(request, replies=0)
-
-
-def _no(what: str) -> BadInput:
-    return BadInput(f"--form maelstrom: there is no {what} in Maelstrom", hint="choose another form")
 
 
 def _name(process: int) -> str:

@@ -1,7 +1,6 @@
-"""The nodes of an implementation, joined by a channel, and driven step by step through one run.
+"""Nodes and the packets between them, taken step by step: what may happen next, and what comes of one of these moves.
 
-What a node does is decided as in an exhaustive search (`node_machine`); here one of the things that may happen next is
-chosen at a time, and only that one is put to a node.
+The explorer makes every move; here one is made at a time, and the nodes are given nothing else.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
-from crownless.impl.channels import Channel
+from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import Packet, Step
 from crownless.impl.workloads import Free, PendingSend
 from crownless.model_check.monitors import Observation
@@ -22,15 +21,16 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 from crownless.spec.recorder import Recorder
 
-from .node import NodeFailure, name_for_nodes
+from .answers import Answers
+from .conformance_request import Request
+from .node import Arrival, NodeFailure, Query, name_for_nodes
 from .node_machine import Failed, NodeMachine, Works
-from .queries import Queries
 
 
 class Move(NamedTuple):
-    """Something that may happen next: an application sends, a packet is received or a process takes a step of its own,
-    or the channel loses or duplicates a packet. Moves of another run have the same `like` if they are alike.
-    `plainer`: the `like` of a move in whose place this one is more than is mostly needed.
+    """A possible next step: an application sends, a packet is received or a process takes a step of its own, or the
+    channel loses or duplicates a packet. Moves of another run have the same `like` if they are alike. `plainer`: the
+    `like` of a move that mostly does as well.
     """
 
     kind: Literal["send", "step", "fault"]
@@ -56,43 +56,37 @@ def root_of(error: Exception | None) -> BaseException | None:
 
 
 class Network:
-    """The nodes, and the packets in flight between them.
+    """The nodes, and the packets in flight between them, within the bounds of a request."""
 
-    `workload`: who may send what to whom. `replies`: applications may also send from inside deliveries. `ticks`: how
-    often time passes at each process; `restarts`: how often each may crash and start again.
-    """
-
-    def __init__(
-        self,
-        queries: Queries,
-        workload: Free,
-        channel: type[Channel],
-        *,
-        replies: bool = False,
-        ticks: int = 0,
-        restarts: int = 0,
-    ) -> None:
-        self.workload = workload
-        self._names = workload.processes
-        n = len(self._names)
-        self.machine = NodeMachine(n, queries, (), replies=replies, ticks=ticks, restarts=restarts)
+    def __init__(self, answers: Answers, request: Request, channel: type[Channel] | None = None) -> None:
+        n = request.processes
+        self.workload = Free(n, request.messages, self_sends=request.self_sends, sends=request.sends)
+        self._names = self.workload.processes
+        self.machine = NodeMachine(
+            n,
+            answers,
+            (),
+            replies=bool(request.messages_with_replies),
+            ticks=request.ticks,
+            restarts=request.restarts,
+        )
         self._states: list[Any] = [self.machine.initial(p) for p in range(n)]
-        self._position = workload.start()
+        self._position = self.workload.start()
         self._packets: list[Packet] = []
-        self._channel = channel(lambda packet: self._packets[packet].source * n + self._packets[packet].destination)
+        kind = channel or channel_named(request.channel)
+        self._channel = kind(lambda number: self._packets[number].source * n + self._packets[number].destination)
         self._flight = self._channel.empty()
         self._recorder = Recorder(self._names)
         self._steps: list[LocalStep] = []
-        self._happened = 0
-        self._submitted = 0
+        #: A number that changes when the order may have been broken.
+        self.progress = 0
+        #: What messages are called, as they are submitted, and those whose send event has happened.
+        self._called: dict[Message, str] = {}
         self._sent: set[Message] = set()
-        #: What was submitted and is not delivered: (message, receiver).
+        #: Submitted and not delivered: (message, receiver).
         self.owed: set[tuple[str, str]] = set()
-
-    @property
-    def progress(self) -> int:
-        """A number that changes when the order may have been broken."""
-        return self._happened
+        #: The first packet that was answered by packets, as the query of a node.
+        self.first_answered_by_packets: Query | None = None
 
     def moves(self) -> list[Move]:
         """All that may happen next: new sends, arrivals, steps of processes, and faults of the channel."""
@@ -101,7 +95,8 @@ class Network:
             like = (pending.process, pending.message.receivers)
             moves.append(Move("send", ("send", *like), partial(self._send, pending)))
             if self.machine.may_keep(self._states[pending.process]):
-                moves.append(Move("send", ("keep", *like), partial(self._keep, pending), ("send", *like)))
+                keep = partial(self._send, pending, keep=True)
+                moves.append(Move("send", ("keep", *like), keep, plainer=("send", *like)))
         for p, state in enumerate(self._states):
             for name in self.machine.own_steps(state):
                 moves.append(Move("step", (name, p), partial(self._own, p, name)))
@@ -119,7 +114,7 @@ class Network:
     @property
     def run(self) -> Run:
         """All that has happened."""
-        return run_of(self, self._steps, keep_names=True, end=())
+        return run_of(self, self._steps, keep_names=False, end=())
 
     def broken(self, order: str) -> str | None:
         """The way in which the events so far break the order; None if it can still be kept."""
@@ -134,6 +129,8 @@ class Network:
             seen = ""
         return f"{seen}\n{self.run.say()}"
 
+    # -- as a run has it -----------------------------------------------------------------------------------------------
+
     def transmitted(self, step: LocalStep) -> list[Packet]:
         """The packets that a step puts on the channel."""
         return [self._packets[number] for number in step.packets]
@@ -143,32 +140,26 @@ class Network:
         return self._states
 
     def states_at_start(self) -> Sequence[Any]:
-        """None are known that anybody would look at."""
+        """None are shown."""
         return ()
 
-    def state_after(self, _: LocalStep) -> Any:
-        """Likewise."""
+    def state_after(self, step: LocalStep) -> Any:
+        """The state of a node after its step."""
         return None
+
+    # -- moves ---------------------------------------------------------------------------------------------------------
 
     def _link(self, packet: int) -> tuple[int, int]:
         return self._packets[packet].source, self._packets[packet].destination
 
-    def _send(self, pending: PendingSend) -> None:
-        p, message = pending.process, self._submit(pending)
-        self._take(p, Action(p, "send", message, None), self.machine.send_now(p, self._states[p], message))
-
-    def _keep(self, pending: PendingSend) -> None:
-        p, message = pending.process, self._submit(pending)
-        self._take(p, Action(p, "send", message, None), self.machine.keep(self._states[p], message))
-
-    def _submit(self, pending: PendingSend) -> Message:
-        """The next message; messages are called m1, m2, … as they are submitted."""
-        self._position = pending.after
-        self._submitted += 1
-        message = Message(f"m{self._submitted}", pending.process, pending.message.receivers)
+    def _send(self, pending: PendingSend, *, keep: bool = False) -> None:
+        p, message, self._position = pending
         self.machine.messages[name_for_nodes(message)] = message
-        self.owed |= {(message.name, self._names[q]) for q in message.receivers}
-        return message
+        self._called[message] = f"m{len(self._called) + 1}"
+        self.owed |= {(self._called[message], self._names[q]) for q in message.receivers}
+        state = self._states[p]
+        step = self.machine.keep(state, message) if keep else self.machine.send_now(p, state, message)
+        self._take(p, Action(p, "send", message, None), step)
 
     def _own(self, p: int, name: str) -> None:
         self._take(p, Action(p, name, None, None), self.machine.own_step(p, self._states[p], name))
@@ -186,19 +177,21 @@ class Network:
     def _take(self, p: int, action: Action, step: Step) -> None:
         """What a node did: its packets are in flight now, and its events have happened."""
         name = self._names[p]
-        self._states[p] = step.state
+        self._states[p] = state = step.state
         first = len(self._packets)
         self._packets += step.packets
         numbers = tuple(range(first, len(self._packets)))
         observations = tuple(Observation(event.kind, p, event.message) for event in step.events)
         self._steps.append(LocalStep(action, -1, numbers, observations))
-        if isinstance(step.state, Failed):
-            raise WrongNode(step.state.kind, f"{name}: {step.state.said}") from self._cause(p, step.state)
+        if isinstance(state, Failed):
+            raise WrongNode(state.kind, f"{name}: {state.said}") from self._cause(p, state)
+        if numbers and self.first_answered_by_packets is None and isinstance(state.history[-1], Arrival):
+            self.first_answered_by_packets = p, state.history
         for number in numbers:
             self._flight = self._channel.put(self._flight, (number,))
         for kind, message in step.events:
-            self._happened += 1
-            called = message.name
+            self.progress += 1
+            called = self._called[message]
             if kind == "send":
                 self._sent.add(message)
                 self._recorder.send(name, called, to=[self._names[q] for q in message.receivers])
@@ -206,14 +199,13 @@ class Network:
                 self.owed.discard((called, name))
                 self._recorder.deliver(name, called)
             else:
-                place = self.machine.place_of_delivery(p, step.state, message)
                 why = "a second time" if message in self._sent else "before it is sent"
-                raise WrongNode(DELIVERS_ONCE.name, f"{name}: {place or name}: delivers {called} {why}")
+                raise WrongNode(DELIVERS_ONCE.name, f"{name}: delivers {called} {why}")
 
     def _cause(self, p: int, failed: Failed) -> BaseException | None:
         """The exception of the node's own."""
         try:
-            self.machine.query(p, failed.history[:-1], failed.history[-1])
+            self.machine.answer(p, failed.history)
         except NodeFailure as failure:
             return failure.__cause__
         return None

@@ -1,102 +1,95 @@
-"""A node of a foreign implementation: its inputs, its answers, and the ways in which it can fail.
+"""A node of a foreign implementation: its inputs, its outputs, and the ways in which it can fail.
 
-A deterministic node is a function of the inputs that it has had. So a node is described by its *history*, and whatever
-drives one (`in_process`, `out_of_process`) answers one query: which outputs come of this input, after this history?
+A deterministic node is a function of its inputs. So a node is described by all inputs that it has had, and whatever
+drives one (`in_process`, `out_of_process`) says which outputs come of the last of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 
 from crownless.spec.computation import Message
 
 
-class Send(NamedTuple):
-    """The application sends a message, to one process or to several at once."""
+@dataclass(frozen=True, slots=True)
+class Send:
+    """The application sends a message, to one process or to several at once.
+
+    `reply`, of any input: the message that the application sends from inside the next delivery that comes of it.
+    """
 
     message: Message
-    #: The messages that the application sends from inside the deliveries that come of this input, one each.
-    replies: tuple[Message, ...] = ()
+    reply: Message | None = None
 
 
-class Arrival(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Arrival:
     """A packet arrives. Its body is the node's own affair."""
 
     source: int
     body: Hashable
-    replies: tuple[Message, ...] = ()
+    reply: Message | None = None
 
 
-class Tick(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Tick:
     """Time passes: whatever the node does by itself, it does now."""
 
-    replies: tuple[Message, ...] = ()
-    name: str = "tick"  # without which it would equal another tuple of the same parts
+    reply: Message | None = None
 
 
-class Restart(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Restart:
     """The node has crashed, and starts again with what it had kept for that, such as on disk."""
 
-    replies: tuple[Message, ...] = ()
-    name: str = "restart"
+    reply: Message | None = None
 
 
-class Load(NamedTuple):
-    """The node takes on a state that it, or another node at its process, has offered."""
-
-    state: Hashable
-    replies: tuple[Message, ...] = ()
-    name: str = "load"
-
-
-Input = Send | Arrival | Tick | Restart | Load
-#: All inputs that a node has had, in order; or the last state that it has offered, and those after it.
+Input = Send | Arrival | Tick | Restart
+#: The inputs that a node has had, in order.
 History = tuple[Input, ...]
-#: Who is given what, after which inputs.
-Query = tuple[int, History, Input]
+#: A process, and the inputs of its node; what comes of the last of them?
+Query = tuple[int, History]
 
 
-class Transmits(NamedTuple):
-    """The node puts a packet on the channel."""
+@dataclass(frozen=True, slots=True)
+class Transmits:
+    """The node puts a packet on the channel. `place`, of any output: the line of the user's code, where it is known."""
 
     to: int
     body: Hashable
+    place: str = field(default="", compare=False)
 
 
-class Queues(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Delivers:
+    """The node delivers a message to its application. Messages are known by their names (`name_for_nodes`)."""
+
+    message: str
+    place: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
     """The node takes a message from its application whose send event does not happen yet."""
 
     message: str
-    name: str = "queues"  # without which it would equal another tuple of the same parts
+    place: str = field(default="", compare=False)
 
 
-class Sends(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Sends:
     """The send event of a message happens that the node had queued."""
 
     message: str
-    name: str = "sends"
+    place: str = field(default="", compare=False)
 
 
-class Delivers(NamedTuple):
-    """The node delivers a message to its application."""
-
-    message: str
-    name: str = "delivers"
-
-
-#: Messages are known by their names (`name_for_nodes`), all that a node ever sees of them.
-Output = Transmits | Queues | Sends | Delivers
-
-
-class Answer(NamedTuple):
-    """The outputs of one input, in order. `state`: that of the node then, if it offers it: a node with that state is to
-    go on as this one does."""
-
-    outputs: tuple[Output, ...] = ()
-    state: Hashable = None
-
+Output = Transmits | Delivers | Queues | Sends
+#: The outputs of one input, in order.
+Answer = tuple[Output, ...]
 
 #: The ways in which a node fails, each as the property that it breaks.
 FAILURES = {
@@ -108,90 +101,65 @@ FAILURES = {
     "invents": "nodes deliver messages of applications alone, to their receivers, and transmit to processes there are",
     "not-deterministic": "the same inputs always give the same outputs",
 }
+#: Of these two nothing is certain beside them, since answers vary or may belong to other inputs.
+VARYING = ("not-deterministic", "speaks-unasked")
 
 
 class NodeFailure(Exception):
-    """A node failed at an input: one of `FAILURES`, and what happened, in words. `query`: where, if that is another
-    query than the one that was put."""
+    """A node failed at an input: one of `FAILURES`, and what happened, in words."""
 
-    def __init__(self, kind: str, said: str, query: Query | None = None) -> None:
+    def __init__(self, kind: str, said: str) -> None:
         assert kind in FAILURES
         super().__init__(said)
         self.kind = kind
         self.said = said
-        self.query = query
 
 
 @dataclass(frozen=True)
 class NodeLimits:
-    """For one input: seconds, outputs, bytes of a line, and of all lines. For one run: inputs of one node."""
+    """For one input: seconds, outputs, and bytes of its answer. For one run: inputs of one node."""
 
     seconds: float = 5.0
     outputs: int = 1000
-    line: int = 1 << 20
-    answer: int = 1 << 22
+    bytes: int = 1 << 22
     inputs: int = 200
 
 
-class Implementation(Protocol):
-    """Drives the nodes of a foreign implementation."""
+class Implementation(ABC):
+    """Drives the nodes of a foreign implementation: `n` of them, called `name` in reports."""
 
-    #: What it is called in reports.
     name: str
-    #: How many processes there are.
     n: int
     limits: NodeLimits
-    #: At most so many answers are repeated by nodes that are made anew.
-    most_repeats: int
+    #: At most this number of answers is repeated by new nodes.
+    most_repeats = 50_000
+    #: True if an application can send from inside a delivery.
+    takes_replies = True
+    #: True if time can pass at a node, and it can restart.
+    takes_steps = True
+    #: True if the answer to one input may be taken for that to another, as of lines without numbers.
+    may_shift = False
+    #: Why the answers may not be all that the nodes say, in words.
+    best_effort: str | None = None
 
-    @property
-    def takes_replies(self) -> bool:
-        """True if an application can send from inside a delivery."""
+    @abstractmethod
+    def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
+        """How many of these inputs the node at `process` has had already, and its answers to the others, of which there
+        is one at least. A failure comes last."""
 
-    @property
-    def takes_on_states(self) -> bool:
-        """True if a node can go on from a state that was offered, without the inputs that led to it."""
+    @abstractmethod
+    def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
+        """The answer to the last input of each query, by new nodes: of these queries, or at least of each call."""
 
-    @property
-    def trusts_running_nodes(self) -> bool:
-        """False if an answer may have been taken for that to another input, as of lines without end."""
-
-    @property
-    def best_effort(self) -> str | None:
-        """Why the answers may not be all that the nodes say, in words; None: they are."""
-
-    def answer(self, process: int, history: History, given: Input) -> Answer:
-        """The answer of the node at `process` to an input after this history; raises `NodeFailure`."""
-
-    def answer_anew(self, process: int, history: History, given: Input) -> Answer:
-        """The same from a node in which nothing is left of earlier queries."""
-
-    def answers_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        """The answers to these queries from nodes that are made anew, which may be one that forgets everything between
-        two of them."""
-        return [outcome(self.answer_anew, query) for query in queries]
-
-    def settle(self) -> None:
-        """Ends the nodes that run, if more than their answers can show then; raises `NodeFailure` if it does."""
+    def finish(self) -> None:
+        """Ends the nodes that run; raises `NodeFailure` if one has said more than its answers."""
         return
-
-    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
-        """The line of the user's own code by which the node gives that output of its answer, counted from 0; None if
-        that is not known."""
-        return None
 
     def close(self) -> None:
         """Ends all that was started."""
+        return
 
 
 def name_for_nodes(message: Message) -> str:
     """The name by which nodes know a message: ASCII without spaces in the free workload, `1-2.1`."""
     return message.name.replace("→", "-").replace("#", ".")
-
-
-def outcome(answer: Callable[[int, History, Input], Answer], query: Query) -> Answer | NodeFailure:
-    """The answer to a query, or the failure at it."""
-    try:
-        return answer(*query)
-    except NodeFailure as failure:
-        return failure

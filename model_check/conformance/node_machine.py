@@ -6,14 +6,20 @@ that says how; no order is judged beyond it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
+from crownless.impl.workloads import Free
+from crownless.model_check.properties import Property
+from crownless.model_check.request import Check
 from crownless.spec.computation import Message
 from crownless.spec.printable import shown, some
 
+from .answers import Answers
+from .conformance_request import Request
 from .node import (
     FAILURES,
     Answer,
@@ -21,7 +27,6 @@ from .node import (
     Delivers,
     History,
     Input,
-    Load,
     NodeFailure,
     Queues,
     Restart,
@@ -60,26 +65,13 @@ class Failed(NamedTuple):
     history: History
 
 
-class Query(Protocol):
-    """What is known of nodes (`queries.Queries`)."""
-
-    def __call__(self, process: int, history: History, given: Input) -> Answer:
-        """The answer to one more input at a process; raises `NodeFailure`."""
-
-    def place_of(self, process: int, history: History, given: Input, output: int) -> str | None:
-        """The line of the user's own code by which the node gives that output; None if that is not known."""
-
-    def all_inputs(self, process: int, history: History) -> History:
-        """The history with all inputs by which its state, if it begins with one, came about last."""
-
-
 class NodeMachine(ProtocolMachine):
-    """The nodes of one implementation, whose answers come from `query`."""
+    """The nodes of one implementation, whose answers come from `answer`."""
 
     promises: ClassVar[str] = "asynchronous"
     admits_self_sends: ClassVar[bool] = True
     admits_multicast: ClassVar[bool] = True
-    #: Queries are put twice where they must be; their answers are the same ever after.
+    #: Answers are repeated where they must be, and are the same ever after.
     is_known_to_be_pure: ClassVar[bool] = True
     #: They are the inputs that each node has had.
     shows_variables: ClassVar[bool] = False
@@ -87,17 +79,18 @@ class NodeMachine(ProtocolMachine):
     def __init__(
         self,
         n: int,
-        query: Query,
+        answer: Callable[[int, History], Answer],
         messages: Iterable[Message],
         *,
         replies: bool = False,
         ticks: int = 0,
         restarts: int = 0,
     ) -> None:
-        """`messages`: all that applications can send. `replies`: they may also send from inside a delivery. `ticks`:
-        how often time passes at each process; `restarts`: how often each may crash and start again."""
+        """`answer`: that of a process to the last of its inputs; it raises `NodeFailure`. `messages`: all that
+        applications can send. `replies`: they may also send from inside a delivery. `ticks`: how often time passes at
+        each process; `restarts`: how often each may crash and start again."""
         super().__init__(n)
-        self.query = query
+        self.answer = answer
         self.messages = {name_for_nodes(message): message for message in messages}
         self.replies = replies
         self.ticks = ticks
@@ -117,7 +110,7 @@ class NodeMachine(ProtocolMachine):
         return self._step(i, state, Send(message))
 
     def may_keep(self, state: Works | Failed) -> bool:
-        """May the application keep a message, to send it from inside the next delivery?"""
+        """True if the application may keep a message, to send it from inside the next delivery."""
         return self.replies and isinstance(state, Works) and state.reply is None
 
     def keep(self, state: Works, message: Message) -> Step:
@@ -155,25 +148,22 @@ class NodeMachine(ProtocolMachine):
 
     def _step(self, i: int, state: Works, given: Input) -> Step:
         """The step that the node's answer makes."""
-        replying = given if state.reply is None else given._replace(replies=(state.reply,))
+        replying = _with_reply(given, state.reply)
         try:
-            answer = self.query(i, state.history, replying)
-            step = self._outcome(i, state.history, replying, answer)
+            step = self._outcome(i, replying, self.answer(i, (*state.history, replying)))
         except NodeFailure as failure:
             happened = [sent(given.message)] if isinstance(given, Send) else []
             return Step(Failed(failure.kind, failure.said, (*state.history, replying)), (), happened)
-        replied = any(event == ("send", state.reply) for event in step.events)
-        if answer.state is not None and replying is not given and not replied:
-            answer = self.query(i, state.history, given)  # of a node that knows of no reply
-        history = (*state.history, replying if replied else given) if answer.state is None else (Load(answer.state),)
+        replied = state.reply is not None and any(event == ("send", state.reply) for event in step.events)
+        history = (*state.history, replying if replied else given)
         return step._replace(state=state._replace(history=history, reply=None if replied else state.reply))
 
-    def _outcome(self, i: int, history: History, given: Input, answer: Answer) -> Step:
+    def _outcome(self, i: int, given: Input, answer: Answer) -> Step:
         """The packets and events of an answer. Raises `NodeFailure` if there cannot be such an event."""
         events: list[AppEvent] = []
         packets: list[Packet] = []
-        queued = {output.message for output in answer.outputs if isinstance(output, Queues)}
-        replies = list(given.replies)
+        queued = {output.message for output in answer if isinstance(output, Queues)}
+        reply = given.reply
         about: Message | None = None
 
         def submitted(message: Message) -> None:
@@ -184,7 +174,7 @@ class NodeMachine(ProtocolMachine):
 
         if isinstance(given, Send):
             submitted(given.message)
-        for number, output in enumerate(answer.outputs):
+        for output in answer:
             try:
                 if isinstance(output, Transmits):
                     packets.append(self._packet(i, about, output))
@@ -192,20 +182,13 @@ class NodeMachine(ProtocolMachine):
                     events.append(sent(self._own(i, output.message)))
                 elif isinstance(output, Delivers):
                     events.append(delivered(self._addressed(i, output.message)))
-                    if replies:
-                        submitted(replies.pop(0))
+                    if reply is not None:
+                        submitted(reply)
+                        reply = None
             except NodeFailure as failure:
-                where = self.query.place_of(i, history, given, number)
-                raise failure if where is None else NodeFailure(failure.kind, f"{where}: {failure.said}") from None
+                where = f"{output.place}: " if output.place else ""
+                raise NodeFailure(failure.kind, where + failure.said) from None
         return Step(None, packets, events)
-
-    def place_of_delivery(self, i: int, state: Works, message: Message) -> str | None:
-        """The line of the user's own code by which the last input led to this delivery; None if that is not known."""
-        *before, given = self.query.all_inputs(i, state.history)
-        outputs = self.query(i, tuple(before), given).outputs
-        name = name_for_nodes(message)
-        numbers = [k for k, one in enumerate(outputs) if isinstance(one, Delivers) and one.message == name]
-        return self.query.place_of(i, tuple(before), given, numbers[-1]) if numbers else None
 
     def _packet(self, i: int, about: Message | None, output: Transmits) -> Packet:
         if not 0 <= output.to < self.n:
@@ -223,10 +206,8 @@ class NodeMachine(ProtocolMachine):
         message = self._known("delivers", name)
         if i not in message.receivers:
             to = " and ".join(f"P{q + 1}" for q in message.receivers)
-            own = (
-                "; if applications deliver their own messages too, say so: --self-sends" if i == message.sender else ""
-            )
-            raise NodeFailure("invents", f"delivers {name}, which is for {to}{own}")
+            own = "; if applications deliver their own messages too, say so: --self-sends"
+            raise NodeFailure("invents", f"delivers {name}, which is for {to}{own if i == message.sender else ''}")
         return message
 
     def _known(self, deed: str, name: str) -> Message:
@@ -236,6 +217,10 @@ class NodeMachine(ProtocolMachine):
         return message
 
 
+def _with_reply(given: Input, reply: Message | None) -> Input:
+    return given if reply is None else replace(given, reply=reply)
+
+
 def _does_not_fail(kind: str, machine: Any, i: int, state: Works | Failed) -> bool:
     return not isinstance(state, Failed) or state.kind != kind
 
@@ -243,7 +228,25 @@ def _does_not_fail(kind: str, machine: Any, i: int, state: Works | Failed) -> bo
 NodeMachine.invariants = {kind: partial(_does_not_fail, kind) for kind in FAILURES}
 
 
-def machine_class(name: str, promises: str) -> type[NodeMachine]:
-    """The class of an implementation's machine, by whose name it is reported."""
-    facts: dict[str, Any] = {"promises": promises, "__module__": __name__, "__doc__": NodeMachine.__doc__}
-    return type(name, (NodeMachine,), facts)
+def check_of_nodes(
+    answers: Answers,
+    request: Request,
+    orders: tuple[str, ...],
+    *,
+    replies: bool = False,
+    only: tuple[Property, ...] = (),
+) -> Check:
+    """One check of nodes in which applications send freely, within the bounds of the request."""
+    claimed = request.orders[-1] if request.orders else "asynchronous"
+    free = Free(request.processes, request.messages, self_sends=request.self_sends, sends=request.sends)
+    facts = {"promises": claimed, "__module__": __name__, "__doc__": NodeMachine.__doc__}
+    kind: type[NodeMachine] = type(answers.nodes.name, (NodeMachine,), facts)
+    machine = kind(
+        request.processes,
+        answers,
+        free.universe(),
+        replies=replies and answers.nodes.takes_replies,
+        ticks=request.ticks,
+        restarts=request.restarts,
+    )
+    return Check(machine, channel=request.channel, orders=orders, workload=free, properties=only)

@@ -15,69 +15,58 @@ from typing import Any
 import msgspec
 
 from crownless.impl.channels import channel_named
-from crownless.impl.workloads import Free
-from crownless.model_check.monitors import monitors_for
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.run_diagrams import computation_of_run
 from crownless.model_check.runs import Links, Run, ShownAction, run_of
-from crownless.model_check.saved_runs import SavedPacket
+from crownless.model_check.saved_runs import SavedAction, SavedCheck, SavedProperty
 from crownless.model_check.system import LocalStep, State, System
 from crownless.runtime.ending import watching
-from crownless.spec.computation import Computation, process_names
+from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.enumeration import SENDS, known_sends
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.enumeration import Sends
+from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 from crownless.spec.orders import ORDERS, decide
 from crownless.spec.printable import in_brackets, printable
 
+from .answers import Answers
 from .conformance_request import Request
 from .node import Implementation
-from .node_machine import RESTART, TICK, UNPROMPTED, Failed, machine_class
-from .queries import Queries
+from .node_machine import Failed, check_of_nodes
 
 HINT = "give what 'crownless conform --save' wrote"
 
 
-class ScheduledStep(msgspec.Struct, omit_defaults=True, rename={"source": "from"}):
-    """One action: a send (`to`), the arrival, loss or duplication of a packet (`from`, `number`), or a step of its own.
-
-    `reply`: the message is sent from inside the next delivery. `happens`: what happened then for the application, such
-    as `deliver m1`.
+class ScheduledStep(SavedAction, omit_defaults=True):
+    """One action of a run, with the number of the packet that it takes, among those that its sender transmitted on this
+    link. `reply`: the message is sent from inside the next delivery.
     """
 
-    process: str
-    action: str
-    message: str = ""
-    to: list[str] = []
-    reply: bool = False
-    source: str = ""
     number: int = 0
-    happens: list[str] = []
-    #: What the node put on the channel then; only to be shown.
-    transmits: list[SavedPacket] = []
+    reply: bool = False
 
 
 class Schedule(msgspec.Struct):
     """A run of an implementation, and what it breaks."""
-
-    def __repr__(self) -> str:
-        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, breaks {self.breaks}")
 
     implementation: str
     breaks: str
     processes: int
     messages: int
     channel: str
-    sends: str
+    sends: Sends
     self_sends: bool
     ticks: int
+    restarts: int
     steps: list[ScheduledStep]
-    restarts: int = 0
+
+    def __repr__(self) -> str:
+        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, breaks {self.breaks}")
 
     @property
     def replies(self) -> bool:
-        """Does an application send from inside a delivery?"""
+        """True if an application sends from inside a delivery."""
         return any(step.reply for step in self.steps)
 
     @property
@@ -87,7 +76,7 @@ class Schedule(msgspec.Struct):
             self.processes,
             self.messages,
             self.channel,
-            sends=known_sends(self.sends),
+            sends=self.sends,
             self_sends=self.self_sends,
             ticks=self.ticks,
             restarts=self.restarts,
@@ -96,6 +85,11 @@ class Schedule(msgspec.Struct):
     def json(self) -> dict[str, Any]:
         """As a file has it."""
         return {"crownless": version("crownless"), "schedule": msgspec.to_builtins(self)}
+
+    def saved(self) -> SavedCheck:
+        """The run, to be shown."""
+        names = list(process_names(self.processes))
+        return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, list[SavedAction](self.steps))])
 
 
 class _File(msgspec.Struct):
@@ -107,39 +101,44 @@ def read_schedule(content: bytes, file: str) -> Schedule:
     return checked(decode_json(content, _File, file=file, hint=HINT).schedule, file)
 
 
+class _Answer(msgspec.Struct):
+    """What `conform --json` printed."""
+
+    implementation: str
+    processes: int
+    failures: list[SavedProperty] = []
+    delivery: list[SavedProperty] = []
+    orders: dict[str, SavedProperty] = {}
+
+
+def read_conformance(content: bytes, file: str) -> SavedCheck:
+    """The violations that `conform --json` printed; raises `BadInput` if the content is something else."""
+    saved = decode_json(content, _Answer, file=file, hint="give what 'conform --json' printed")
+    if not 1 <= saved.processes <= MOST_PROCESSES:
+        raise BadInput(f"it has {saved.processes} processes", hint=HINT, file=file)
+    found = [*saved.failures, *saved.delivery, *saved.orders.values()]
+    return SavedCheck(saved.implementation, list(process_names(saved.processes)), [one for one in found if one.run])
+
+
 def checked(found: Schedule, file: str) -> Schedule:
     """The schedule, if such a run can be; raises `BadInput` that names the file."""
     try:
-        if found.sends not in SENDS:
-            raise unknown_name("kind of sends", found.sends, SENDS)
+        for what, number, most in (
+            ("processes", found.processes, MOST_PROCESSES),
+            ("messages", found.messages, MOST_MESSAGES),
+        ):
+            if not 1 <= number <= most:
+                raise BadInput(f"it has {number} {what}", hint=f"there are 1 to {most}")
         channel_named(found.channel)
-        _free(found)
+        found.saved().violations()  # of processes that there are
     except BadInput as problem:
         raise problem.at(file=file) from None
-    names = process_names(found.processes)
-    for k, step in enumerate(found.steps, 1):
-        others = [*([step.source] if step.source else []), *(packet.to for packet in step.transmits)]
-        for name in (step.process, *step.to, *others):
-            if name not in names:
-                raise BadInput(f"step {k} names '{name}', which is none of {', '.join(names)}", hint=HINT, file=file)
     return found
-
-
-def _free(schedule: Schedule) -> Free:
-    for what, number, most in (
-        ("processes", schedule.processes, MOST_PROCESSES),
-        ("messages", schedule.messages, MOST_MESSAGES),
-    ):
-        if not 1 <= number <= most:
-            raise BadInput(f"it has {number} {what}", hint=f"there are 1 to {most}")
-    sends = next(known for known in SENDS if known == schedule.sends)
-    return Free(schedule.processes, schedule.messages, self_sends=schedule.self_sends, sends=sends)
 
 
 def schedule_of(implementation: str, breaks: str, run: Run, request: Request) -> Schedule:
     """The schedule of a run of nodes."""
     messages = sum(action.action == "send" for action in run.actions)
-    steps = [_scheduled(action) for action in run.actions]
     return Schedule(
         implementation,
         breaks,
@@ -149,27 +148,15 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
         request.sends,
         request.self_sends,
         request.ticks,
-        steps,
         request.restarts,
+        [_step_of(action) for action in run.actions],
     )
 
 
-def _scheduled(action: ShownAction) -> ScheduledStep:
-    happens = [f"{kind} {message}" for kind, message in action.happened]
-    step = ScheduledStep(
-        action.process,
-        action.action,
-        action.message or "",
-        list(action.to),
-        happens=happens,
-        transmits=[SavedPacket(one.kind, one.message, one.destination) for one in action.transmits],
-    )
-    if action.action == "send":
-        step.reply = not action.happened
-    elif action.packet is not None:
-        step.action = action.action if action.by_channel else "receive"
-        step.source, step.number = action.packet.source, action.packet.number
-    return step
+def _step_of(action: ShownAction) -> ScheduledStep:
+    number = 0 if action.packet is None else action.packet.number
+    reply = action.action == "send" and not action.happened
+    return msgspec.convert({**action.json(), "number": number, "reply": reply}, ScheduledStep)
 
 
 @dataclass(frozen=True, repr=False)
@@ -220,22 +207,6 @@ class Replay(Drawn):
         }
 
 
-def as_test(schedule: Schedule, node: str, run: Run, options: str = "") -> str:
-    """A test for pytest that an implementation breaks this no more, by what `cr.replay` takes: a name or a command, and
-    options.
-    """
-    import pprint
-
-    said = "".join(f"    {line}\n" for line in run.say().splitlines())
-    steps = pprint.pformat(schedule.json()["schedule"], width=110, sort_dicts=False)
-    about = f"No schedule of `crownless conform` may break {schedule.breaks} again.\n\n{said}    "
-    return (
-        f"import crownless as cr\n\nSCHEDULE = {steps}\n\n\n"
-        f"def test_{schedule.breaks.replace('-', '_')}() -> None:\n"
-        f'    """{about}"""\n    assert cr.replay({node}, SCHEDULE{options})\n'
-    )
-
-
 class Follower:
     """Follows a schedule through the transition system of an implementation."""
 
@@ -268,20 +239,15 @@ class Follower:
         action = step.action
         if action.process != self.number[wanted.process]:
             return False
-        if wanted.source:
+        if wanted.source is not None:
             packet = self.links.packet(self.number[wanted.source], action.process, wanted.number)
-            named = action.name == wanted.action if action.by_channel else wanted.action == "receive"
+            named = action.by_channel == wanted.by_channel and (not action.by_channel or action.name == wanted.action)
             return packet is not None and action.packet == packet and named
         if wanted.action == "send":
             to = tuple(sorted(self.number[name] for name in wanted.to))
-            at_once = any(one.kind == "send" for one in step.observations)
-            return (
-                action.name == "send"
-                and action.message is not None
-                and action.message.receivers == to
-                and at_once != wanted.reply
-            )
-        return action.name == wanted.action and action.name in (TICK, RESTART, UNPROMPTED)
+            sends = action.name == "send" and action.message is not None and action.message.receivers == to
+            return sends and any(one.kind == "send" for one in step.observations) != wanted.reply
+        return action.packet is None and action.name == wanted.action
 
     @property
     def run(self) -> Run:
@@ -294,60 +260,31 @@ class Follower:
         moves = self.system.moves(self.state)
         if self.system.may_end(moves) and self.system.undelivered(self.monitored, self.state):
             found.append("delivers-all")
-        c = computation_of(self.run)
+        c = computation_of_run(self.run)
         found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
         return tuple(dict.fromkeys(found))
-
-
-def computation_of(run: Run) -> Computation | None:
-    """The computation that applications saw in a run; None if it is none, as after a delivery of what was not sent."""
-    from crownless.spec.recorder import Recorder
-
-    to = {action.message: action.to for action in run.actions if action.action == "send" and action.message}
-    recorder = Recorder(run.processes)
-    try:
-        for action in run.actions:
-            for kind, message in action.happened:
-                if kind == "send":
-                    recorder.send(action.process, message, to=to[message])
-                else:
-                    recorder.deliver(action.process, message)
-        return recorder.computation
-    except BadInput:
-        return None
 
 
 @watching()
 def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     """Takes an implementation through a schedule, as far as it can be followed."""
-    follower, differs = Follower(_system_of(implementation, schedule)), None
+    request = schedule.request
+    answers = Answers(implementation)
+    check = check_of_nodes(answers, request, (), replies=schedule.replies).resolve()
+    follower, differs = Follower(check.system()), None
     for k, wanted in enumerate(schedule.steps, 1):
         if follower.follow(wanted) is None:
             differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
             break
-        now = [f"{kind} {message}" for kind, message in follower.run.actions[-1].happened]
-        if differs is None and now != wanted.happens:
-            said = [" and ".join(one) or "nothing" for one in (now, wanted.happens)]
+        now, before = follower.run.actions[-1].happened, wanted.shown().happened
+        if differs is None and now != before:
+            said = [" and ".join(map(" ".join, one)) or "nothing" for one in (now, before)]
             differs = f"step {k}, at {wanted.process}: {said[0]}; before: {said[1]}"
     return Replay(schedule, follower.run, follower.all_broken(), differs, implementation.best_effort)
 
 
-def _system_of(implementation: Implementation, schedule: Schedule) -> System:
-    n, free = schedule.processes, _free(schedule)
-    kind = machine_class(implementation.name, "asynchronous")
-    machine = kind(
-        n,
-        Queries(implementation, with_states=False, only_new_nodes=True),
-        free.universe(),
-        replies=schedule.replies and implementation.takes_replies,
-        ticks=schedule.ticks,
-        restarts=schedule.restarts,
-    )
-    monitors = monitors_for(n, (), sends_before_delivery=machine.sends_before_delivery)
-    return System(machine, free, channel_named(schedule.channel), monitors)
-
-
 def cannot_be_taken(step: ScheduledStep) -> str:
-    if step.source:
+    """Why a step of a schedule cannot be followed."""
+    if step.source is not None:
         return f"there is no packet {step.number} from {step.source} to {step.process}"
     return f"{step.process} takes no step '{step.action}' now"

@@ -10,19 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from random import Random
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 from crownless.impl.protocol_validation import WrongMachine
 
 from .network import Move, WrongNode
 
-#: Walks of each size, unless said otherwise; as many more look for a shorter one once a walk has failed.
+#: Walks of each size, unless another number is given; as many more look for a shorter one once a walk has failed.
 WALKS = 1_000
 #: A run goes on to its end in fewer steps than this, or it is said not to end.
 MOST_STEPS = 1_000
-#: Of a walk of more moves only many together are left out, and a story of more lines is shown without its middle.
-LONGEST_SHRUNK, LONGEST_SHOWN = 60, 40
-#: So many steps are taken to find out which ones a walk needs.
+#: A story of more lines is shown without its middle.
+LONGEST_SHOWN = 40
+#: How many steps are taken to find out which ones a walk needs.
 STEPS_TO_SHRINK = 50_000
 #: The kind of failure of a run that does not end.
 FOR_EVER = "for ever"
@@ -96,10 +96,8 @@ class Walks(NamedTuple, Generic[Driven]):
                 failure = self.walk(processes, messages, Random(f"{processes} {messages} {walk}")).failure
                 walk += 1
                 if failure is not None:
-                    if found is None:
-                        limit = walk + walks
-                    if found is None or len(failure.taken) < len(found.taken):
-                        found = failure
+                    limit = walk + walks if found is None else limit
+                    found = min((failure, found or failure), key=lambda one: len(one.taken))
             made += walk
             if found is not None:
                 return self.shrunk(found, processes, messages), made
@@ -111,14 +109,13 @@ class Walks(NamedTuple, Generic[Driven]):
         faulty = random.random() / 4
 
         def pick(moves: Sequence[Move]) -> Move | None:
-            by_kind = {kind: [move for move in moves if move.kind == kind] for kind in ("send", "step", "fault")}
-            if not by_kind["send"] and not by_kind["step"]:
+            sends, steps, faults = ([one for one in moves if one.kind == kind] for kind in ("send", "step", "fault"))
+            if not sends and not steps:
                 return None
-            if by_kind["fault"] and random.random() < faulty:
-                return random.choice(by_kind["fault"])
-            if by_kind["send"] and (not by_kind["step"] or random.random() < eagerness):
-                return random.choice(by_kind["send"])
-            steps = by_kind["step"]
+            if faults and random.random() < faulty:
+                return random.choice(faults)
+            if sends and (not steps or random.random() < eagerness):
+                return random.choice(sends)
             return steps[-1] if random.random() < newest_first else random.choice(steps)
 
         return self._driven(processes, messages, pick)
@@ -171,70 +168,38 @@ class Walks(NamedTuple, Generic[Driven]):
         """The failure without moves that it does not need: many that follow each other, then one, or any two; and with
         plainer moves where they do. That of a walk which does not end is as it was.
         """
-        return found if found.kind == FOR_EVER else _Shrinking(self, processes, messages).shrunk(found)
+        left = 0 if found.kind == FOR_EVER else STEPS_TO_SHRINK
+        candidates = _shorter(found.taken)
+        while left > 0 and (moves := next(candidates, None)) is not None:
+            left -= len(moves)
+            other = self.again(processes, messages, moves).failure
+            if other is not None and other.kind == found.kind and _cost(other.taken) < _cost(found.taken):
+                found, candidates = other, _shorter(other.taken)
+        return found if len(found.taken) <= LONGEST_SHOWN else found._replace(story=without_middle(found.story))
 
 
-class _Shrinking:
-    """Leaves moves out of walks of one size, as long as it may."""
+def _cost(taken: Sequence[Taken]) -> tuple[int, int]:
+    return len(taken), sum(each.move.plainer is not None for each in taken)
 
-    def __init__(self, walks: Walks[Any], processes: int, messages: int) -> None:
-        self._walks = walks
-        self._size = (processes, messages)
-        self._left = STEPS_TO_SHRINK
 
-    def shrunk(self, found: Failure) -> Failure:
-        """See `Walks.shrunk`."""
-        together = len(found.taken) // 2
-        while together > 1:
-            begins = range(0, len(found.taken), together)
-            shorter = self._without(found, (range(k, k + together) for k in begins))
-            found, together = (found, together // 2) if shorter is None else (shorter, together)
-        if len(found.taken) > LONGEST_SHRUNK:
-            return found._replace(story=without_middle(found.story))
-        for together in (1, 2, 1):
-            found = self._plainer(found)
-            while True:
-                left_out = combinations(range(len(found.taken)), together)
-                shorter = self._without(found, left_out)
-                if shorter is None:
-                    break
-                found = shorter
-        return found
-
-    def _plainer(self, found: Failure) -> Failure:
-        """The same failure with plainer moves, in their place or later, where it is one with them."""
-        k = 0
-        while k < len(found.taken):
-            taken = found.taken[k]
-            for later in range(k, len(found.taken) if taken.move.plainer else 0):
-                plainer = Taken(taken.move._replace(like=taken.move.plainer, plainer=None), 0)
-                moves = [*found.taken[:k], *found.taken[k + 1 : later + 1], plainer, *found.taken[later + 1 :]]
-                other = self._again(found, moves)
-                if other is not None and len(other.taken) <= len(found.taken):
-                    found = other
-                    break
-            k += 1
-        return found
-
-    def _without(self, found: Failure, left_out: Iterable[Sequence[int]]) -> Failure | None:
-        """The same failure by fewer moves, without the first of these sets of moves of which that is true."""
-        for numbers in left_out:
-            shorter = self._again(found, [each for k, each in enumerate(found.taken) if k not in numbers])
-            if shorter is not None and len(shorter.taken) < len(found.taken):
-                return shorter
-            if self._left < 0:
-                break
-        return None
-
-    def _again(self, found: Failure, moves: Sequence[Taken]) -> Failure | None:
-        """The same failure by these moves, if they show it."""
-        self._left -= len(moves)
-        other = None if self._left < 0 else self._walks.again(*self._size, moves).failure
-        return other if other is not None and other.kind == found.kind else None
+def _shorter(taken: Sequence[Taken]) -> Iterator[Sequence[Taken]]:
+    """The same moves without some of them, and with a plainer one in place of another, there or later."""
+    together = len(taken) // 2
+    while together:
+        for k in range(0, len(taken), together):
+            yield [*taken[:k], *taken[k + together :]]
+        together //= 2
+    for k, each in enumerate(taken):
+        if each.move.plainer is not None:
+            plainer = Taken(each.move._replace(like=each.move.plainer, plainer=None), 0)
+            for later in range(k, len(taken)):
+                yield [*taken[:k], *taken[k + 1 : later + 1], plainer, *taken[later + 1 :]]
+    for one, other in combinations(range(len(taken)), 2):
+        yield [each for k, each in enumerate(taken) if k not in (one, other)]
 
 
 def never_delivered(owed: set[tuple[str, str]]) -> str:
-    """The messages that nobody delivers, and where they should be."""
+    """The messages that are delivered nowhere, and where they should be."""
     return f"never delivered: {', '.join(f'{message} at {receiver}' for message, receiver in sorted(owed))}"
 
 

@@ -39,7 +39,7 @@ HEADER = "header"
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|partial)")
 
 START_OVER_HINT = "start anew with --checkpoint and another directory"
-#: Seconds between two saves; and saving takes one part in so many of the time at most.
+#: Seconds between two saves; and saving takes at most this part of the time, as a divisor.
 SAVE_EVERY, SAVING_SHARE = 2.0, 25
 
 

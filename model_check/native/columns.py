@@ -10,7 +10,7 @@ from . import kernels
 
 
 class Column:
-    """A numpy array that grows at its end; given `columns`, one of rows of so many numbers."""
+    """A numpy array that grows at its end; given `columns`, one of rows of that many numbers."""
 
     def __init__(self, columns: int | None = None, dtype: Any = np.int64) -> None:
         self._room = np.zeros(1024 if columns is None else (1024, columns), dtype)

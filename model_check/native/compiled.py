@@ -46,7 +46,7 @@ class _Loaded(FunctionCache):
 
 @cache
 def sources() -> str:
-    """A digest of all files with kernels: what is compiled holds those that it calls, of other files, too.
+    """A digest of all files with kernels: compiled code holds the kernels that it calls, of other files too.
 
     Numba by itself compiles a kernel again only if its own file has changed.
     """
@@ -113,7 +113,7 @@ def seconds_compiling() -> float:
 
 
 def searching_time() -> float:
-    """A clock in seconds, of which those do not count in which Numba compiles."""
+    """A clock in seconds that stands still while Numba compiles."""
     return time.monotonic() - seconds_compiling()
 
 

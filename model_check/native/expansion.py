@@ -44,7 +44,7 @@ from .kernels import (
 )
 from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, step_of
 
-#: So many rows are looked at together, and one row misses at most so many entries.
+#: The number of rows looked at together, and of entries that one row misses at most.
 PREFETCH_BATCH = 8
 MISSES = 256
 
@@ -92,7 +92,7 @@ def pack_successor(
     recent: Any,
     scratch: Scratch,
 ) -> int:
-    """Packs a successor of so many slots, in canonical form, into ``scratch.row``."""
+    """Packs a successor with `left` slots, in canonical form, into ``scratch.row``."""
     first = 1 + system.n
     fields = first + layout_after.slots
     problem = NARROW if left > layout_after.slots else 0
@@ -154,7 +154,7 @@ def expand(
 
     It stops early where an outbox or the list of misses is full.
 
-    Moves *sleep* (`SearchConstants.sleeps`) that lead to what is reached in another order of moves: of two that may
+    Moves *sleep* (`SearchConstants.sleeps`) if their rows are reached in another order of moves: of two that may
     happen at different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each
     process, that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it
     has in all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is

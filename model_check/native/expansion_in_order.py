@@ -199,7 +199,7 @@ def expand_in_order(
 
 @inlined
 def _place_of(numbers: Any, count: int, places: Any) -> int:
-    """The place in a hash table where a row of so many numbers is first looked for."""
+    """The place in a hash table where a row of `count` numbers is first looked for."""
     h = np.uint64(numbers[0])
     for f in range(1, count):
         h = h * MIX + np.uint64(numbers[f])

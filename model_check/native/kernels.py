@@ -89,7 +89,7 @@ CELL_COLUMNS = 7
 
 #: … and of the outcomes of local transitions.
 TO_CELL, FLAGS, CODE, ACTION, EMITS_START, EMITS_COUNT, RULES_LOW, RULES_HIGH = range(8)
-#: So many of the bits of the rules that an outcome exercises are in the first of their two columns.
+#: The number of bits of the rules that an outcome exercises in the first of their two columns.
 LOW_BITS = 31
 OUTCOME_COLUMNS = 8  # of 32 bits: then two outcomes fill a cache line
 

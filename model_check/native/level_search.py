@@ -153,7 +153,7 @@ class LevelSearch:
 
     @property
     def reduces(self) -> bool:
-        """Is anything left out by a reduction?"""
+        """True if a reduction leaves something out."""
         return bool(self._given[3])
 
     def bits_of(self, name: str) -> int:
@@ -328,7 +328,7 @@ class LevelSearch:
         self.checkpoint.save(search, {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log]), **arrays})
 
     def _resume(self) -> None:
-        """Goes on, once, from what is saved, if anything is."""
+        """Goes on, once, from the saved search, if there is one."""
         if self.checkpoint is None or self.checkpoint.saved is None:
             return
         saved, arrays = self.checkpoint.saved
@@ -400,7 +400,7 @@ class LevelSearch:
         self.result.blocked.add(tuple(self.workload.describe(tuple(map(sum, zip(*positions, strict=True))))))
 
     def add_new(self, *, nodes: int, states: int, met_again: int) -> None:
-        """Adds the new rows of the next level, and the states among them; so many belong to earlier levels too."""
+        """Adds the new rows of the next level, and the states among them; `met_again` belong to earlier levels too."""
         self.result.nodes += nodes
         self.result.states += states
         self.result.graded &= not met_again

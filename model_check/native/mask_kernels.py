@@ -37,9 +37,9 @@ class Universe(NamedTuple):
     sender: Any  #: of each message
     to_receiver: Any  #: [process, word]: the copies to it
     from_sender: Any
-    monitored: Any  #: of each process: are its deliveries judged?
+    monitored: Any  #: of each process: true if its deliveries are judged
     orders: bool  #: True if FIFO or causal order is monitored.
-    sends_first: bool  #: must a message be sent before it is delivered?
+    sends_first: bool  #: true if a message must be sent before it is delivered
     fifo: int  #: the bits of the properties
     causal: int
 

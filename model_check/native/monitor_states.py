@@ -1,8 +1,8 @@
 """The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
-`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for those that nearly every check has,
-of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates` are the
-states of these with those of the other monitors beside them.
+`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for the monitors of nearly every
+check, of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates`
+are the states of these with those of the other monitors beside them.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from .columns import Column, Map
 #: Steps that are worked out at a time, and words of memory that these may take meanwhile.
 SOME = 1 << 14
 ROOM = 1 << 22
-#: Beyond so many copies of messages that there can be, masks of them all are longer than sets of those that occur.
+#: With more possible copies of messages, masks of all are longer than sets of those that occur.
 MOST_COPIES = 1 << 10
 
 #: What happened for the application: kind, process, message.
 StepEvents = Sequence[tuple[str, int, Message]]
 
 
-#: Monitors report at most so many properties.
+#: The number of properties that monitors report at most.
 MAX_MONITORED = 16
 
 
@@ -103,7 +103,7 @@ class PlainMonitorStates(MonitorStates):
         return number
 
     def _owed_of(self, first: Any) -> int:
-        """What is owed, by the state of the first monitor; nothing unless it is that of deliveries."""
+        """The owed events, by the state of the first monitor; none unless that is the monitor of deliveries."""
         owed = self._owed_by_first.get(first)
         if owed is None:
             deliveries = self.monitors[0]
@@ -381,7 +381,7 @@ class PairedMonitorStates(MonitorStates):
 
 
 def _looked_up(known: Map, keys: Any, fill: Callable[[Any], None]) -> Any:
-    """The values of keys, those that are missing worked out first."""
+    """The values of keys; missing ones are computed first."""
     keys = keys.astype(np.uint64)
     values = np.zeros(len(keys), np.int64)
     kernels.look_up_all(known.table, keys, values)

@@ -194,7 +194,7 @@ def list_moves(
 ) -> tuple[int, int, bool]:
     """Lists what may happen next, at the process `only` or at all (-1), in the rows of `moves`: kind, outcome, slot,
     process. Returns how many there are; bit 0: may something be handed over, bit 1: is anything obliged to happen;
-    and whether an entry was missed. `handing`: may the applications hand over anything?
+    and whether an entry was missed. `handing`: true if the applications may hand over anything.
     """
     n, channel, takes_anything = system.n, system.channel, system.takes_anything
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source

@@ -12,7 +12,7 @@ import numpy as np
 from .compiled import compiled, fetch
 from .kernels import Layout, hash_of, owner_of, pack, unpack
 
-#: Rows are prefetched so many ahead.
+#: How many rows ahead are prefetched.
 AHEAD = 8
 
 _1 = np.uint64(1)
@@ -94,7 +94,7 @@ def insert(
 
 @compiled
 def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
-    """Of each of some rows: is its state, with whatever monitor state, among `rows`?"""
+    """Of each of some rows: true if its state, with any monitor state, is among `rows`."""
     mask = np.uint64(table.shape[0] - 1)
     low = np.uint64(0xFFFFFFFF)
     for k in range(count):
@@ -162,7 +162,7 @@ class RowSet:
         self.used = 0
 
     def clear(self, words: int) -> None:
-        """Forgets all rows; the next ones are of so many words."""
+        """Forgets all rows; the next ones have that many words."""
         if self.rows.shape[1] != words:
             self.rows = np.zeros((len(self.rows) * self.rows.shape[1] // words + 1, words), np.uint64)
             self.is_new = np.zeros(len(self.rows), np.bool_)
@@ -172,7 +172,7 @@ class RowSet:
         self.used = 0
 
     def make_room(self, more: int, layout: Layout) -> None:
-        """Room for so many more rows."""
+        """Room for `more` rows."""
         needed = self.used + more
         if needed > len(self.rows):
             size = max(needed, len(self.rows) * 3 // 2)
@@ -189,7 +189,7 @@ class RowSet:
             rehash(self.rows, 0, self.used, layout, self.table)
 
     def add(self, rows: Any, layout: Layout, is_new: Any = False) -> None:
-        """Puts in rows that differ from one another, and from those that are there."""
+        """Adds rows that differ from one another, and from all rows in the set."""
         first, end = self.used, self.used + len(rows)
         self.make_room(len(rows), layout)
         self.rows[first:end] = rows
@@ -200,7 +200,7 @@ class RowSet:
     def insert(
         self, rows: Any, hashes: Any, asleep: Any, count: int, layout: Layout, level_start: int, tallies: Any
     ) -> None:
-        """Puts in those of the first so many rows that are not there; see `insert`."""
+        """Adds the new ones of the first `count` rows; see `insert`."""
         self.make_room(count, layout)
         self.used = insert(
             rows,

@@ -24,9 +24,9 @@ from .level_search import LevelSearch
 from .row_set import RowSet
 from .workers import BLOCK, Worker
 
-#: A level takes so many rounds at least, if it has enough rows: in each Python works out what the one before missed.
+#: The rounds of a level at least, if it has enough rows: in each Python computes what the one before missed.
 ROUNDS = 4
-#: Below so many rows in a round, threads cost more than they save.
+#: With fewer rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from crownless.model_check.lassos import GaveUp
 from crownless.model_check.properties import Property
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
+from crownless.runtime.ending import Stopped
 
 from . import kernels, moves
 from .level_search import LIVE_BITS
@@ -40,13 +40,13 @@ class SearchForShortest(NativeSearch):
         self.kept.append((self.layout, np.concatenate(rows)))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
-        """Those that break this property; raises `GaveUp` if the search ended before it met one, and `NoSuchRun` if
+        """Those that break this property; raises `Stopped` if the search ended before it met one, and `NoSuchRun` if
         there is none. What `tick` raises, which is called now and then, ends it.
         """
         if broken.name not in self.result.broken:
             if self.result.stopped is None:
                 raise NoSuchRun(f"no run breaks {broken.name}")
-            raise GaveUp(self.result.stopped)
+            raise Stopped(self.result.stopped)
         return ShortestRuns(self, broken, tick)
 
 
@@ -100,7 +100,7 @@ class ShortestRuns:
             search.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
             found = worker.found
             if worker.narrow:
-                # Only of the last level are the rows beyond not laid out: nobody looks at them.
+                # Only of the last level are the rows beyond not laid out: they are not looked at.
                 assert beyond is None
                 search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])

@@ -64,7 +64,7 @@ class Tables:
         self.ranks = Ranks()
         #: In order only the steps that matter add to the rank; that nothing can go on for ever needs all to.
         self._all_ranks = Ranks() if in_order else self.ranks
-        #: May a packet go to the hold-back queue?
+        #: True if a packet may go to the hold-back queue.
         self._waits = False
         #: The rules exercised so far.
         self.exercised = Exercised(self.calls, self._images if shared else None)
@@ -99,7 +99,7 @@ class Tables:
         self.code_at.extend([0] * n)
         #: The misses worked out, in order: which numbers everything has follows from them.
         self.log: list[Any] = []
-        #: At most so many outcomes of one cell's own, of one arrival, and packets in one step.
+        #: The most outcomes of one cell's own, of one arrival, and packets in one step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
         locals_ = [self.calls.initial(i) for i in range(n)]

@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.conformance.answers import Answers
 from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.conforming import check_of_nodes
 from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.node_machine import machine_class
-from crownless.model_check.conformance.queries import Queries
+from crownless.model_check.conformance.node_machine import check_of_nodes
 from crownless.model_check.conformance.schedules import Follower, Schedule, cannot_be_taken
 from crownless.model_check.properties import AT_ONE_RECEIVER
 from crownless.model_check.request import Check, load_program
@@ -68,10 +67,9 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     """The nodes of a foreign implementation; with a schedule, its run to begin with, and its bounds. Raises `BadInput`
     if the schedule cannot be followed.
     """
-    kind = machine_class(implementation.name, "asynchronous")
     orders = request.orders or tuple(order for order in ORDERS if order != "asynchronous")
     replies = schedule is not None and schedule.replies
-    check = check_of_nodes(kind, Queries(implementation), request, orders, replies=replies)
+    check = check_of_nodes(Answers(implementation), request, orders, replies=replies)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name))
     start: list[int] = []
     node = 0

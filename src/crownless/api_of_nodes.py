@@ -1,22 +1,20 @@
-"""The functions of `import crownless as cr` on implementations that were written elsewhere."""
+"""The functions of `import crownless as cr` on external implementations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from . import arguments
 from .api import limits_of, logger
-from .spec.errors import BadInput
 
 if TYPE_CHECKING:
     from .model_check.conformance.conformance_request import Request
     from .model_check.conformance.conformance_result import Conformance
     from .model_check.conformance.node import Implementation
-    from .model_check.conformance.random_runs import RandomConformance
-    from .model_check.conformance.schedules import Replay, Schedule
+    from .model_check.conformance.schedules import Replay
     from .spec.enumeration import Sends
 
 
@@ -34,26 +32,23 @@ def conform(
     ticks: int = 0,
     restarts: int = 0,
     timeout: float = 5.0,
-    form: str = "plain",
-    prefix: str = "",
     ignore: str | None = None,
     max_seconds: float | None = None,
 ) -> Conformance:
-    """Which order an implementation keeps, over every schedule within a bound: its nodes are driven by the explorer.
+    """The orders that an implementation keeps, over every schedule within a bound: the explorer drives its nodes.
 
     `node`: a class with `on_send` and `on_packet`, as `crownless.model_check.conformance.in_process` says, its name
-    (`node.py:MyNode`), or the command of a program that speaks lines, as a list. `orders`: those that it is said to
+    (`node.py:MyNode`), or the command of a program that speaks lines, as a list. `orders`: those that it claims to
     keep; with none, see `.kept` and `.strongest`. `replies`: up to how many messages applications also send from
     inside deliveries (3, or as many as `messages`). `ticks`: how often time passes at each process; `restarts`: how
-    often each may crash and start again. `timeout`: seconds for an answer. `form`: that of a program's lines, `plain`,
-    `json` or `maelstrom`; `prefix`: its answers begin with this, and other lines are ignored. `ignore`: a regular
-    expression for what makes no difference in packets, such as time stamps. A verdict has a shortest run where it is
-    violated: `conform(MyNode)["causal"].run`.
+    often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a regular expression for parts of
+    packets that make no difference, such as time stamps. A violated property has a shortest run:
+    `conform(MyNode)["causal"].run`.
     """
     from .model_check.conformance.conforming import conform as drive
 
-    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts, form)
-    with _implementation(node, request, timeout, form, prefix, ignore) as implementation:
+    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
+    with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
         return drive(implementation, request, limits_of(None, max_seconds, None), report=logger().warning)
 
 
@@ -73,23 +68,48 @@ def conform_at_random(
     ticks: int = 0,
     restarts: int = 0,
     timeout: float = 5.0,
-    form: str = "plain",
-    prefix: str = "",
     ignore: str | None = None,
     max_seconds: float | None = None,
-) -> RandomConformance:
-    """Takes an implementation through so many random runs, for more processes and messages than `conform` can try.
+) -> Conformance:
+    """Takes an implementation through random runs, for more processes and messages than `conform` can try.
 
-    `seed`: by which the runs are chosen; all else as for `conform`. What no run breaks may still be broken. A violation
-    has a run without the steps that it does not need: `conform_at_random(MyNode)["causal"].run`.
+    `seed`: by which the runs are chosen; all else as for `conform`. What no run breaks may still be broken: a verdict
+    `holds` is of these runs alone. A violation has a run without the steps that it does not need:
+    `conform_at_random(MyNode)["causal"].run`.
     """
-    from .model_check.conformance.random_runs import conform_at_random as drive
+    from .model_check.conformance.conforming import conform_at_random as drive
 
-    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts, form)
+    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
     runs = arguments.whole_number("runs", runs)
     seed = arguments.whole_number("seed", seed, least=0)
-    with _implementation(node, request, timeout, form, prefix, ignore) as implementation:
+    with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
         return drive(implementation, request, runs, seed, limits_of(None, max_seconds, None))
+
+
+@arguments.speaks_of_arguments
+def replay(
+    node: type | str | Sequence[str],
+    schedule: str | Path | Mapping[str, Any],
+    *,
+    timeout: float = 5.0,
+    ignore: str | None = None,
+) -> Replay:
+    """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or its content.
+
+    True if what the schedule once broke is no longer broken; `.broken` has all that is, `.run` the run, `.differs` the
+    first step at which something else happened than before. `node`: as for `conform`.
+    """
+    from .model_check.conformance.schedules import read_schedule
+    from .model_check.conformance.schedules import replay as follow
+    from .spec.printable import as_json
+    from .spec.reading import read_bytes
+
+    if isinstance(schedule, Mapping):
+        given = read_schedule(as_json(dict(schedule)).encode(), "schedule")
+    else:
+        given = read_schedule(read_bytes(Path(schedule), str(schedule)), str(schedule))
+    with _implementation(node, given.processes, given.sends, timeout, ignore) as implementation:
+        return follow(implementation, given)
 
 
 def _request(
@@ -102,87 +122,44 @@ def _request(
     replies: int | None,
     ticks: int,
     restarts: int,
-    form: str,
 ) -> Request:
-    """What is to be decided of an implementation, once the arguments are known to be such."""
+    """The request, once the arguments are known to be such."""
     from .model_check.conformance.conformance_request import Request
-    from .model_check.conformance.maelstrom_form import possible
     from .model_check.request import MOST_MESSAGES, MOST_PROCESSES
+    from .spec.enumeration import known_sends
 
-    request = Request(
+    return Request(
         processes=arguments.whole_number("processes", processes, most=MOST_PROCESSES),
         messages=arguments.whole_number("messages", messages, most=MOST_MESSAGES),
         channel=arguments.text("channel", channel),
         orders=arguments.names("orders", orders),
-        sends=cast("Sends", arguments.text("sends", sends)),
+        sends=known_sends(arguments.text("sends", sends)),
         self_sends=bool(self_sends),
         replies=None if replies is None else arguments.whole_number("replies", replies, least=0),
         ticks=arguments.whole_number("ticks", ticks, least=0),
         restarts=arguments.whole_number("restarts", restarts, least=0),
     )
-    return possible(request) if form == "maelstrom" else request
-
-
-@arguments.speaks_of_arguments
-def replay(
-    node: type | str | Sequence[str],
-    schedule: str | Path | Mapping[str, Any],
-    *,
-    timeout: float = 5.0,
-    form: str = "plain",
-    prefix: str = "",
-    ignore: str | None = None,
-) -> Replay:
-    """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or what is in it.
-
-    True if what the schedule once broke is no longer broken; `.broken` has all that is, `.run` the run, `.differs` the
-    first step at which something else happened than before. `node`: as for `conform`.
-    """
-    import msgspec
-
-    from .model_check.conformance.schedules import HINT, Schedule, checked, read_schedule
-    from .model_check.conformance.schedules import replay as follow
-    from .spec.reading import read_bytes
-
-    if isinstance(schedule, Mapping):
-        try:
-            given = checked(msgspec.convert(dict(schedule.get("schedule", schedule)), Schedule), "schedule")
-        except (msgspec.ValidationError, TypeError, ValueError) as error:
-            raise BadInput(f"`schedule`: {error}", hint=HINT) from None
-    else:
-        given = read_schedule(read_bytes(Path(schedule), str(schedule)), str(schedule))
-    with _implementation(node, given, timeout, form, prefix, ignore) as implementation:
-        return follow(implementation, given)
 
 
 @contextmanager
 def _implementation(
-    node: type | str | Sequence[str],
-    request: Request | Schedule,
-    timeout: float,
-    form: str,
-    prefix: str,
-    ignore: str | None,
+    node: type | str | Sequence[str], n: int, sends: Sends, timeout: float, ignore: str | None
 ) -> Iterator[Implementation]:
     """The nodes of a class, of a class by its name, or of a command."""
     from .impl import own_protocols
     from .model_check.conformance.bodies import to_ignore
     from .model_check.conformance.in_process import InProcess
-    from .model_check.conformance.line_forms import known_form
     from .model_check.conformance.node import NodeLimits
-    from .model_check.conformance.out_of_process import OutOfProcess, closing
-    from .spec.enumeration import known_sends
+    from .model_check.conformance.out_of_process import OutOfProcess
 
-    n, ignored = request.processes, to_ignore(arguments.optional(arguments.text, "ignore", ignore))
+    ignored = to_ignore(arguments.optional(arguments.text, "ignore", ignore))
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))
-    chosen, prefix = known_form(arguments.text("form", form)), arguments.text("prefix", prefix)
+    implementation: Implementation
     if isinstance(node, type):
-        yield InProcess(node, n, limits, ignored=ignored)
+        implementation = InProcess(node, n, limits, ignored=ignored)
     elif isinstance(node, str):
-        yield InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
+        implementation = InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
     else:
-        command, sends = arguments.names("node", node), known_sends(request.sends)
-        programs = OutOfProcess(command, n, limits, form=chosen, prefix=prefix, ignored=ignored, sends=sends)
-        with closing(programs) as running:
-            running.check_start()
-            yield running
+        implementation = OutOfProcess(arguments.names("node", node), n, limits, ignored=ignored, sends=sends)
+    with closing(implementation):
+        yield implementation

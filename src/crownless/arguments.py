@@ -29,7 +29,6 @@ _OPTIONS = {
     "--deliver": "deliver",
     "--delimiter": "delimiter",
     "--engine": "engine",
-    "--form": "form",
     "--format": "format",
     "--kind": "kinds",
     "--max-memory": "max_memory",

@@ -80,35 +80,3 @@ void on_packet(int from, const char *body) {
             i = -1; /* from the first again: another one may be ready now */
         }
 }
-
-/* All that the node knows, as numbers; a message that waits follows its own. */
-const char *state(void) {
-    static char text[HELD * 1024];
-    char *end = text;
-    for (int k = 0; k < n; k++) {
-        end += sprintf(end, "%d ", delivered[k]);
-        for (int j = 0; j < n; j++) end += sprintf(end, "%d ", sent[k][j]);
-    }
-    for (int i = 0; i < held; i++) {
-        end += sprintf(end, "%d ", waiting[i].from);
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++) end += sprintf(end, "%d ", waiting[i].stamp[k][j]);
-        end += sprintf(end, "%s ", waiting[i].message);
-    }
-    return text;
-}
-
-void load(const char *text) {
-    char *rest = (char *)text;
-    for (int k = 0; k < n; k++) {
-        delivered[k] = strtol(rest, &rest, 10);
-        for (int j = 0; j < n; j++) sent[k][j] = strtol(rest, &rest, 10);
-    }
-    for (held = 0; rest[strspn(rest, " ")]; held++) {
-        waiting[held].from = strtol(rest, &rest, 10);
-        for (int k = 0; k < n; k++)
-            for (int j = 0; j < n; j++) waiting[held].stamp[k][j] = strtol(rest, &rest, 10);
-        sscanf(rest, "%63s", waiting[held].message);
-        rest = strstr(rest, waiting[held].message) + strlen(waiting[held].message);
-    }
-}

@@ -71,25 +71,6 @@ class Matrix implements Adapter.Node {
         }
     }
 
-    @Override
-    public String state() {
-        String held = waiting.stream()
-                .map(packet -> " " + packet.from + " " + written(packet.stamp) + " " + packet.message)
-                .collect(joining());
-        return written(sent) + " " + written(new int[][] {delivered}) + held;
-    }
-
-    @Override
-    public void load(String state) {
-        String[] words = state.split(" ");
-        sent = read(words[0]);
-        System.arraycopy(read(words[1])[0], 0, delivered, 0, delivered.length);
-        waiting.clear();
-        for (int k = 2; k < words.length; k += 3) {
-            waiting.add(new Packet(Integer.parseInt(words[k]), read(words[k + 1]), words[k + 2]));
-        }
-    }
-
     /** Rows as {@code 0,1,0;0,0,0;2,0,0}. */
     private static String written(int[][] rows) {
         return Arrays.stream(rows)

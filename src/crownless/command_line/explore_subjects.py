@@ -23,13 +23,11 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_bytes
 
-from .implementations import Ways, implementation_of
+from .implementations import implementation_of
 from .imports import import_protocols
 from .options import parse_settings, within
 from .saved import saved_checks
 
-#: Seconds for an answer of a node.
-TIMEOUT = 5.0
 #: Options that nodes have no use for, and those that a schedule brings.
 OF_PROTOCOLS = ("program", "crash", "settings")
 OF_SCHEDULES = ("processes", "messages", "channel", "sends", "self_sends")
@@ -92,9 +90,7 @@ def _of_nodes(name: str | None, command: list[str] | None, settings: dict[str, A
             self_sends=self_sends,
         )
     request = replace(request, orders=settings.get("orders", ()))
-    with implementation_of(
-        name, command, Ways(None, None, None, TIMEOUT), request.processes, request.sends
-    ) as implementation:
+    with implementation_of(name, command, request.processes, request.sends) as implementation:
         yield of_nodes(implementation, request, schedule)
 
 

@@ -43,14 +43,14 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
 
 def _read(content: bytes, file: str) -> list[SavedCheck]:
     # Schemas are made when these are imported.
-    from crownless.model_check.conformance.saved_violations import read_conformance, read_scheduled_run
+    from crownless.model_check.conformance.schedules import read_conformance, read_schedule
     from crownless.model_check.saved_runs import read_checks
 
     if content.lstrip().startswith(b"["):
         return read_checks(content, file)
     holds = decode_json(content, dict[str, Any], file=file, hint=HINT)
     if "schedule" in holds:
-        return [read_scheduled_run(content, file)]
+        return [read_schedule(content, file).saved()]
     if "implementation" in holds:
         return [read_conformance(content, file)]
     if "checks" not in holds:

@@ -14,10 +14,10 @@ from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import WrongMachine, check_class
-from crownless.impl.workloads import Free
+from crownless.model_check.conformance.answers import Answers
+from crownless.model_check.conformance.conformance_request import Request
 from crownless.model_check.conformance.in_process import InProcess, sends_of
 from crownless.model_check.conformance.network import Move, Network, WrongNode, root_of
-from crownless.model_check.conformance.queries import Queries
 from crownless.model_check.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
 from crownless.model_check.properties import DELIVERS_ONCE
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
@@ -211,21 +211,22 @@ class _Driven(RuleBasedStateMachine):
 
 
 class _Nodes(Network):
-    """Nodes, driven. `queries`: those put so far, by the number of processes."""
+    """Nodes, driven. `answers`: those known so far, by the number of processes."""
 
     def __init__(
         self,
         subject: type,
-        queries: dict[int, Queries],
+        answers: dict[int, Answers],
         *,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
-        if processes not in queries:
-            queries[processes] = Queries(InProcess(subject, processes))
-        super().__init__(queries[processes], Free(processes, messages, sends=sends_of(subject)), channel)
+        if processes not in answers:
+            answers[processes] = Answers(InProcess(subject, processes))
+        request = Request(processes, messages, sends=sends_of(subject), replies=0)
+        super().__init__(answers[processes], request, channel)
 
 
 class _Protocol:

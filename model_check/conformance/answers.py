@@ -1,0 +1,334 @@
+"""The answers of nodes: each input is put once, and its answer repeated by new nodes when the searches have ended.
+
+A node must be a function of its inputs. So every kind of input is repeated by twenty new nodes, and each input at least
+once. Nodes that run are given one input after another. Where one may have said more than its answers, all inputs are
+put once more, each to a new node, which ends after it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import cycle, islice
+from typing import Any
+
+from crownless.spec.printable import in_brackets, shown, some
+
+from .node import (
+    VARYING,
+    Answer,
+    Arrival,
+    History,
+    Implementation,
+    Input,
+    NodeFailure,
+    Output,
+    Query,
+    Send,
+    Transmits,
+    name_for_nodes,
+)
+
+#: After this number of hangs at inputs of a type others of it are not put: each takes all the time there is.
+MOST_HANGS = 2
+#: How often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
+#: with a probability of 2 ** -20, which is less than `MISSED`.
+ROUNDS, MISSED = 20, 1e-6
+
+
+class Answers:
+    """What nodes answer, by process and inputs. Once a search has ended, `settle` says whether it can be relied on."""
+
+    def __init__(
+        self,
+        nodes: Implementation,
+        *,
+        most_inputs: int | None = None,
+        most_repeats: int | None = None,
+        before_input: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`most_inputs`: after these a node is said to get them without end. `most_repeats`: at most this number of
+        answers is repeated. `before_input` is called before a node is given an input, but for repetitions; it may raise
+        what ends a search.
+        """
+        self.nodes = nodes
+        self._before_input = before_input
+        self._most_inputs = nodes.limits.inputs if most_inputs is None else most_inputs
+        self._most_repeats = nodes.most_repeats if most_repeats is None else most_repeats
+        self._known: dict[Query, Answer | NodeFailure] = {}
+        #: The hangs at inputs of each type.
+        self._hangs: dict[type[Input], list[NodeFailure]] = {}
+        #: True if a search has used answers that turned out to be none.
+        self._must_search_again = False
+        #: Once a running node has said more than its answers, or failed as no new one does: when, and how.
+        self._only_new_nodes = False
+        self._doubt: tuple[Query, NodeFailure] | None = None
+        self._settled: set[Query] = set()
+        self.repeats = Repeats()
+
+    def __len__(self) -> int:
+        """The number of different queries."""
+        return len(self._known)
+
+    def __call__(self, process: int, inputs: History) -> Answer:
+        """The answer to the last of these inputs; raises `NodeFailure`."""
+        query = process, inputs
+        known = self._known.get(query)
+        if known is None:
+            known = self._ask(query)
+            self._known.setdefault(query, known)
+        if isinstance(known, NodeFailure):
+            raise known
+        return known
+
+    @property
+    def vary(self) -> bool:
+        """True if a node answers at random or unasked, so that nothing else is a fact."""
+        return any(isinstance(known, NodeFailure) and known.kind in VARYING for known in self._known.values())
+
+    def fails(self, query: Query, failure: NodeFailure) -> None:
+        """From now on this is the answer to that query: what comes of it is a failure."""
+        self._known[query] = failure
+
+    def settle(self) -> bool:
+        """Ends the nodes that run, and repeats answers with new ones. True if searches must be made again, since some
+        answers were none.
+        """
+        if not self._only_new_nodes:
+            try:
+                self.nodes.finish()
+            except NodeFailure as failure:
+                self._rely_on_new_nodes(next(reversed(self._known)), failure)
+        if self._must_search_again:
+            self._must_search_again = False
+            return True
+        if not self._only_new_nodes:
+            return self._repeats_differ()
+        if self._doubt is None or self.vary:
+            return False
+        (query, seen), self._doubt = self._doubt, None
+        self.fails(query, seen if seen.kind in VARYING else NodeFailure("not-deterministic", difference(seen, ())))
+        return True
+
+    def _rely_on_new_nodes(self, query: Query, seen: NodeFailure) -> None:
+        """From now on each query is put to a node of its own: a running one has failed as no new one does, or has said
+        more than its answers."""
+        self._doubt = query, seen
+        self._only_new_nodes = self._must_search_again = True
+        self._known.clear()
+        self._hangs.clear()
+        with suppress(NodeFailure):
+            self.nodes.finish()
+
+    def differs_again(self, process: int, inputs: History) -> str | None:
+        """What differs where new nodes are given these inputs, if those were not repeated yet."""
+        for k in range(1, len(inputs) + 1):
+            query = process, inputs[:k]
+            known = self._known.get(query)
+            if known is None or self.repeats.of_input[query] or (isinstance(known, NodeFailure) and _is_certain(known)):
+                continue
+            (again,) = self.nodes.give_anew([query])
+            self.repeats.note(query, known)
+            if not _same(known, again):
+                return difference(known, again)
+        return None
+
+    def _ask(self, query: Query) -> Answer | NodeFailure:
+        process, inputs = query
+        if len(inputs) > self._most_inputs:
+            said = f"P{process + 1} has had {self._most_inputs:,} inputs, and there are still more for it"
+            return NodeFailure("floods", said)
+        hangs = self._hangs.setdefault(type(inputs[-1]), [])
+        if len(hangs) >= MOST_HANGS:
+            return hangs[0]
+        self._before_input()
+        answer = self._of_new_node(query) if self._only_new_nodes else self._of_running_node(query)
+        if isinstance(answer, NodeFailure) and answer.kind == "hangs":
+            hangs.append(answer)
+        return answer
+
+    def _of_new_node(self, query: Query) -> Answer | NodeFailure:
+        (answer,) = self.nodes.give_anew([query])
+        return answer
+
+    def _of_running_node(self, query: Query) -> Answer | NodeFailure:
+        """The answer of the node that runs at the process, if its inputs go on from those that it has had. Answers that
+        it gives again must be the same."""
+        process, inputs = query
+        had, answers = self.nodes.give(process, inputs)
+        for k, answer in enumerate(answers, had + 1):
+            one = process, inputs[:k]
+            if isinstance(answer, NodeFailure) and self.nodes.may_shift:
+                again = self._of_new_node(one)
+                if not _same(answer, again):
+                    self._rely_on_new_nodes(query, answer)
+                    return self._of_new_node(query)
+                answer = again
+            known = self._known.get(one, answer)
+            if not _same(known, answer):
+                failure = NodeFailure("not-deterministic", difference(known, answer))
+                self.fails(one, failure)
+                self._must_search_again = True
+                return failure
+        return answer
+
+    def _repeats_differ(self) -> bool:
+        """Repeats the answers since it was last called with new nodes, and notes what differs."""
+        found = False
+        since = {query: answer for query, answer in self._known.items() if query not in self._settled}
+        self._settled.update(since)
+        self.repeats.inputs = len(self._known)
+        for queries in in_rounds(since, self._most_repeats - self.repeats.all):
+            for query, again in zip(queries, self.nodes.give_anew(queries), strict=True):
+                known = self._known[query]
+                self.repeats.note(query, known)
+                if isinstance(again, NodeFailure) and again.kind == "speaks-unasked":
+                    self._rely_on_new_nodes(query, again)
+                    self._must_search_again = False
+                    return True
+                if not _same(known, again) and not (isinstance(known, NodeFailure) and _is_certain(known)):
+                    self.fails(query, NodeFailure("not-deterministic", difference(known, again)))
+                    found = True
+        return found
+
+
+def _is_certain(failure: NodeFailure) -> bool:
+    """True of failures that need not happen again: a node that speaks unasked does so when it likes, and nothing is put
+    again where packets follow each other without end."""
+    return failure.kind in (*VARYING, "floods")
+
+
+def _same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
+    if isinstance(one, NodeFailure) or isinstance(other, NodeFailure):
+        return isinstance(one, NodeFailure) and isinstance(other, NodeFailure) and one.kind == other.kind
+    return one == other
+
+
+def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
+    """The difference between two answers to the same inputs, in words."""
+    if isinstance(first, NodeFailure) or isinstance(then, NodeFailure):
+        said = [f"{one.kind}: {one.said}" if isinstance(one, NodeFailure) else "an answer" for one in (first, then)]
+        return f"after the same inputs it gave first {said[0]}, and then {said[1]}"
+    for k, (one, other) in enumerate(zip(first, then, strict=False), 1):
+        if one != other:
+            return f"after the same inputs its output {k} was first {_said(one)} and then {_said(other)}"
+    more, fewer = sorted((first, then), key=len, reverse=True)
+    counts = f"{some(len(first), 'output')} and then {len(then)}"
+    return f"after the same inputs it gave first {counts}; in one alone is {_said(more[len(fewer)])}"
+
+
+def _said(output: Output) -> str:
+    """An output in words."""
+    if isinstance(output, Transmits):
+        return f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
+    return f"{type(output).__name__.lower()} {shown(output.message, str)}"
+
+
+# -- repetitions -------------------------------------------------------------------------------------------------------
+
+
+def in_rounds(known: Mapping[Query, Answer | NodeFailure], most: int) -> Iterator[list[Query]]:
+    """The queries to repeat, at most `most`: in each of the first rounds one of each kind, and then all others. What
+    fails comes once of each kind, since it ends its node; a hang takes all the time there is.
+    """
+    kinds: dict[Hashable, list[Query]] = {}
+    for query, answer in known.items():
+        if not isinstance(answer, NodeFailure) or answer.kind in ("node-fails", "invents", "not-understood"):
+            kinds.setdefault(kind_of(query, answer), []).append(query)
+    works = [queries for kind, queries in kinds.items() if not isinstance(kind, str)]
+    for number in range(ROUNDS):
+        chosen = kinds.values() if number == 0 else works
+        again = [next(islice(cycle(queries), number, None)) for queries in chosen][:most]
+        yield again
+        most -= len(again)
+    yield [query for queries in works for query in queries[ROUNDS:]][:most]
+
+
+def kind_of(query: Query, answer: Answer | NodeFailure) -> Hashable:
+    """What inputs have in common that differ in the names of processes and messages, and in what is in packets: their
+    history and their outputs, with processes and messages numbered as they come. Of failures, how they fail.
+    """
+    if isinstance(answer, NodeFailure):
+        return answer.kind
+    process, inputs = query
+    numbers: dict[Hashable, int] = {process: 0}
+
+    def number(name: Hashable) -> int:
+        return numbers.setdefault(name, len(numbers))
+
+    parts: list[Hashable] = []
+    for one in inputs:
+        parts.append(type(one).__name__)
+        sends = [one.message] if isinstance(one, Send) else []
+        sends += [] if one.reply is None else [one.reply]
+        parts += [number(name) for each in sends for name in (*each.receivers, name_for_nodes(each))]
+        parts += [number(one.source)] if isinstance(one, Arrival) else []
+    for output in answer:
+        parts += [type(output).__name__, number(output.to if isinstance(output, Transmits) else output.message)]
+    return tuple(parts)
+
+
+@dataclass
+class Repeats:
+    """How often answers were repeated by new nodes, and compared. `inputs`: how many different ones there were."""
+
+    inputs: int = 0
+    of_input: Counter[Query] = field(default_factory=Counter)
+    of_kind: Counter[Hashable] = field(default_factory=Counter)
+    #: Of sends, arrivals, and so on.
+    of_type: Counter[type] = field(default_factory=Counter)
+
+    def __repr__(self) -> str:
+        return in_brackets(some(self.all, "repeated answer"))
+
+    def note(self, query: Query, answer: Answer | NodeFailure) -> None:
+        """One answer was repeated."""
+        self.of_input[query] += 1
+        self.of_kind[kind_of(query, answer)] += 1
+        self.of_type[type(query[1][-1])] += 1
+
+    @property
+    def all(self) -> int:
+        """How many answers were repeated."""
+        return self.of_input.total()
+
+    @property
+    def least_of_input(self) -> int:
+        """How often each input was repeated at least."""
+        return min(self.of_input.values()) if 0 < self.inputs == len(self.of_input) else 0
+
+    @property
+    def least_of_kind(self) -> int:
+        """The same for each kind of inputs that do not fail."""
+        return min((number for kind, number in self.of_kind.items() if not isinstance(kind, str)), default=0)
+
+    @property
+    def excluded(self) -> float:
+        """The least probability with which a node would have been noticed, but for one chance in a million, that
+        answers otherwise with this probability at every input of one type.
+        """
+        return 1 - MISSED ** (1 / min(self.of_type.values())) if self.of_type else 1.0
+
+    def __str__(self) -> str:
+        least = self.least_of_input
+        each = f"each at least {'once' if least == 1 else f'{least} times'}" if least else "a sample"
+        if self.least_of_kind >= ROUNDS:
+            each += f", each of {some(len(self.of_kind), 'kind')} of inputs at least {self.least_of_kind} times"
+        repeated = f"{some(self.all, 'answer')} repeated by new nodes: {each}"
+        if self.excluded > 0.5:
+            return repeated
+        return (
+            f"{repeated}; a node that answers otherwise with a probability of {max(self.excluded * 100, 0.1):.1f} % or "
+            "more at every send, or at every packet, is noticed, but for one chance in a million"
+        )
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "answers": self.all,
+            "least_of_input": self.least_of_input,
+            "kinds": len(self.of_kind),
+            "least_of_kind": self.least_of_kind,
+            "excluded_probability": self.excluded,
+        }
