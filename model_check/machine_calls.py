@@ -26,7 +26,7 @@ from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable, shown, shown_error
 
-from .values import Refused, key_of
+from .values import Refused, key_of, with_article
 
 #: The first calls of each input are made twice.
 FIRST_CALLS = 256
@@ -311,7 +311,8 @@ class MachineCalls:
 
     def _check_list(self, call: Call, answer: Any, hint: str) -> None:
         if not isinstance(answer, list | tuple) or isinstance(answer, Step):
-            raise call.wrong(f"returns {shown(answer)}, not a list of steps", hint)
+            given = "None" if answer is None else with_article(type(answer))
+            raise call.wrong(f"returns {given}, not a list of steps", hint)
 
     def _check_step(self, call: Call, step: Any) -> None:
         if not isinstance(step, Step):

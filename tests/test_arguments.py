@@ -141,5 +141,5 @@ def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    of_logs = {"--match", "--one-run", "--clocks", "--complete"}
+    of_logs = {"--match", "--one-run", "--clocks", "--complete", "--process"}
     assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs}

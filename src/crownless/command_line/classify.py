@@ -230,8 +230,8 @@ def classify(**given: Any) -> int:
       crownless classify --complete log.jsonl   was each message delivered, and once?
 
     Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken, or --complete
-    finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark
-    for large ones: docs/event_logs.md.
+    finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, --engine spark for
+    large ones, and the options for both (--one-run, --clocks, --live, ...): docs/event_logs.md.
     """
     options = ClassifyOptions(**given)
     options.check()
