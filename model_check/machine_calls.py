@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-import networkx as nx
-
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Rule, Step, Transition, WrongAnswer
 from crownless.impl.protocol_validation import WrongMachine, wrong_answer
 from crownless.impl.registry import is_bundled
@@ -356,6 +354,8 @@ class MachineCalls:
         """Follows the internal steps that report no event; raises `WrongMachine` if they lead to ever new local states,
         or transmit packets in a cycle.
         """
+        import networkx as nx  # it takes a while to import
+
         graph: nx.DiGraph[Any] = nx.DiGraph()
         left, transmitting = [start], []
         graph.add_node(start)
