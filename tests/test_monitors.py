@@ -353,6 +353,12 @@ def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_al
     assert reported_by(Crowns(2), astray)[-1] == set()
 
 
+def test_a_delivery_before_the_send_is_reported_where_none_may_be() -> None:
+    early = [Observation("hand", A.sender, A), delivers(A)]
+    assert reported_by(DeliveryMonitor(sends_before_delivery=True), early)[-1] == {"delivers-once"}
+    assert reported_by(DeliveryMonitor(), early)[-1] == set()
+
+
 def test_a_send_event_at_another_process_or_for_the_second_time_is_reported() -> None:
     handed = Observation("hand", 0, A)
     assert reported_by(DeliveryMonitor(), [handed, sends(A), sends(A)])[-1] == {"delivers-once"}
