@@ -152,8 +152,6 @@ def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_p
         ("/dev/full", "/dev/full is not a folder; name a new folder, or one that is there"),
         ("/dev/full/x", "/dev/full is not a folder; name a new folder, or one that is there"),
         ("file/x", "file is not a folder; name a new folder, or one that is there"),
-        ("loop", "loop is not a folder; name a new folder, or one that is there"),
-        ("x" * 300, "File name too long; name another folder"),
     ],
 )
 @pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out"])
@@ -167,7 +165,6 @@ def test_a_folder_that_cannot_be_one_is_refused_at_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    Path("loop").symlink_to("loop")
     with pytest.raises(SystemExit) as ended:
         command_line.main([*verb.split(), folder])
     assert ended.value.code == 2
