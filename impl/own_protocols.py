@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import inspect
 import sys
-import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout
 from difflib import get_close_matches
@@ -25,6 +24,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.printable import error_line
 
 from .protocol import ProtocolMachine
+from .user_frames import place_of_error
 
 GROUP = "crownless.protocols"
 
@@ -139,20 +139,10 @@ def _imported(called: str) -> Iterator[None]:
 
 
 def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
-    """Of the traceback what is in the user's own files, innermost last."""
+    """The line on an error in a user's file, with its place."""
     if isinstance(error, SyntaxError) and error.filename is not None:
         return BadInput(f"{error.msg}", hint="correct it", file=error.filename, line=error.lineno, column=error.offset)
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _is_ours(frame.filename)]
-    said = error_line(error)
-    if not frames:
-        return BadInput(f"{called} cannot be imported: {said}", hint="correct it")
-    return BadInput(
-        f"it cannot be imported: {said}", hint="correct it", file=frames[-1].filename, line=frames[-1].lineno
-    )
-
-
-def _is_ours(file: str) -> bool:
-    return file.startswith("<frozen") or Path(file).resolve().is_relative_to(Path(__file__).resolve().parent)
+    return BadInput(f"{place_of_error(error) or called}: it cannot be imported: {error_line(error)}", hint="correct it")
 
 
 # -- classes -----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,8 @@
 """One check, from the request to verdicts: chooses the engine, searches, and finds a run for each violation.
 
-A protocol, a workload and a channel are explored; then there is a verdict for each property.
+The native engine takes half a second to load, and half a minute to compile where it never ran. So the plain explorer
+has a first try, unless an engine, workers, reductions or a directory are named; only a search that grows beyond it is
+started over by the native engine.
 """
 
 from __future__ import annotations
@@ -10,21 +12,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from crownless.runtime.ending import Limits, Stopped, stoppable, watching
+from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
 from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
-from .early import EarlyReports, FirstTryLimits
 from .engines import Engine, RemoteEngine, SymmetryCheck, check_workers, engine_for, may_be_native
-from .exploration import FIRST_VIOLATION, Exploration, Progress
+from .exploration import FIRST_VIOLATION, EarlyReports, Exploration, Progress
 from .explorer import explore
-from .lassos import GaveUp, Lassos
+from .lassos import Lassos
 from .monitors import Monitor
 from .properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from .request import Check, ResolvedCheck
@@ -39,11 +39,10 @@ if TYPE_CHECKING:
 
 NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
-#: Up to so many states it takes no longer to look at all of them again for the run to show than to leave most out.
+#: The first try by the plain explorer ends beyond this number of states.
+FIRST_TRY_STATES = 10_000
+#: Up to this number of states it takes no longer to look at all of them again for a run to show than to leave most out.
 FEW_STATES = 20_000
-
-#: After so many nodes the search for a run to show looks at memory.
-NODES_A_LOOK = 1024
 
 #: Finds a shortest run that breaks a property, with the state and the monitor state at its end.
 RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
@@ -73,63 +72,40 @@ def run_check(
     `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
     The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `report`
-    gets a line if saving fails, and if a call of the machine's own code lasts long; the search then goes on.
-    `on_violation` gets a line for each violation that is known while a long search goes on. `around_native` is entered
-    around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
+    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
+    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
-    limits = limits or Limits()
-    reports = None if on_violation is None else EarlyReports(on_violation, resolved.protocol, resolved.properties())
-    progress = progress if reports is None else reports.around(progress)
     check_workers(workers, engine)
     named = engine or reductions or workers or checkpoint or resume
-    earlier: Exploration | None = None
+    search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
+    if on_violation is not None:
+        search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
     with watching():
         if not named and may_be_native(resolved):
-            began = time.monotonic()
-            within = FirstTryLimits.within(limits, resolved.workload)
-            first_try = Search(resolved, Engine("plain"), within, progress, first=first)
-            with stoppable(limits):
-                earlier, _ = first_try.explore(None)
-                if not within.ended(earlier):
-                    first_try.limits = limits
-                    return first_try.evaluate(earlier, lambda: time.monotonic() - began)
-            if reports is not None:
-                reports.report(earlier)
-            limits = limits.after(time.monotonic() - began)
-            del first_try
-        chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+            found = search.first_try()
+            if found is not None:
+                return search.evaluate(found)
+        search.engine = chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
         if chosen.name == "spark" and elsewhere is None:
             raise BadInput(
                 "the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`"
             )
-        if reports is not None:
-            reports.exact = "order" not in chosen.reductions
-        search = Search(resolved, chosen, limits, progress, elsewhere, first, earlier)
-        clock = _clock_for(chosen)
-        began = clock()
+        search.start(_clock_for(chosen))
         with (
-            stoppable(limits, clock) as part,
+            stoppable(search.limits, search.clock) as part,
             _saving(resolved, chosen, checkpoint, resume, report) as saving,
             nullcontext() if chosen.name == "plain" else around_native(),
         ):
-            return _result_of(search, clock, saving)
-        found = search.ended_at_once(part.reason or "")  # while the engine was set up
-        return search.evaluate(found, lambda: clock() - began)
-
-
-def _result_of(search: Search, clock: Callable[[], float], saving: Checkpoint | None) -> CheckResult:
-    """Explores and judges, with what is saved."""
-    started = clock()
-    found, seconds_before = search.explore(saving)
-    result = search.evaluate(found, lambda: clock() - started, seconds_before)
-    if saving is not None:
-        if result.ended_early:
-            result = replace(result, saved=saving.directory if saving.exists else None)
-        else:
+            result = search.evaluate(search.explore(saving))
+            if saving is None:
+                return result
+            if result.ended_early:
+                return replace(result, saved=saving.directory if saving.exists else None)
             saving.remove()
-    return result
+            return result
+        return search.evaluate(search.ended_at_once(part.reason or ""))  # while the engine was set up
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
@@ -154,20 +130,15 @@ def _saving(
     if directory is None:
         yield None
         return
+    option, why = "--checkpoint" if resume is None else "--resume", None
     if checkpoint is not None and resume is not None:
-        raise BadInput(
-            "--checkpoint and --resume: a resumed search is saved further in the same directory",
-            hint="leave out --checkpoint",
-        )
-    option = "--checkpoint" if resume is None else "--resume"
-    if engine.name == "plain":
-        why = f": {engine.because}" if engine.because else ""
-        raise BadInput(
-            f"{check.protocol}: {option}: the plain explorer does not save itself{why}", hint=f"leave out {option}"
-        )
-    if check.monitors or check.only:
-        own = "monitors" if check.monitors else "a choice of properties"
-        raise BadInput(f"{option}: a check with {own} of one's own cannot be saved", hint=f"leave out {option}")
+        option, why = "--checkpoint", "a resumed search is saved further in the directory of --resume"
+    elif engine.name == "plain":
+        why = f"the plain explorer does not save itself{engine.because and ': '}{engine.because}"
+    elif check.monitors or check.only:
+        why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
+    if why is not None:
+        raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
     from .native.checkpoints import SAVE_EVERY, checkpoint_in
     from .native.saved_requests import request_of
 
@@ -190,8 +161,13 @@ class Search:
     elsewhere: RemoteEngine | None = None
     #: Does it end at the shortest violation?
     first: bool = False
-    #: The findings of a first try by the plain explorer, if there was one.
+    #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
     earlier: Exploration | None = None
+    #: The seconds that it took before it was resumed.
+    seconds_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.start(time.monotonic)
 
     @cached_property
     def all_monitors(self) -> list[Monitor]:
@@ -206,17 +182,40 @@ class Search:
         """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
         return self.check.system(self.all_monitors)
 
-    @property
-    def runs_a_program(self) -> bool:
-        return not self.check.workload.takes_anything
+    # -- the search ----------------------------------------------------------------------------------------------------
 
-    def explore(self, saving: Checkpoint | None) -> tuple[Exploration, float]:
-        """The exploration, and the seconds that it took before the search was resumed."""
-        found, seconds_before, symmetry = self._explore(saving)
+    def start(self, clock: Callable[[], float]) -> None:
+        """From now on the seconds of this clock count."""
+        self.clock, self._started = clock, clock()
+
+    def first_try(self) -> Exploration | None:
+        """The findings of the plain explorer; None if the search grows beyond its first try."""
+        given, most = self.limits, FIRST_TRY_STATES
+        if given.states is None or given.states > most:
+            self.limits = replace(given, states=most)
+        found = Exploration(stopped=NO_MEMORY)
+        with stoppable(given):
+            found = self._explore_plainly()
+        grows = self.limits is not given and found.stopped == states_are_reached(most)
+        self.limits = given
+        if not grows:
+            return found
+        self.earlier = found
+        if self.progress is not None:
+            self.progress(found, len(found.levels))
+        self.limits = given.after(self.clock() - self._started)
+        del self.system, self.all_monitors  # the native engine has its own numbers for what they number
+        return None
+
+    def explore(self, saving: Checkpoint | None) -> Exploration:
+        """The findings by the engine, or of the first try where that came further."""
+        if self.engine.name == "plain":
+            return self._explore_plainly()
+        found, symmetry = self._explore_on_spark(saving) if self.elsewhere else self._explore_natively(saving)
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
-            return self.ended_at_once(found.stopped), seconds_before
+            return self.ended_at_once(found.stopped)
         self.engine = self.engine.after(symmetry)
-        return found, seconds_before
+        return found
 
     def ended_at_once(self, reason: str) -> Exploration:
         """The findings of a search that came no further than the first try, if there was one."""
@@ -225,33 +224,24 @@ class Search:
         self.engine = Engine("plain")
         return replace(self.earlier, stopped=reason)
 
-    def _explore(self, saving: Checkpoint | None) -> tuple[Exploration, float, SymmetryCheck]:
-        if self.engine.name == "plain":
-            found = explore(self.system, self.properties, self.limits, self.progress, first=self.first)
-            return found, 0.0, SymmetryCheck()
-        if self.engine.name == "spark":
-            assert self.elsewhere is not None
-            began = time.monotonic()
-            with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
-                until_it_stood = time.monotonic() - began
-                found = there.explore(self.limits, self.progress, saving, first=self.first)
-                return found, there.seconds_before - until_it_stood, there.symmetry
+    def _explore_plainly(self) -> Exploration:
+        return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
+
+    def _explore_natively(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
         from .native.search import NativeSearch
 
         search = self._native(NativeSearch, self.engine.reductions)
         found = search.explore(self.limits, self.progress, saving, first=self.first)
-        return found, search.seconds_before, search.symmetry
+        self.seconds_before = search.seconds_before
+        return found, search.symmetry
 
-    def evaluate(self, found: Exploration, seconds: Callable[[], float], seconds_before: float = 0.0) -> CheckResult:
-        """The verdicts on what was found, and the runs to show; `seconds` since the search began, or went on after so
-        many before.
-        """
-        lassos = self.lassos(found, seconds)
-        run_to = self.shortest_runs(found, self.limits_of_runs(found, lassos))
-        results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
-        if self.first:
-            results = _shortest_violations(results, found.broken)
-        return CheckResult(self.check, found, results, seconds_before + seconds(), self.engine)
+    def _explore_on_spark(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
+        assert self.elsewhere is not None
+        with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
+            self.start(self.clock)  # what comes before is no part of the search
+            found = there.explore(self.limits, self.progress, saving, first=self.first)
+            self.seconds_before = there.seconds_before
+            return found, there.symmetry
 
     def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
         return kind(
@@ -265,7 +255,19 @@ class Search:
             workers=self.engine.workers,
         )
 
-    def lassos(self, found: Exploration, seconds: Callable[[], float]) -> Lassos | str | None:
+    # -- verdicts ------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, found: Exploration) -> CheckResult:
+        """The verdicts on what was found, and the runs to show."""
+        lassos = self.lassos(found)
+        complete = not found.stopped and not isinstance(lassos, str)
+        run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
+        results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        if self.first:
+            results = _shortest_violations(results, found.broken)
+        return CheckResult(self.check, found, results, self.seconds_before + self.clock() - self._started, self.engine)
+
+    def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
         undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
         graded = found.graded and "order" not in self.engine.reductions  # whose levels skip steps
@@ -275,20 +277,16 @@ class Search:
         def tick(nodes: int) -> None:
             if self.progress is not None:
                 self.progress(found, -nodes)
-            over = self.limits.reached(seconds())
+            over = self.limits.reached(self.clock() - self._started)
             if over is not None:
-                raise GaveUp(over)
+                raise Stopped(over)
 
         try:
             return Lassos(self.system, tick)
-        except (GaveUp, Stopped, MemoryError) as ending:
-            return _why(ending)
-
-    def limits_of_runs(self, found: Exploration, lassos: Lassos | str | None) -> Limits:
-        """The limits within which runs to show are looked for."""
-        if not found.stopped and not isinstance(lassos, str):
-            return self.limits
-        return self.limits.for_runs_to_show()
+        except Stopped as ending:
+            return str(ending)
+        except MemoryError:
+            return NO_MEMORY
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
         """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
@@ -312,14 +310,7 @@ class Search:
         if in_order and self.first and found.broken:  # levels are no lengths: another property may break sooner
             found.broken = kept().result.broken or found.broken
             far = set(found.broken)
-
-        began = time.monotonic()
-        looks = count()
-
-        def tick() -> None:
-            over = None if next(looks) % NODES_A_LOOK else limits.reached(time.monotonic() - began)
-            if over is not None:
-                raise GaveUp(over)
+        tick = looking(limits)
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
             if known.name not in far:
@@ -334,7 +325,7 @@ class Search:
 
     def result(self, found: Exploration, lassos: Lassos | str | None, known: Property, run_to: RunTo) -> PropertyResult:
         """The result for a property."""
-        program = self.runs_a_program
+        program = not self.check.workload.takes_anything
         if known.kind == "sometimes":
             if known.name in found.reached:
                 return PropertyResult(known, "holds")
@@ -343,8 +334,8 @@ class Search:
         if known.name in found.broken:
             try:
                 steps, state, monitor_state = run_to(known)
-            except (GaveUp, Stopped, MemoryError) as ending:
-                why = _why(ending)
+            except (Stopped, MemoryError) as ending:
+                why = str(ending) or NO_MEMORY
                 length = found.broken[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
@@ -381,11 +372,6 @@ def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str
         else line
         for line in results
     )
-
-
-def _why(ending: BaseException) -> str:
-    """Why a search for a run to show ended."""
-    return NO_MEMORY if isinstance(ending, MemoryError) else str(ending)
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from crownless.spec.printable import in_brackets, some
+
+from .properties import Property
 
 
 @dataclass
@@ -45,3 +48,31 @@ class Exploration:
 FIRST_VIOLATION = "only the first violation was requested"
 
 Progress = Callable[[Exploration, int], None]
+
+#: Seconds after which a search reports a violation before its end.
+REPORTED_AFTER = 1.0
+
+
+class EarlyReports:
+    """The progress of a search that takes long, with a report of each violation as soon as it is known."""
+
+    def __init__(
+        self,
+        report: Callable[[str], None],
+        protocol: str,
+        properties: Iterable[Property],
+        progress: Progress | None = None,
+    ) -> None:
+        self._report = report
+        self._protocol = protocol
+        self._left = {known.name for known in properties}
+        self._progress = progress
+        self._began = time.monotonic()
+
+    def __call__(self, found: Exploration, level: int) -> None:
+        broken = [name for name in found.broken if name in self._left]
+        if broken and (found.stopped or time.monotonic() - self._began > REPORTED_AFTER):
+            self._left.difference_update(broken)
+            self._report(f"{self._protocol}: violated: {' and '.join(broken)}; still searching…")
+        if self._progress is not None:
+            self._progress(found, level)

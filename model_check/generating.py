@@ -11,7 +11,6 @@ little more than one without monitor states.
 
 from __future__ import annotations
 
-import gc
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -154,8 +153,7 @@ class Search:
 
     `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
     message twice, or to whom it was not sent; it was not followed from there. `ended`: monitor states with which a run
-    may end. `held`: what an interrupted search had at hand; to free millions of objects takes seconds, for which nobody
-    waits who has interrupted it.
+    may end.
     """
 
     states: int = 1
@@ -164,7 +162,6 @@ class Search:
     stopped: str | None = None
     ended: set[int] = field(default_factory=set)
     forms: frozenset[Form] = frozenset()
-    held: list[object] = field(default_factory=list, repr=False)
 
     def __repr__(self) -> str:
         return f"<{self.states:,} states, {len(self.forms):,} forms of computations>"
@@ -211,8 +208,6 @@ def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel
             _search(system, known, found, clock)
         except Stopped as ending:
             found.stopped = str(ending)
-            found.held += [memory, system, known]
-            gc.freeze()  # or the collector would go through them all
         except MemoryError:
             found.stopped = NO_MEMORY
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.

@@ -18,14 +18,10 @@ from .system import LocalStep, MonitorState, State, System
 Node = tuple[State, MonitorState]
 
 
-class GaveUp(Exception):
-    """The search has taken too long."""
-
-
 class Lassos:
     """The nodes from which a run may go on for ever, found once for all live properties.
 
-    `tick` is called now and then with the number of nodes; it may raise `GaveUp`.
+    `tick` is called now and then with the number of nodes; it may raise `Stopped`.
     """
 
     def __init__(self, system: System, tick: Callable[[int], None] = lambda nodes: None) -> None:

@@ -15,8 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, get_args, get_type_hints
 
-import networkx as nx
-
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Rule, Step, Transition, WrongAnswer
 from crownless.impl.protocol_validation import WrongMachine, wrong_answer
 from crownless.impl.registry import is_bundled
@@ -26,7 +24,7 @@ from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable, shown, shown_error
 
-from .values import Refused, key_of
+from .values import Refused, key_of, with_article
 
 #: The first calls of each input are made twice.
 FIRST_CALLS = 256
@@ -311,7 +309,8 @@ class MachineCalls:
 
     def _check_list(self, call: Call, answer: Any, hint: str) -> None:
         if not isinstance(answer, list | tuple) or isinstance(answer, Step):
-            raise call.wrong(f"returns {shown(answer)}, not a list of steps", hint)
+            given = "None" if answer is None else with_article(type(answer))
+            raise call.wrong(f"returns {given}, not a list of steps", hint)
 
     def _check_step(self, call: Call, step: Any) -> None:
         if not isinstance(step, Step):
@@ -355,6 +354,8 @@ class MachineCalls:
         """Follows the internal steps that report no event; raises `WrongMachine` if they lead to ever new local states,
         or transmit packets in a cycle.
         """
+        import networkx as nx  # it takes a while to import
+
         graph: nx.DiGraph[Any] = nx.DiGraph()
         left, transmitting = [start], []
         graph.add_node(start)

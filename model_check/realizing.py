@@ -237,11 +237,8 @@ def realize(
     *,
     limits: Limits | None = None,
     progress: Callable[[str], None] | None = None,
-    report: Callable[[str], None] | None = None,
 ) -> Realization:
-    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests.
-    `report` gets a line if a call of the machine's own code lasts long.
-    """
+    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
     assert check.crash is None, "crashes are not for this question"
     clock = Clock(limits, progress)
     started = time.monotonic()

@@ -73,13 +73,15 @@ def _key(value: Any) -> Hashable:
         return kind, frozenset(_keys(value, lambda _: "an element of {}"))
     if dataclasses.is_dataclass(kind):
         if not kind.__dataclass_params__.frozen:  # type: ignore[attr-defined]
-            raise Refused(f"is {_a(kind)}, which can change", "declare it @dataclass(frozen=True)")
+            raise Refused(f"is {with_article(kind)}, which can change", "declare it @dataclass(frozen=True)")
         fields = [field.name for field in dataclasses.fields(kind)]
         return kind, _keys([getattr(value, name) for name in fields], lambda k: f"{{}}.{fields[k]}")
     if isinstance(value, Mapping) and isinstance(value, Hashable) and not isinstance(value, MutableMapping):
         keys, known = _keys(value, lambda _: "a key of {}"), list(value)
         return kind, frozenset(zip(keys, _keys(value.values(), lambda k: f"{{}}[{known[k]!r}]"), strict=True))
-    raise Refused(f"is {_a(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED))
+    raise Refused(
+        f"is {with_article(kind)}", next((hint for kinds, hint in _INSTEAD if isinstance(value, kinds)), ALLOWED)
+    )
 
 
 def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, ...]:
@@ -93,7 +95,8 @@ def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, .
     return tuple(keys)
 
 
-def _a(kind: type) -> str:
+def with_article(kind: type) -> str:
+    """The name of a type: ``a list``, ``an int64``."""
     return f"{'an' if kind.__name__[0] in 'aeiouAEIOU' else 'a'} {kind.__name__}"
 
 

@@ -351,9 +351,9 @@ WaitsTooLong = variant(
 )
 CountsTwice = variant(
     Rst,
-    after_delivering=lambda self, i, state, j, stamp: Rst.after_delivering(
-        self, i, Rst.after_delivering(self, i, state, j, stamp), j, stamp
-    ),
+    after_delivering=lambda self, i, state, j, stamp: (
+        after := Rst.after_delivering(self, i, state, j, stamp)
+    )._replace(deliv=self.ops.incremented(after.deliv, j)),
 )
 DoesNotWait = variant(Buffer, may_post=lambda self, state: True)
 

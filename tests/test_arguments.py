@@ -65,7 +65,7 @@ cr.check("rst", max_memory=1.5)
 cr.check("rst", checkpoint=3)
     `checkpoint` 3: not a path; give a string or a pathlib.Path
 cr.check("rst", checkpoint="a", resume="b")
-    `checkpoint` and `resume`: a resumed search is saved further in the same directory; leave out `checkpoint`
+    `checkpoint`: a resumed search is saved further in the directory of `resume`; leave out `checkpoint`
 cr.check("rst", engine="plain", reductions="all")
     `engine` plain: the plain explorer has no reductions; leave out `engine` or `reductions`
 cr.check("rst", engine="plain", workers=2)
@@ -85,7 +85,7 @@ cr.states("rst", crash=2)
 cr.classify(None)
     `computation` None: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.classify("P1: send x to P2\nP2:", unreceived="zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 cr.draw(3)
     `thing` 3: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.parse(3)
@@ -102,10 +102,10 @@ cr.read_log("a.txt", columns={"msg": "id"})
     unknown column 'msg'; did you mean 'message'? known: run, process, index, kind, message, peer
 cr.read_log("a.txt", columns=["id"])
     `columns` ['id']: not strings by name; give a dictionary
-cr.read_log("a.txt", send=3)
-    `send` 3: not a string; give one
-cr.read_log(["{}"], send="x")
-    lines are of JSON; give `format`, `columns` and expressions with a file
+cr.read_log("a.txt", pattern=3)
+    `pattern` 3: not a string; give one
+cr.read_log(["{}"], pattern="x")
+    lines are of JSON; give `format` and `pattern` with a file
 cr.Recorder([3])
     a process is called 3, which is not a string; give str(…)
 cr.Recorder().send("A", "m", to=2)
@@ -113,7 +113,7 @@ cr.Recorder().send("A", "m", to=2)
 cr.Recorder().deliver("A", 1)
     a message is called 1, which is not a string; give str(…)
 cr.Recorder().verdict("causal", "zz")
-    unknown policy for what is not received 'zz'; known: lost, pending
+    unknown policy for unreceived messages 'zz'; known: lost, pending
 """.strip()  # noqa: E501  # each is one line, however long
 
 
@@ -141,5 +141,5 @@ def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))
-    of_logs = {"--match", "--one-run", "--clocks", "--complete"}
+    of_logs = {"--match", "--one-run", "--clocks", "--complete", "--process"}
     assert named - set(_OPTIONS) == {"--workload", "--processes", *of_logs}

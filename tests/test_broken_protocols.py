@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 
 import broken_protocols
 import pytest
@@ -44,6 +45,7 @@ def enough(kind: type[ProtocolMachine]) -> Limits:
 
 
 CATCHES = [(row.machine, catch) for row in BROKEN for catch in row.catches]
+SETUPS = {repr(catch.setup): catch.setup for _, catch in CATCHES}
 
 
 def original(kind: type[ProtocolMachine]) -> type[ProtocolMachine]:
@@ -58,6 +60,12 @@ def name_of(value: type[ProtocolMachine] | Catch | ProgramCatch | Harmless) -> s
     return (value.machine if isinstance(value, Harmless) else value).__name__
 
 
+@cache
+def broken_at(kind: type[ProtocolMachine], n: int, m: int, setup: str) -> dict[str, int]:
+    """The properties that break at this bound, with the actions of a shortest run; `setup`: its text."""
+    return violations(check(kind, n, m, **SETUPS[setup]._asdict(), limits=enough(kind)))
+
+
 # -- faults ------------------------------------------------------------------------------------------------------------
 
 
@@ -65,31 +73,16 @@ def name_of(value: type[ProtocolMachine] | Catch | ProgramCatch | Harmless) -> s
 def test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions(
     kind: type[ProtocolMachine], catch: Catch
 ) -> None:
-    result = check(kind, catch.processes, catch.messages, **catch.setup._asdict(), limits=enough(kind))
+    """At that bound and at no smaller one, and the protocol itself keeps the property there."""
+    name, n, m, actions, setup = catch
+    result = check(kind, n, m, **setup._asdict(), limits=enough(kind))
     assert result.verdict == "violated"
-    assert violations(result)[catch.property] == catch.actions
-
-
-@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
-def test_neither_fewer_processes_nor_fewer_messages_show_it(kind: type[ProtocolMachine], catch: Catch) -> None:
-    for n, m in ((catch.processes - 1, catch.messages), (catch.processes, catch.messages - 1)):
-        if n >= 2 and m >= 1:
-            assert catch.property not in violations(check(kind, n, m, **catch.setup._asdict(), limits=enough(kind)))
-
-
-@pytest.mark.parametrize(("kind", "catch"), CATCHES, ids=name_of)
-def test_the_protocol_itself_keeps_what_the_fault_breaks(kind: type[ProtocolMachine], catch: Catch) -> None:
-    assert catch.property not in violations(
-        check(original(kind), catch.processes, catch.messages, **catch.setup._asdict())
-    )
-
-
-@pytest.mark.parametrize(("kind", "catch"), [row for row in CATCHES if row[1].property in ORDERS], ids=name_of)
-def test_the_computation_of_the_run_shown_breaks_the_order_by_its_definition(
-    kind: type[ProtocolMachine], catch: Catch
-) -> None:
-    result = check(kind, catch.processes, catch.messages, **catch.setup._asdict(), limits=enough(kind))
-    assert not keeps_by_definition(result, catch.property)
+    assert violations(result)[name] == actions
+    assert name not in ORDERS or not keeps_by_definition(result, name)
+    for smaller in ((n - 1, m), (n, m - 1)):
+        if smaller[0] >= 2 and smaller[1] >= 1:
+            assert name not in broken_at(kind, *smaller, repr(setup))  # type: ignore[arg-type]
+    assert name not in broken_at(original(kind), n, m, repr(setup))  # type: ignore[arg-type]
 
 
 def keeps_by_definition(result: CheckResult, order: str) -> bool:

@@ -283,16 +283,13 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
         (
             "rst --crash P1 --checkpoint x",
             (
-                "rst: --checkpoint: the plain explorer does not save itself: the native engine knows no crashes; "
+                "--checkpoint: the plain explorer does not save itself: the native engine knows no crashes; "
                 "leave out --checkpoint"
             ),
         ),
         (
             "rst --checkpoint x --resume x",
-            (
-                "--checkpoint and --resume: a search that goes on is saved further in the same directory; "
-                "leave out --checkpoint"
-            ),
+            ("--checkpoint: a resumed search is saved further in the directory of --resume; leave out --checkpoint"),
         ),
         (
             "rst --resume x",

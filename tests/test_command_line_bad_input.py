@@ -113,7 +113,6 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
             "--set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process",
         ),
         ("check extra-messages --set k=3 --set k=4", "--set k=4: k is set twice; give it once"),
-        ("check rst --crash P1 --crash P2", "--crash P1 --crash P2: one process at most may crash; name one"),
         (
             "check rst --order asynchronous",
             "--order asynchronous: what breaks it fails delivers-once, which is always checked; name another order",

@@ -101,18 +101,6 @@ def test_they_are_printed_with_the_lines_and_named_in_the_conclusion(crownless: 
     assert "see --unreceived" not in answer.out
 
 
-@pytest.mark.parametrize("suffix", [".jsonl", ".parquet"])
-def test_without_the_option_all_is_as_it_was(crownless: Crownless, tmp_path: Path, suffix: str) -> None:
-    refused = crownless("classify", written(tmp_path, BAD, suffix))
-    assert refused.code == 2
-    assert "billing delivers a twice" in refused.err
-    lost = log_of(("web", "send", "b", "stock"), ("web", "deliver", "ghost", None))
-    hole = crownless("classify", written(tmp_path, lost, suffix), "--json")
-    assert hole.code == 3
-    assert hole.json["holes"]
-    assert "properties" not in hole.json
-
-
 def test_a_log_in_which_all_is_delivered_once_has_the_usual_verdicts(crownless: Crownless, tmp_path: Path) -> None:
     log = written(tmp_path, GOOD)
     usual, complete = crownless("classify", log, "--json"), crownless("classify", "--complete", log, "--json")
@@ -355,15 +343,6 @@ def test_declared_processes_count_in_logs_of_other_tools(crownless: Crownless, f
     assert facts["processes"] == 4
 
 
-def test_a_large_run_without_the_option_complete_has_them_too(crownless: Crownless, tmp_path: Path) -> None:
-    events: list[tuple[str, str, str, str | None]] = []
-    for k in range(3_000):
-        events += [("P1", "send", f"m{k}", "P2"), ("P2", "deliver", f"m{k}", None)]
-    log = written(tmp_path, log_of(*events))
-    facts = crownless("classify", "--process", "P3", "--process", "P1", log, "--order", "fifo", "--json").json
-    assert facts["processes"] == 3
-
-
 # -- what cannot be said -----------------------------------------------------------------------------------------------
 
 
@@ -382,15 +361,6 @@ def test_options_that_do_not_go_together(crownless: Crownless, tmp_path: Path, o
     assert answer.err.startswith(f"crownless: {options.split()[0]} does not go with --")
     assert "; leave one of them out" in answer.err
     assert answer.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("name", ["", "a\x1b[2J", "two\nlines"])
-def test_a_process_has_a_name_that_shows(crownless: Crownless, tmp_path: Path, name: str) -> None:
-    answer = crownless("classify", written(tmp_path, GOOD), "--process", name)
-    assert (answer.code, answer.out) == (2, "")
-    assert "is no name of a process; give a text that shows" in answer.err
-    assert answer.err.count("\n") == 1
-    assert "\x1b" not in answer.err
 
 
 @pytest.mark.parametrize("option", [["--complete"], ["--process", "P4"]])

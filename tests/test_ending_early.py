@@ -89,6 +89,13 @@ def test_a_part_within_another_ends_alone() -> None:
     assert (inner.reason, outer.reason) == ("0.05 seconds are over", None)
 
 
+def test_a_search_within_a_part_ends_with_it() -> None:
+    with stoppable(Limits(seconds=0)) as part:
+        result = run_check(Check("rst", 2, 2))
+    assert (result.verdict, result.exploration.stopped) == ("unknown", "0 seconds are over")
+    assert part.reason == "0 seconds are over"
+
+
 def test_no_memory_ends_a_part_and_a_fault_does_not() -> None:
     with stoppable() as part:
         raise MemoryError

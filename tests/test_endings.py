@@ -14,7 +14,6 @@ import pytest
 import crownless
 from crownless import command_line
 from crownless.command_line import VERBS, count, endings
-from crownless.spec import reading
 
 Capture = pytest.CaptureFixture[str]
 
@@ -75,8 +74,6 @@ def test_an_internal_error_says_where_its_traceback_is_kept(capsys: Capture, mon
 @pytest.mark.parametrize(
     ("script", "code"),
     [
-        ("crownless list >&-", 74),
-        ("crownless list 2>&-", 74),
         ("crownless list >/dev/full", 74),
         ("crownless list >/dev/full 2>&1", 74),
         ("crownless check rts 2>/dev/full", 74),
@@ -100,7 +97,6 @@ def test_output_that_cannot_be_written_has_codes_of_its_own(script: str, code: i
     [
         ("crownless classify - <&-", "-: standard input is closed; give a file"),
         ("crownless classify /dev/zero", "/dev/zero: this is a device, not a file; name a text file"),
-        ("crownless classify - </dev/urandom", "-: this is a device, not a file; name a text file"),
         ("crownless show /dev/urandom", "/dev/urandom: this is a device, not a file; name a text file"),
         ("crownless check rst --program /dev/zero", "/dev/zero: this is a device, not a file; name a text file"),
         ("crownless classify /proc/self/mem", "/proc/self/mem: cannot read it: "),
@@ -116,13 +112,9 @@ def test_input_that_cannot_be_used_is_one_line(script: str, said: str) -> None:
     assert line.startswith(f"crownless: {said}")
 
 
-def test_a_pipe_is_read_when_somebody_writes_to_it_and_else_refused(tmp_path: Path, capsys: Capture) -> None:
+def test_a_pipe_is_read_when_somebody_writes_to_it(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    with patch.object(reading, "PATIENCE", 0.2), pytest.raises(SystemExit) as ended:
-        command_line.main(["classify", str(pipe)])
-    assert ended.value.code == 2
-    assert "this is a pipe without a writer; name a text file" in capsys.readouterr().err
     writes = subprocess.Popen(["bash", "-c", f"printf 'P1: send x to P2\nP2: receive x' > {pipe}"])
     with pytest.raises(SystemExit) as ended:
         command_line.main(["classify", str(pipe)])

@@ -90,11 +90,6 @@ def test_interleaved_runs_are_separated_and_come_in_order_of_first_appearance() 
     ]
 
 
-def test_processes_are_in_natural_order() -> None:
-    run = read(event("P10", 0, "send", "x", ["P2", "Q", "P"]), event("P1", 0, "internal"), event("P02", 0, "internal"))
-    assert run.computation.processes == ("P", "P1", "P02", "P2", "P10", "Q")
-
-
 def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted() -> None:
     run = read(
         "",
@@ -140,11 +135,6 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
     assert receivers(run.computation) == {"x": ["P3", "P4"]}
     assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
     assert run.perhaps_received == (("x", "P2"), ("y", "P2"))
-
-
-def test_a_message_delivered_beside_a_gap_stays() -> None:
-    run = read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x"))
-    assert in_words(run.computation) == ["P1 sends x", "P2 receives x"]
 
 
 def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole() -> None:

@@ -25,8 +25,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
-from crownless.impl.workloads import Free
-from crownless.model_check import early
+from crownless.model_check import check as checking
+from crownless.model_check import exploration
 from crownless.model_check.check import run_check
 from crownless.model_check.engines import NOT_CHECKED
 from crownless.model_check.exploration import Exploration
@@ -219,23 +219,16 @@ def test_first_changes_nothing_where_nothing_is_violated() -> None:
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
     said: list[str] = []
-    with patch.object(early, "REPORTED_AFTER", -1.0):
+    with patch.object(exploration, "REPORTED_AFTER", -1.0):
         run_check(Check("unordered", 3, 5), engine=engine, on_violation=said.append)
-    assert said == ["unordered: violated: fifo and causal, by a run of 3 actions; still searching…"]
+    assert said == ["unordered: violated: fifo and causal; still searching…"]
 
 
 def test_a_short_search_reports_nothing_before_its_end() -> None:
     said: list[str] = []
-    with patch.object(early, "REPORTED_AFTER", 600.0):
+    with patch.object(exploration, "REPORTED_AFTER", 600.0):
         run_check(Check("unordered", 3, 3), on_violation=said.append)
     assert said == []
-
-
-def test_with_order_reduction_levels_are_no_lengths_of_runs_and_none_is_reported() -> None:
-    said: list[str] = []
-    with patch.object(early, "REPORTED_AFTER", -1.0):
-        run_check(Check("unordered"), reductions=["order"], on_violation=said.append)
-    assert said == ["unordered: violated: fifo and causal; still searching…"]
 
 
 # -- which engine ------------------------------------------------------------------------------------------------------
@@ -255,38 +248,26 @@ def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once
         {"engine": "native"},
         {"checkpoint": tmp_path / "saved"},
     ]
-    with patch("crownless.model_check.check.FirstTryLimits.within", side_effect=AssertionError):
+    with patch("crownless.model_check.check.Search.first_try", side_effect=AssertionError):
         assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
-
-
-def test_where_sends_alone_make_many_states_the_first_try_is_short() -> None:
-    assert (
-        early.FirstTryLimits.within(Limits(), Free(3, 5)).states
-        == early.FIRST_TRY_STATES_IF_LARGE
-        < early.FIRST_TRY_STATES
-    )
-    assert early.FirstTryLimits.within(Limits(states=7), Free(3, 5)).states == 7
-    assert run_check(Check("rst", 3, 5)).engine.name == "native"
-    assert run_check(Check("rst", 2, 6)).engine.name == "plain"
-    assert run_check(Check("cbcast", 3, 4)).engine.name == "plain"
 
 
 def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None:
     few_states = run_check(Check("buffer"), Limits(states=500))
     assert (few_states.engine.name, few_states.exploration.stopped) == ("plain", "500 states are reached")
-    as_many = run_check(Check("buffer"), Limits(states=early.FIRST_TRY_STATES))
+    as_many = run_check(Check("buffer"), Limits(states=checking.FIRST_TRY_STATES))
     assert (as_many.engine.name, as_many.exploration.stopped) == (
         "plain",
-        f"{early.FIRST_TRY_STATES} states are reached",
+        f"{checking.FIRST_TRY_STATES} states are reached",
     )
-    more = run_check(Check("buffer"), Limits(states=early.FIRST_TRY_STATES + 1))
+    more = run_check(Check("buffer"), Limits(states=checking.FIRST_TRY_STATES + 1))
     assert (more.engine.name, more.exploration.stopped) == (
         "native",
-        f"{early.FIRST_TRY_STATES + 1} states are reached",
+        f"{checking.FIRST_TRY_STATES + 1} states are reached",
     )
-    with patch.object(early, "FIRST_TRY_SECONDS", -1.0):
+    with patch.object(checking, "FIRST_TRY_STATES", 5):
         grown = run_check(Check("rst", 2, 2))
-        ended = run_check(Check("buffer"), Limits(seconds=0.0))
+    ended = run_check(Check("buffer"), Limits(seconds=0.0))
     assert (grown.engine.name, grown.verdict) == ("native", "holds")
     assert ended.exploration.stopped == "0 seconds are over"
 
@@ -306,10 +287,9 @@ OUT_OF_TIME = SimpleNamespace(
 )
 def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(where: str, how: dict[str, Any]) -> None:
     reported: list[str] = []
-    # However slow the machine is, the first try is not given up.
-    with patch(f"crownless.model_check.{where}", **how), patch.object(early, "FIRST_TRY_SECONDS_IF_LARGE", 60.0):
+    with patch(f"crownless.model_check.{where}", **how), patch.object(checking, "FIRST_TRY_STATES", 1_000):
         result = run_check(Check("unordered", 4, 5), on_violation=reported.append)
-    assert reported == ["unordered: violated: fifo and causal, by a run of 3 actions; still searching…"]
+    assert reported == ["unordered: violated: fifo and causal; still searching…"]
     assert (result.verdict, result.engine.name, result.exploration.states) == ("violated", "plain", 1_000)
     assert result.interrupted
     assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]
@@ -479,6 +459,11 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
 @pytest.mark.parametrize("verb", command_line.VERBS)
 def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Run, verb: str) -> None:
     code, out, _ = crownless(verb, "--help")
+    few = out
+    if "--help-all" in out:
+        code, out, _ = crownless(verb, "--help-all")
+        assert len(few) < len(out)
+        assert "--json" in few
     assert code == 0
     assert out.index("Example") < out.index("Options:")
     expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "new", "show") else set())

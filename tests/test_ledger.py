@@ -43,45 +43,6 @@ def test_every_claim_is_there() -> None:
     assert tuple(CLAIMED) == TEXTS
 
 
-@each_claim
-def test_a_claim_says_what_it_is(entry: Entry) -> None:
-    assert entry.statement.endswith(".")
-    assert entry.source.split("]")[0].lstrip("[") in bibliography.BIBLIOGRAPHY
-    assert entry.recorded in VERDICTS
-    assert entry.recorded != "open" or entry.id in MAY_BE_OPEN
-
-
-@each_claim
-def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
-    finding = finding_of(entry.id)
-    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
-    assert finding.as_recorded
-    assert finding.evidence.scope
-    assert finding.evidence.because
-    if finding.verdict in ("refuted", "repaired"):
-        assert any(shown.bundled for shown in finding.of_readings[0].shown), "there is a counterexample to look at"
-    json.dumps([shown.json() for shown in finding.evidence.shown])
-
-
-def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on() -> None:
-    assert "felt from load 0.04 on, and not up to 0.02" in finding_of("MF24").evidence.because
-
-
-@pytest.mark.slow
-@each_claim
-def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
-    """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
-    (finding,) = recompute([entry])
-    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
-
-
-def test_claims_are_named_one_by_one_or_by_text() -> None:
-    assert [entry.id for entry in entries_named(["mf3", "KU", "KU1"])] == ["MF3", *(f"KU{k}" for k in range(1, 10))]
-    assert [entry.id for entry in entries_named([])] == list(CLAIMS)
-    with pytest.raises(BadInput, match="unknown claim 'MF26'; did you mean 'MF"):
-        entries_named(["MF26"])
-
-
 # -- verdicts ----------------------------------------------------------------------------------------------------------
 
 
@@ -131,6 +92,48 @@ def test_a_reading_that_is_not_shown_is_open_and_so_is_its_claim() -> None:
 def test_a_verdict_that_the_evidence_does_not_give_is_not_as_recorded() -> None:
     (finding,) = recompute([replace(CLAIMS["MF1"], recompute=lambda quick: fact(True, "up to a bound"))])
     assert (finding.verdict, finding.as_recorded) == ("checked", False)
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+
+@each_claim
+def test_a_claim_says_what_it_is(entry: Entry) -> None:
+    assert entry.statement.endswith(".")
+    assert entry.source.split("]")[0].lstrip("[") in bibliography.BIBLIOGRAPHY
+    assert entry.recorded in VERDICTS
+    assert entry.recorded != "open" or entry.id in MAY_BE_OPEN
+
+
+@each_claim
+def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
+    finding = finding_of(entry.id)
+    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
+    assert finding.as_recorded
+    assert finding.evidence.scope
+    assert finding.evidence.because
+    if finding.verdict in ("refuted", "repaired"):
+        assert any(shown.bundled for shown in finding.of_readings[0].shown), "there is a counterexample to look at"
+    json.dumps([shown.json() for shown in finding.evidence.shown])
+
+
+def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on() -> None:
+    assert "felt from load 0.04 on, and not up to 0.02" in finding_of("MF24").evidence.because
+
+
+@pytest.mark.slow
+@each_claim
+def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
+    """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
+    (finding,) = recompute([entry])
+    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
+
+
+def test_claims_are_named_one_by_one_or_by_text() -> None:
+    assert [entry.id for entry in entries_named(["mf3", "KU", "KU1"])] == ["MF3", *(f"KU{k}" for k in range(1, 10))]
+    assert [entry.id for entry in entries_named([])] == list(CLAIMS)
+    with pytest.raises(BadInput, match="unknown claim 'MF26'; did you mean 'MF"):
+        entries_named(["MF26"])
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -209,8 +209,8 @@ def _deletes_always(self: SesDelete, i: Any, state: Any, j: Any, stamp: Any) -> 
     return merged._replace(buffer=self.ops.matrix(lambda l, k: merged.buffer[l][k] * (1 - self.ops.one_if(l == j))))
 
 
-def _enters_no_pairs(self: SesMulticast, i: int, state: Any, message: Any, original: Any = SesMulticast.send) -> Any:
-    return [step._replace(state=step.state._replace(buffer=state.buffer)) for step in original(self, i, state, message)]
+def _no_pairs(self: SesMulticast, buffer: Any, dest: Any, time: Any) -> Any:
+    return buffer
 
 
 def _commits_later(
@@ -275,7 +275,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SES10", "older pairs are discarded", pair_variants.PairsBesides, "accompanying", _older_pairs_discarded),
     ("SES10", "a pair for where the message goes", pair_variants.PairsBesides, "accompanying", _pairs_for_all),
     ("SES12", "pairs are not merged", pair_variants.PairsBesides, "merged", pair_variants.DropsPairsBesides.merged),
-    ("SES12", "the sender enters none", SesMulticast, "send", _enters_no_pairs),
+    ("SES12", "the sender enters none", SesMulticast, "with_pairs", _no_pairs),
     ("SES14", "deletes always", SesDelete, "after_delivering", _deletes_always),
     ("SES15", "waits for nothing", Ses, "deliverable", always),
     ("MG1", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),

@@ -301,6 +301,13 @@ def test_crowns_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[
         assert bool(reported) != synchronous(computation_of(n, happened[:length]), "pending").kept
 
 
+def test_what_was_before_a_point_on_a_line_is_before_all_that_follows_there() -> None:
+    """A crown of three messages, by way of a fourth that is finished: m1 before m2 before m4 before m1."""
+    m2, m3, m4, m1 = (Message(name, p, (q,)) for name, p, q in (("2", 3, 2), ("3", 3, 1), ("4", 0, 3), ("1", 2, 0)))
+    happened = [sends(m2), sends(m3), sends(m4), delivers(m4), delivers(m3), sends(m1)]
+    assert reported_by(Crowns(4), happened)[-2:] == [set(), {"synchronous"}]
+
+
 def test_two_messages_sent_crosswise_are_a_crown_before_either_is_delivered() -> None:
     assert reported_by(Crowns(2), [sends(A), sends(B)]) == [set(), {"synchronous"}]
 
@@ -351,6 +358,12 @@ def test_a_delivery_where_the_message_was_not_sent_to_is_the_ledgers_business_al
     assert reported_by(DeliveryMonitor(), [Observation("hand", 0, A), *astray])[-1] == {"delivers-once"}
     assert reported_by(FifoAndCausal(2), astray)[-1] == set()
     assert reported_by(Crowns(2), astray)[-1] == set()
+
+
+def test_a_delivery_before_the_send_is_reported_where_none_may_be() -> None:
+    early = [Observation("hand", A.sender, A), delivers(A)]
+    assert reported_by(DeliveryMonitor(sends_before_delivery=True), early)[-1] == {"delivers-once"}
+    assert reported_by(DeliveryMonitor(), early)[-1] == set()
 
 
 def test_a_send_event_at_another_process_or_for_the_second_time_is_reported() -> None:

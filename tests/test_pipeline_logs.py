@@ -237,19 +237,19 @@ def test_a_dataset_that_cannot_be_read_is_refused_before_anything_is_judged(
 
 
 @pytest.mark.parametrize(
-    ("options", "expected"),
+    ("options", "named"),
     [
-        ("--one-run --live", "--one-run, --clocks and --live are three ways to judge a log"),
-        ("--idle-timeout 3", "--idle-timeout: of --live only"),
-        ("--live --max-lateness 3", "--max-lateness: of --event-time only"),
-        ("--processes P1", "--processes: of --clocks only"),
-        ("--live --idle-timeout 0", "Invalid value for '--idle-timeout'"),
+        ("--one-run --live", ["--one-run", "--live"]),
+        ("--idle-timeout 3", ["--idle-timeout", "--live"]),
+        ("--live --max-lateness 3", ["--max-lateness", "--event-time"]),
+        ("--processes P1", ["--processes", "--clocks"]),
+        ("--live --idle-timeout 0", ["--idle-timeout"]),
     ],
 )
-def test_incompatible_options_are_refused(options: str, expected: str, crownless: Any, tmp_path: Path) -> None:
+def test_incompatible_options_are_refused(options: str, named: list[str], crownless: Any, tmp_path: Path) -> None:
     code, out, err = crownless(written(tmp_path / "log.jsonl", [SEND]), *options.split())
     assert (code, out, err.count("\n")) == (2, "", 1)
-    assert err.startswith(f"crownless: {expected}")
+    assert all(option in err for option in named)
 
 
 @pytest.mark.usefixtures("spark")

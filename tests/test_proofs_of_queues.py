@@ -155,3 +155,11 @@ def test_an_axiom_by_which_nothing_happens_is_vacuous(protocol: str) -> None:
 def test_a_machine_that_does_less_than_its_abstraction_is_seen() -> None:
     idle = type("Idle", (Buffer,), {"receive": lambda self, i, state, sender: []})
     assert "the abstraction alone" in str(refines(replace(BUFFER, protocol=idle), 2, 2).differs)
+
+
+@pytest.mark.parametrize("protocol", PROOFS)
+def test_every_event_is_claimed_to_keep_the_order_of_queues(protocol: str) -> None:
+    run = symbolic(PROOFS[protocol].abstraction)
+    names = {claim.name for claim in PROOFS[protocol].claims()["live"]}
+    for event in (*run.events(), *run.events_with_another()):
+        assert any(name.startswith(f"{event.name}: nothing comes ahead in ") for name in names)

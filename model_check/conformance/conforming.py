@@ -273,7 +273,6 @@ class _Conforming:
             check_of_nodes(self.answers, request, MONITORED, replies=replies),
             limits=self.limits_left(),
             progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.answers)),
-            report=self.report,
         )
         self.searches[-1] = self.searches[-1]._replace(realization=realization)
         if realization.stopped:

@@ -18,7 +18,6 @@ from .columns import table_of_rows
 from .complete import completed
 from .converted import ConvertedLog
 from .formats import BY_ROW, CONVERTED, Format, LogOptions, Numbering, Progress, content_of, numbering
-from .matching import matched
 from .reader import computation_in, convert, converted_runs, runs_of
 from .rows import Row, by_run
 from .tables import blocks, read_table, rows_in
@@ -75,6 +74,8 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
                 f"--match does not go with {of}", hint="leave --match out: its messages have names", file=name
             )
         rows = rows_in(content, form, name, options, named=False)
+        from .matching import matched  # it needs numpy, which takes a while to import
+
         return _classify_events(matched(by_run(rows, name), name), request)
     if form is None:
         return computation_in(as_text(content, name), name)

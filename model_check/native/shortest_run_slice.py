@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from crownless.model_check.lassos import GaveUp
 from crownless.model_check.properties import Property
 from crownless.model_check.shortest import NoSuchRun
 from crownless.model_check.system import State, System
+from crownless.runtime.ending import Stopped
 
 from . import kernels, moves
 from .level_search import LIVE_BITS
@@ -40,13 +40,13 @@ class SearchForShortest(NativeSearch):
         self.kept.append((self.layout, np.concatenate(rows)))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
-        """Those that break this property; raises `GaveUp` if the search ended before it met one, and `NoSuchRun` if
+        """Those that break this property; raises `Stopped` if the search ended before it met one, and `NoSuchRun` if
         there is none. What `tick` raises, which is called now and then, ends it.
         """
         if broken.name not in self.result.broken:
             if self.result.stopped is None:
                 raise NoSuchRun(f"no run breaks {broken.name}")
-            raise GaveUp(self.result.stopped)
+            raise Stopped(self.result.stopped)
         return ShortestRuns(self, broken, tick)
 
 

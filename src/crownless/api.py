@@ -191,8 +191,8 @@ def check(
     called with what is found so far and the level. `first`: the search ends at the shortest violation, and
     properties that no run of this length violates stay unknown.
 
-    The logger `crownless` has a warning of each violation that is known while a long search goes on, of a call of the
-    protocol's code that does not return, and of a declared symmetry that is found false.
+    The logger `crownless` has a warning of each violation that is known while a long search goes on, and of a declared
+    symmetry that is found false.
 
     Raises `BadInput` for what cannot be checked.
     """
@@ -288,7 +288,7 @@ def realize(
     request = _request(
         protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
     )
-    return realizing.realize(request, limits=limits_of(None, max_seconds, None), report=logger().warning)
+    return realizing.realize(request, limits=limits_of(None, max_seconds, None))
 
 
 @arguments.speaks_of_arguments

@@ -26,8 +26,6 @@ _OPTIONS = {
     "--clock": "clocks",
     "--column": "columns",
     "--crash": "crash",
-    "--deliver": "deliver",
-    "--delimiter": "delimiter",
     "--engine": "engine",
     "--format": "format",
     "--kind": "kinds",

@@ -1,7 +1,7 @@
 """FIFO order for Maelstrom: messages to one process are numbered. With --wrong nobody looks at the numbers.
 
-crownless conform --form maelstrom --order fifo -- python3 fifo.py
-crownless conform --form maelstrom --order fifo -- python3 fifo.py --wrong
+crownless conform --order fifo -- python3 fifo.py
+crownless conform --order fifo -- python3 fifo.py --wrong
 """
 
 import json

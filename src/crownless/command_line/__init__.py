@@ -17,7 +17,7 @@ import click
 from crownless.runtime.ending import watching
 from crownless.spec.errors import BadInput
 
-from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, closed_streams, code_of, flush, say
+from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, code_of, flush, say
 
 
 class Verb(NamedTuple):
@@ -114,13 +114,11 @@ def crownless(context: click.Context) -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """The `crownless` command; always ends by `sys.exit`."""
     try:
-        code = closed_streams()
-        if code is None:
-            for stream in (sys.stdout, sys.stderr):
-                if isinstance(stream, io.TextIOWrapper):
-                    stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
-            code = _run(arguments)
-            flush()
+        for stream in (sys.stdout, sys.stderr):
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")  # an arrow that cannot be shown is no reason to die
+        code = _run(arguments)
+        flush()
     except SystemExit as ended:  # click completes a shell's word, or says that our reader has gone, as `head` does
         code = EXIT_BROKEN_PIPE if ended.code else EXIT_HOLDS
     except click.Abort:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from collections.abc import Sequence
+from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ import click
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import run_check
 from crownless.model_check.check_result import CheckResult
-from crownless.model_check.dot import dot as graph_in_dot
 from crownless.model_check.engines import (
     COMPILES,
     MOST_WORKERS,
@@ -26,40 +25,32 @@ from crownless.model_check.engines import (
     why_not_applicable,
 )
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.request import Check
 from crownless.model_check.suite import SuiteRow, own_checks
 from crownless.model_check.suite import rows as suite_rows
 from crownless.runtime.ending import Limits, Stopped
 from crownless.runtime.memory import memory_in_use
-from crownless.spec.enumeration import SENDS
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.errors import BadInput
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
-from .file_options import InputFile, OutputFile, output_folder
+from .file_options import InputFile, output_folder
 from .imports import import_protocols
-from .options import parse_settings, with_limits, with_output
+from .options import Verb, with_limits, with_output, with_system
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
-from .pictures import write_file
 from .reports import Reports, with_reports
 
-EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN}
+EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS}
 
 
-@click.command()
+@click.command(
+    cls=Verb, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
+)
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
-@click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
-@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
-@click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [default: see crownless list]")
+@with_system
 @click.option("--clock", "clocks", multiple=True, help="Report messages that are late by this clock (repeatable).")
-@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
-@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@click.option("--crash", "crashes", metavar="PROCESS", multiple=True, help="This process may crash, such as P1.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
@@ -69,7 +60,7 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     type=click.IntRange(1, MOST_WORKERS),
     help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
 )
-@click.option("--max-states", type=click.IntRange(min=1), help="End after so many states (exit code 3).")
+@click.option("--max-states", type=click.IntRange(min=1), help="End after this number of states (exit code 3).")
 @with_limits
 @click.option(
     "--checkpoint",
@@ -78,21 +69,12 @@ EXITS = {"holds": EXIT_HOLDS, "violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN
     help="Save the search in this directory, a new or an empty one.",
 )
 @click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
-@click.option("--dot", type=OutputFile(), help="Also write the graph of all states, for Graphviz, into FILE.")
 @with_reports
 @with_output
 def check(
     protocols: tuple[str, ...],
-    processes: int | None,
-    messages: int | None,
-    program: str | None,
-    channel: str | None,
-    orders: tuple[str, ...],
+    system: dict[str, Any],
     clocks: tuple[str, ...],
-    sends: str | None,
-    self_sends: bool,
-    crashes: tuple[str, ...],
-    settings: tuple[str, ...],
     first: bool,
     engine: str | None,
     master: str | None,
@@ -102,7 +84,6 @@ def check(
     limits: Limits,
     checkpoint: str | None,
     resume: str | None,
-    dot: str | None,
     reports: Reports,
     as_json: bool,
     quiet: bool,
@@ -121,79 +102,39 @@ def check(
     reductions = reductions_named(reductions, engine)
     check_workers(workers, engine)
     limits = replace(limits, states=max_states)
-    if program is not None and (processes is not None or messages is not None or self_sends or sends is not None):
-        raise BadInput(
-            "a program brings its own processes and messages", hint="leave out -n, -m, --sends and --self-sends"
-        )
-    if sends is not None and sends not in SENDS:
-        raise unknown_name("kind of sends", sends, SENDS)
-    if "asynchronous" in orders:
-        raise BadInput(
-            "--order asynchronous: what breaks it fails delivers-once, which is always checked",
-            hint="name another order",
-        )
-    if len(crashes) > 1:
-        raise BadInput(f"--crash {' --crash '.join(crashes)}: one process at most may crash", hint="name one")
-    if checkpoint is not None or resume is not None:
-        _one_directory(checkpoint, resume)
-        if len(protocols) > 1 or (resume is None and not protocols):
-            raise BadInput(
-                f"{'--checkpoint' if resume is None else '--resume'}: one check is saved, not several",
-                hint="name one protocol",
-            )
-    given: dict[str, Any] = {
-        "processes": processes,
-        "messages": messages,
-        "program": None if program is None else load_program(program),
-        "channel": channel,
-        "orders": orders,
-        "sends": sends,
-        "self_sends": self_sends,
-        "parameters": parse_settings(settings),
-        "clocks": clocks,
-        "crash": next(iter(crashes), None),
-    }
-    given = {name: value for name, value in given.items() if value not in (None, (), {}) and value is not False}
+    given = system | ({"clocks": clocks} if clocks else {})
+    saving = checkpoint if resume is None else resume
+    _refuse_directories(protocols, checkpoint, resume)
     import_protocols(protocols, limits, {"checks": []} if as_json else None)
+    suite: list[SuiteRow] | None = None
     if resume is not None and not protocols:
         saved, reductions = _saved(Path(resume), given, reductions, engine)
         checks = [saved]
+    elif protocols and (given or saving is not None):
+        checks = [Check(protocol=name, **given) for name in protocols]
+    elif protocols:
+        checks = [one for name in protocols for one in _own_checks(name, engine, reductions)]
+    elif given:
+        checks = [Check(protocol=name, **given) for name in PROTOCOLS]
     else:
-        checks = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
-        if not given and checkpoint is None and resume is None:
-            checks = [one for name in protocols for one in _own_checks(name, engine, reductions)] or checks
-    suite: list[SuiteRow] | None = None
-    if not protocols and resume is None:
-        if all(one == Check(one.protocol) for one in checks):
-            suite = suite_rows()
-            checks = [row.check for row in suite]
+        suite = suite_rows()
+        checks = [row.check for row in suite]
+    if (resume is None and not protocols) or (len(checks) > 1 and (engine or reductions)):
         checks = _admitted(checks, engine, reductions)
         suite = suite and [row for row in suite if row.check in checks]
-    elif len(checks) > 1 and (engine or reductions):
-        checks = _admitted(checks, engine, reductions)
-    overview = None
-    if len(checks) > 1 and not as_json:
-        overview = Overview([one.resolve() for one in checks], suite)
+    overview = None if len(checks) == 1 or as_json else Overview([one.resolve() for one in checks], suite)
     elsewhere = _on_spark(engine, master, workers)
     results: list[CheckResult] = []
     with status(quiet or as_json) as line:
         if overview is not None:
-            with _away(line):
-                overview.print_headings()
+            overview.print_headings(line)
         for one in checks:
-
-            def progress(found: Exploration, level: int, name: str = one.name) -> None:
-                if line is not None:
-                    line.update(f"{name}: {how_far(found, level)}")
-
-            if line is not None:
-                line.update(f"{one.name}: starting Spark" if elsewhere is not None else one.name)
             try:
                 with redirect_stdout(sys.stderr):  # what a machine prints is no answer
                     result = run_check(
                         one,
                         limits,
-                        progress,
+                        None if line is None else _Progress(line, one.name, starts_spark=elsewhere is not None),
                         engine=engine,
                         reductions=reductions,
                         workers=workers,
@@ -202,46 +143,41 @@ def check(
                         resume=None if resume is None else Path(resume),
                         report=say,
                         on_violation=None if quiet or suite is not None else say,
-                        around_native=nullcontext if quiet else lambda: compiling(_say_compiling),
+                        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
                         elsewhere=elsewhere,
                     )
             except Stopped:
                 break
             results.append(result)
             if overview is not None:
-                with _away(line):
-                    overview.print_row(result)
-            if results[-1].interrupted:
+                overview.print_row(result, line)
+            if result.interrupted:
                 break
     if not results:
-        _say_saved(checkpoint or resume, engine)
+        _say_saved(saving, engine)
         raise KeyboardInterrupt
     left_out = [one.name for one in checks[len(results) :]]
     if left_out:
         say(f"interrupted; not checked: {', '.join(left_out)}")
     if results[-1].saved is not None:
-        _say_saved(checkpoint or resume, engine)
+        _say_saved(saving, engine)
     reports.write([result.suite() for result in results])
-    if dot is not None:
-        _write_dot(dot, results)
     if as_json:
         print_json({"checks": _json(results, suite)})
     elif overview is None:
         print_check(results[0], drawings=not quiet)
     else:
-        if not quiet and protocols:
-            for result in results:
-                print_runs(result)
+        for result in results if protocols and not quiet else ():
+            print_runs(result)
         overview.print_conclusion()
     if suite is not None:
         as_expected = [row.as_expected(result) for row, result in zip(suite, results, strict=False)]
         if False in as_expected:
             return EXIT_VIOLATED
         return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
-    not_checked = [name for name in protocols if name not in {one.name for one in checks}]
+    not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
-    worst = next(verdict for verdict in ("violated", "unknown", "holds") if verdict in verdicts)
-    return EXITS[worst]
+    return next(code for verdict, code in EXITS.items() if verdict in verdicts)
 
 
 def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
@@ -252,23 +188,27 @@ def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> l
     return facts
 
 
-@contextmanager
-def _away(line: ProgressLine | None) -> Iterator[None]:
-    """Without the line of progress, if there is one."""
-    with nullcontext() if line is None else line.away():
-        yield
+class _Progress:
+    """The progress of one check, on the line of progress."""
+
+    def __init__(self, line: ProgressLine, name: str, *, starts_spark: bool) -> None:
+        self._line, self._name = line, name
+        line.update(f"{name}: starting Spark" if starts_spark else name)
+
+    def __call__(self, found: Exploration, level: int) -> None:
+        self._line.update(f"{self._name}: {how_far(found, level)}")
 
 
-def _write_dot(file: str, results: Sequence[CheckResult]) -> None:
-    """Of one check; what cannot be drawn is said, and not written."""
-    try:
-        if len(results) > 1:
-            raise BadInput(f"{len(results)} checks have a graph each", hint="name one protocol")
-        graph = graph_in_dot(results[0])
-    except BadInput as error:
-        say(f"{file} is not written: {error}")
-        return
-    write_file("--dot", file, graph)
+def how_far(found: Exploration, level: int) -> str:
+    """The state of a search, in a line."""
+    memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
+    if level < 0:
+        return f"{found.states:,} states; looking for runs that never end, {-level:,} states, {memory}"
+    rate = found.states / found.seconds if found.seconds else 0
+    return f"level {level}, {found.states:,} states, {rate:,.0f} states/s, {memory}"
+
+
+# -- the checks to make ------------------------------------------------------------------------------------------------
 
 
 def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
@@ -277,8 +217,39 @@ def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) 
     return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
 
 
-def _say_compiling() -> None:
-    say(COMPILES)
+def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
+    """The applicable ones; standard error names the others, with the reason."""
+    admitted = []
+    refused: dict[str, list[str]] = {}
+    differ = len({(one.program, one.crash) for one in checks}) > 1
+    for one in checks:
+        why = why_not_applicable(one, engine, reductions)
+        if why is None:
+            admitted.append(one)
+        else:
+            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
+    for reason, protocols in refused.items():
+        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
+    if not admitted:
+        raise BadInput("no protocol admits this", hint="name one to see why")
+    return admitted
+
+
+def _over(check: Check) -> str:
+    """The settings of a check, beside its protocol."""
+    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
+
+
+# -- saved searches, and Spark -----------------------------------------------------------------------------------------
+
+
+def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resume: str | None) -> None:
+    """Raises `BadInput` where a search cannot be saved, or go on, as these options say."""
+    if "" in (checkpoint, resume):
+        raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
+    option = "--resume" if checkpoint is None else "--checkpoint"
+    if (checkpoint or resume) and (len(protocols) > 1 or (resume is None and not protocols)):
+        raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
 
 
 def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
@@ -287,21 +258,9 @@ def _on_spark(engine: str | None, master: str | None, workers: int | None) -> Re
         if master is not None:
             raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
         return None
-    from crownless.pipeline.exploration.search import (
-        OnSpark,
-    )  # it takes a while to import, and needs what others do not
+    from crownless.pipeline.exploration.search import OnSpark  # it needs what others do not
 
     return OnSpark(master=master, partitions=workers)
-
-
-def _one_directory(checkpoint: str | None, resume: str | None) -> None:
-    if checkpoint is not None and resume is not None:
-        raise BadInput(
-            "--checkpoint and --resume: a search that goes on is saved further in the same directory",
-            hint="leave out --checkpoint",
-        )
-    if not (checkpoint or resume):
-        raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
 
 
 def _saved(
@@ -330,35 +289,3 @@ def _say_saved(directory: str | None, engine: str | None) -> None:
         name = shlex.quote(directory)
         on_spark = "--engine spark " if engine == "spark" else ""
         say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
-
-
-def how_far(found: Exploration, level: int) -> str:
-    """The state of a search, in a line."""
-    memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
-    if level < 0:
-        return f"{found.states:,} states; looking for runs that never end, {-level:,} states, {memory}"
-    rate = found.states / found.seconds if found.seconds else 0
-    return f"level {level}, {found.states:,} states, {rate:,.0f} states/s, {memory}"
-
-
-def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The applicable ones; standard error names the others, with the reason."""
-    admitted = []
-    refused: dict[str, list[str]] = {}
-    differ = len({(one.program, one.crash) for one in checks}) > 1
-    for one in checks:
-        why = why_not_applicable(one, engine, reductions)
-        if why is None:
-            admitted.append(one)
-        else:
-            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
-    for reason, protocols in refused.items():
-        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
-    if not admitted:
-        raise BadInput("no protocol admits this", hint="name one to see why")
-    return admitted
-
-
-def _over(check: Check) -> str:
-    """The settings of a check, beside its protocol."""
-    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""

@@ -13,13 +13,13 @@ from crownless.spec.diagrams.text import draw
 from .claims_page import claims_in_html
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .file_options import OutputFile
-from .options import with_limits, with_output
+from .options import Verb, with_limits, with_output
 from .output import ended_with_nothing, print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from .pictures import write_file
 from .tables import Rows
 
 
-@click.command()
+@click.command(cls=Verb, everyday="quick drawn html max_seconds as_json")
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")

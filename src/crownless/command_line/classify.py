@@ -31,7 +31,7 @@ from .classify_report import (
 from .endings import say
 from .file_options import InputFile, OutputFolder, output_folder
 from .log_options import with_log_options
-from .options import with_limits, with_output
+from .options import Verb, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -210,7 +210,7 @@ def _with_options(verb: Any) -> Any:
     return verb
 
 
-@click.command()
+@click.command(cls=Verb, everyday="orders form_of_log columns by_process match max_seconds as_json")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @_with_options
 @with_log_options
@@ -230,8 +230,8 @@ def classify(**given: Any) -> int:
       crownless classify --complete log.jsonl   was each message delivered, and once?
 
     Exit codes: 0 every requested order is kept (--match: some matching keeps it), 1 one is broken, or --complete
-    finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, and --engine spark
-    for large ones: docs/event_logs.md.
+    finds a violation, 2 bad usage or input, 3 unknown, such as for a log with holes. Event logs, --engine spark for
+    large ones, and the options for both (--one-run, --clocks, --live, ...): docs/event_logs.md.
     """
     options = ClassifyOptions(**given)
     options.check()

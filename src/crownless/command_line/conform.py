@@ -39,7 +39,10 @@ from .pictures import write_file
 WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 
 
-@click.command(cls=WithCommand)
+@click.command(
+    cls=WithCommand,
+    everyday="processes messages orders channel replies random form save_in replayed as_test max_seconds as_json",
+)
 @click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")

@@ -22,7 +22,7 @@ from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .file_options import OutputFolder
 from .imports import import_protocols
-from .options import parse_settings, with_limits, with_output
+from .options import Verb, parse_settings, with_limits, with_output
 from .output import ended_with_nothing, print_json, print_line, status
 from .tables import Rows
 
@@ -35,7 +35,7 @@ ENGINES = ("plain", "spark")
 MOST_SEEDS = 100_000
 
 
-@click.command()
+@click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")

@@ -26,42 +26,9 @@ EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 TRACEBACK = "CROWNLESS_TRACEBACK"
 
 
-#: What is not freed; the process ends without that (`crownless.start`).
-_not_freed: list[object] = []
-
-
-def keep_to_the_end(what: object) -> None:
-    """Keeps it from being freed: to free millions of objects takes seconds."""
-    _not_freed.append(what)
-
-
 def say(line: str) -> None:
     """Prints a line on standard error, whatever the names in it hold."""
     print(f"crownless: {printable_line(line)}", file=sys.stderr, flush=True)
-
-
-def closed_streams() -> int | None:
-    """The exit code if standard output or standard error is closed, which is said on the other; else None."""
-    if sys.stdout is not None and sys.stderr is not None:
-        return None
-    if sys.stderr is not None:
-        code = ending_in(lambda: say("standard output is closed; nothing can be printed"))
-    elif sys.stdout is not None:
-        code = ending_in(lambda: print("crownless: standard error is closed; give 2>/dev/null instead", flush=True))
-    else:
-        code = None
-    return EXIT_CANNOT_WRITE if code is None else code
-
-
-def ending_in(run: object) -> int | None:
-    """Runs it, and makes an exit code of what it raises; None if it raises nothing, and all is written."""
-    assert callable(run)
-    try:
-        run()
-        flush()
-    except BaseException as error:
-        return code_of(error)
-    return None
 
 
 def flush() -> None:

@@ -24,7 +24,9 @@ from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
 
 
-@click.command(cls=WithCommand)
+@click.command(
+    cls=WithCommand, everyday="html serve processes messages program channel settings replay max_seconds as_json"
+)
 @click.argument(
     "subject", metavar="PROTOCOL|NODE|RUN", type=InputFile(), required=False, shell_complete=complete_protocol
 )

@@ -15,13 +15,14 @@ from crownless.model_check.conformance.out_of_process import OutOfProcess
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 
+from . import options
 from .file_options import COMMAND
 
 #: Seconds for an answer of a node.
 TIMEOUT = 5.0
 
 
-class WithCommand(click.Command):
+class WithCommand(options.Verb):
     """A verb after whose `--` there may be the command of a program."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:

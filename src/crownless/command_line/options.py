@@ -10,27 +10,108 @@ from typing import Any, TypeVar
 import click
 
 from crownless.impl.protocol import Setting
+from crownless.model_check.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.memory import memory_in_use
+from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 
+from .file_options import InputFile
 from .output import ASCII
 
-Verb = TypeVar("Verb", bound=Callable[..., Any])
+#: Where it is kept that all options are shown.
+ALL = "crownless.help_all"
+
+Run = TypeVar("Run", bound=Callable[..., Any])
 
 
-def with_limits(verb: Verb) -> Verb:
+class Verb(click.Command):
+    """A verb whose help shows the options of every day; `--help-all` shows the others too.
+
+    `everyday`: their names, as the function of the verb gets them; none: all are.
+    """
+
+    def __init__(self, *arguments: Any, everyday: str = "", **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.everyday = everyday.split()
+        if self.everyday:
+            self.params.append(
+                click.Option(
+                    ["--help-all"],
+                    is_flag=True,
+                    is_eager=True,
+                    expose_value=False,
+                    callback=_show_all,
+                    help="Show all options, and exit.",
+                )
+            )
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        everyday = [*self.everyday, "help_all"]
+        shown = [
+            record
+            for option in self.get_params(ctx)
+            if (ctx.meta.get(ALL) or not self.everyday or option.name in everyday or "--help" in option.opts)
+            and (record := option.get_help_record(ctx))
+        ]
+        with formatter.section("Options"):
+            formatter.write_dl(shown)
+
+
+def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
+    if given and not context.resilient_parsing:
+        context.meta[ALL] = True
+        print(context.get_help())
+        context.exit()
+
+
+def with_system(verb: Run) -> Run:
+    """Gives a verb the options that say what is checked; it is called with what is given of them as `system`, by the
+    names that `Check` has for them.
+    """
+
+    @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
+    @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+    @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
+    @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+    @click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]")
+    @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
+    @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+    @click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
+    @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
+    @wraps(verb)
+    def of_system(*arguments: Any, program: str | None, settings: tuple[str, ...], **options: Any) -> Any:
+        names = ("processes", "messages", "channel", "orders", "sends", "self_sends", "crash")
+        given = {name: options.pop(name) for name in names} | {
+            "program": None if program is None else load_program(program),
+            "parameters": parse_settings(settings),
+        }
+        system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
+        if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
+            hint = "leave out -n, -m, --sends and --self-sends"
+            raise BadInput("a program brings its own processes and messages", hint=hint)
+        if "sends" in system:
+            known_sends(system["sends"])
+        if "asynchronous" in system.get("orders", ()):
+            what = "what breaks it fails delivers-once, which is always checked"
+            raise BadInput(f"--order asynchronous: {what}", hint="name another order")
+        return verb(*arguments, system=system, **options)
+
+    return of_system  # type: ignore[return-value]  # its options are added, which no type states
+
+
+def with_limits(verb: Run) -> Run:
     """Gives a verb `--max-seconds` and `--max-memory`; it is called with both as `limits`."""
 
     @click.option(
         "--max-seconds",
         type=click.FloatRange(min=0),
-        help="End after so many seconds, with what is known by then (exit code 3).",
+        help="End after this time, with what is known by then (exit code 3).",
     )
     @click.option(
         "--max-memory",
         metavar="SIZE",
-        help="End at so much memory, such as 4G or 512M.  [default: three quarters of what is available]",
+        help="Memory to use, such as 4G or 512M.  [default: three quarters of what is available]",
     )
     @wraps(verb)
     def limited(*arguments: Any, max_seconds: float | None, max_memory: str | None, **options: Any) -> Any:
@@ -39,7 +120,7 @@ def with_limits(verb: Verb) -> Verb:
     return limited  # type: ignore[return-value]  # its options are added, which no type states
 
 
-def with_output(verb: Verb) -> Verb:
+def with_output(verb: Run) -> Run:
     """Gives a verb `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
     options = [
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact."),
@@ -51,7 +132,7 @@ def with_output(verb: Verb) -> Verb:
     return verb
 
 
-def with_ascii(verb: Verb) -> Verb:
+def with_ascii(verb: Run) -> Run:
     """Gives a verb `--ascii`, which `output` knows of."""
 
     def keep(context: click.Context, _: click.Parameter, given: bool) -> None:

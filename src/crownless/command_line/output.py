@@ -160,14 +160,21 @@ class ProgressLine:
         """Shows this from now on."""
         self._line.update(Text(printable(text)))
 
-    @contextmanager
-    def away(self) -> Iterator[None]:
-        """Without the line, while something is printed on standard output."""
-        self._line.stop()
-        try:
-            yield
-        finally:
-            self._line.start()
+    def hide(self, hidden: bool) -> None:
+        """Takes the line away, or shows it again."""
+        (self._line.stop if hidden else self._line.start)()
+
+
+@contextmanager
+def away(line: ProgressLine | None) -> Iterator[None]:
+    """Without the line of progress, if there is one, while something is printed on standard output."""
+    if line is not None:
+        line.hide(True)
+    try:
+        yield
+    finally:
+        if line is not None:
+            line.hide(False)
 
 
 class PrintedProgress:

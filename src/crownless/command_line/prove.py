@@ -21,7 +21,7 @@ from crownless.spec.printable import some
 from .completion import complete_protocol
 from .endings import say
 from .imports import import_protocols
-from .options import with_limits, with_output
+from .options import Verb, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -39,7 +39,7 @@ from .tables import Rows
 What = TypeVar("What", bound=Hashable)
 
 
-@click.command("prove")
+@click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option(
     "--effort",

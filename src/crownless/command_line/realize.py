@@ -19,9 +19,8 @@ from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
-from .endings import keep_to_the_end, say
 from .imports import import_protocols
-from .options import parse_settings, with_limits, with_output
+from .options import Verb, parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
@@ -35,7 +34,7 @@ from .output import (
 from .tables import Rows
 
 
-@click.command()
+@click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
@@ -83,8 +82,7 @@ def realize(
                 line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # what a machine prints is no answer
-            answer = realizing.realize(request, limits=limits, progress=progress, report=say)
-    keep_to_the_end(answer.found.held)
+            answer = realizing.realize(request, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())
     else:

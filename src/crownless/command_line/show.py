@@ -24,7 +24,7 @@ from crownless.spec.witnesses import event_json
 
 from .file_options import InputFile, OutputFile
 from .log_options import with_log_options, with_run
-from .options import with_ascii
+from .options import Verb, with_ascii
 from .output import print_drawing, print_json, print_line, speaks_unicode
 from .pictures import write_diagrams
 from .saved import saved_checks
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 RUNS_NAMED = 3
 
 
-@click.command()
+@click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
 @click.argument("run", metavar="RUN", type=InputFile())
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
 @click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")

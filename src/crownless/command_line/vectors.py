@@ -21,14 +21,14 @@ from crownless.spec.printable import as_json as as_json_text
 
 from .endings import say
 from .file_options import OutputFile, cannot_be_written
-from .options import with_limits, with_output
+from .options import Verb, with_limits, with_output
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json
 
 #: Vectors between two looks at the limits.
 EVERY = 256
 
 
-@click.command()
+@click.command(cls=Verb, everyday="processes messages order sends out as_json")
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many messages.")
 @click.option("--order", default="causal", show_default=True, help=f"{' or '.join(ORDERS_OF_VECTORS)}.")

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from .memory import NO_MEMORY, memory_in_use, memory_left
 
@@ -260,6 +261,18 @@ def look() -> None:
     reason = stop_reason()
     if reason is not None:
         raise Stopped(reason)
+
+
+def looking(limits: Limits, calls: int = 1024) -> Callable[[], None]:
+    """A function that raises `Stopped` where one of these limits is reached; it looks at the first of so many calls."""
+    began, made = time.monotonic(), count()
+
+    def tick() -> None:
+        reason = None if next(made) % calls else limits.reached(time.monotonic() - began)
+        if reason is not None:
+            raise Stopped(reason)
+
+    return tick
 
 
 def interrupted() -> bool:
