@@ -27,10 +27,10 @@ import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet
 
-from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.formats import LogOptions
-from crownless.model_check.logs.monitor import Monitor
-from crownless.model_check.logs.tables import read_table
+from crownless.oracle.log_orders.classified import by_run
+from crownless.oracle.log_orders.monitor import Monitor
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.tables import read_table
 from crownless.spec.orders import ORDERS
 
 IN_FLIGHT = 50

@@ -77,9 +77,9 @@ OPTIONS: dict[str, dict[str, Any]] = {
 def measure_ours(engine: str, n: int, m: int) -> dict[str, Any]:
     """One search by an engine of ours, in this process, and the time of its start-up."""
     began = time.perf_counter()
-    from crownless.model_check.check import run_check
-    from crownless.model_check.check_result import CheckResult
-    from crownless.model_check.request import Check
+    from crownless.model_check.check.check import run_check
+    from crownless.model_check.check.check_result import CheckResult
+    from crownless.model_check.check.request import Check
 
     check: Callable[..., CheckResult] = run_check
     options = OPTIONS[engine]

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 
-from crownless.model_check.request import Check
-from crownless.model_check.run_explorer.page import explorer_page
-from crownless.model_check.run_explorer.subjects import of_check
+from crownless.model_check.check.request import Check
+from crownless.run_explorer.page import explorer_page
+from crownless.run_explorer.subjects import of_check
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of

@@ -20,8 +20,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 
 CASES = (
     ("rst", 3, 4, "unordered"),

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import REDUCTIONS, why_not_applicable
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.engines import REDUCTIONS, why_not_applicable
 from crownless.runtime.ending import Limits
 
 

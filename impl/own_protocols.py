@@ -48,7 +48,7 @@ def load(name: str) -> type[ProtocolMachine]:
 
 
 def load_node(name: str) -> type:
-    """The class of nodes of `file.py:Class` or `package.module:Class` (`model_check.conformance`), likewise."""
+    """The class of nodes of `file.py:Class` or `package.module:Class` (`oracle.conformance`), likewise."""
     return _class_of(name, NODE)
 
 

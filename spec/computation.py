@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
-    from .diagrams.diagram import Diagram
+    from crownless.spec.diagrams.diagram import Diagram
 
 Kind = Literal["send", "receive", "internal"]
 
@@ -101,7 +101,7 @@ class Computation(Drawn):
         return cls.of_lines(len(events), messages, events)
 
     def __str__(self) -> str:
-        from .diagrams.text import draw  # which draws computations
+        from crownless.spec.diagrams.text import draw  # which draws computations
 
         return draw(self)
 
@@ -112,7 +112,7 @@ class Computation(Drawn):
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """Its diagram, with emphasis on what breaks the order, or else FIFO or causal order."""
-        from .diagrams.emphasis import diagram_of  # which draws computations
+        from crownless.spec.diagrams.emphasis import diagram_of  # which draws computations
 
         yield diagram_of(self, highlight=highlight)
 

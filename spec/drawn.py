@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .diagrams.diagram import Diagram
+    from crownless.spec.diagrams.diagram import Diagram
 
 
 class Drawn:
@@ -22,6 +22,6 @@ class Drawn:
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
         """In notebooks."""
-        from .diagrams.notebook import mimebundle  # which needs what is drawn
+        from crownless.spec.diagrams.notebook import mimebundle  # which needs what is drawn
 
         return mimebundle(str(self), next(self.diagrams(), None))

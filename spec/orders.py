@@ -46,7 +46,7 @@ from .printable import in_brackets, printable
 from .witnesses import Witness
 
 if TYPE_CHECKING:
-    from .diagrams.diagram import Diagram
+    from crownless.spec.diagrams.diagram import Diagram
 
 UnreceivedPolicy = Literal["lost", "pending"]
 
@@ -94,7 +94,7 @@ class Verdict(Drawn):
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """The diagram of the computation, if the verdict knows it, with emphasis on what breaks the order."""
-        from .diagrams.emphasis import diagram_of  # which decides orders
+        from crownless.spec.diagrams.emphasis import diagram_of  # which decides orders
 
         if self.computation is not None:
             yield diagram_of(self.computation, highlight=highlight or self.order)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from crownless.command_line import main
-from crownless.model_check.engines import COMPILES
+from crownless.model_check.search.engines import COMPILES
 
 Capture = pytest.CaptureFixture[str]
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from crownless.model_check import oracle
-from crownless.model_check.logs.reader import subjects
-from crownless.model_check.saved_runs import read_checks
+from crownless.model_check.runs.saved_runs import read_checks
+from crownless.oracle import classification as oracle
+from crownless.oracle.logs.reader import subjects
 from crownless.proofs.claims import bundled
 from crownless.spec import library
 from crownless.spec.diagrams.between_orders import orders_in_svg

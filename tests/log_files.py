@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 
-from crownless.model_check.logs.formats import COMPRESSIONS
+from crownless.oracle.logs.formats import COMPRESSIONS
 from crownless.spec.computation import Computation
 
 COLUMNS = ("run", "process", "index", "kind", "message", "peer")

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 
-from crownless.model_check.logs.layout import DELIVER, INTERNAL, NONE, SEND, Rows
+from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Rows
 from crownless.spec.computation import Computation, Event, Message
 
 KINDS = {"send": SEND, "receive": DELIVER, "internal": INTERNAL}

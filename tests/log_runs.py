@@ -9,9 +9,9 @@ from typing import Any
 
 from witness_checks import check_witness, from_json
 
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs.quarantine import order_verdicts
-from crownless.model_check.oracle import NamedComputation, classify
+from crownless.oracle.classification import NamedComputation, classify
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.logs.quarantine import order_verdicts
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict
 
 Event = dict[str, Any]

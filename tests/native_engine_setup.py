@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 from crownless.impl.protocol import ProtocolMachine, Setting
-from crownless.model_check.engines import engine_for
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
-from crownless.model_check.monitors import Monitor
+from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.native import search, workers
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.search import NativeSearch
-from crownless.model_check.properties import Property
-from crownless.model_check.request import Check, ResolvedCheck
-from crownless.model_check.system import System
+from crownless.model_check.search.engines import engine_for
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import Property
+from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput

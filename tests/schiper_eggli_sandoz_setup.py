@@ -8,10 +8,10 @@ from replay import Recorder, Replay, over, violations
 
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free
-from crownless.model_check.check import run_check
-from crownless.model_check.properties import NEVER_BLOCKS, properties_of
-from crownless.model_check.request import Check
-from crownless.model_check.system import System
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.system.system import System
 from crownless.spec import notation
 
 

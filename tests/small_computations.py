@@ -12,11 +12,7 @@ import networkx as nx
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import parse, to_computation
-from crownless.spec.orders import (
-    UnreceivedPolicy,
-    Verdict,
-    decide,
-)
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 
 CHAIN = ("asynchronous", "fifo", "causal", "mailbox", "one-n", "n-n", "synchronous")
 

@@ -32,9 +32,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.explorer import LocalProperties
-from crownless.model_check.monitors import monitors_of
-from crownless.model_check.system import Move, System
+from crownless.model_check.search.explorer import LocalProperties
+from crownless.model_check.system.monitors import monitors_of
+from crownless.model_check.system.system import Move, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput

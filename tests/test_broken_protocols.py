@@ -30,8 +30,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import Catch, Harmless, ProgramCatch
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.properties import default_orders, properties_of
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.system.properties import default_orders, properties_of
 from crownless.runtime.ending import Limits
 from crownless.spec import by_search
 from crownless.spec.computation import Computation, Event, Message

@@ -18,12 +18,12 @@ import pytest
 from native_engine_setup import question, reported
 
 from crownless.command_line import main
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import COMPILES, why_not_applicable
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.check.suite import checks as suite
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in, header_in
 from crownless.model_check.native.saved_requests import check_of, request_of
-from crownless.model_check.request import Check, load_program
-from crownless.model_check.suite import checks as suite
+from crownless.model_check.search.engines import COMPILES, why_not_applicable
 from crownless.runtime.ending import Limits
 from crownless.spec.errors import BadInput
 

@@ -12,14 +12,14 @@ import pytest
 from log_runs import random_run
 
 from crownless.command_line import main
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import classify_file as opening
-from crownless.model_check.logs.classified import ClassifiedLog
-from crownless.model_check.logs.classify_file import LogRequest, classify_file
-from crownless.model_check.logs.formats import CONVERTED, LogOptions, format_of
-from crownless.model_check.logs.reader import named_run, runs_of
-from crownless.model_check.logs.rows import rows_of_lines
-from crownless.model_check.oracle import Classification, classify
+from crownless.oracle.classification import Classification, classify
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.classified import ClassifiedLog
+from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.logs.formats import CONVERTED, LogOptions, format_of
+from crownless.oracle.logs.reader import named_run, runs_of
+from crownless.oracle.logs.rows import rows_of_lines
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -265,7 +265,7 @@ def test_runs_with_holes_have_the_verdicts_of_the_spec(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: UnreceivedPolicy
 ) -> None:
     """However small, here, since what is certain of a run is found in one way for all sizes."""
-    monkeypatch.setattr("crownless.model_check.logs.classified.SMALLEST_UP_TO", 0)
+    monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", 0)
     found = events(12, 600)
     log = log_of(written(tmp_path / "log.jsonl", found), reading)
     assert len(log.with_holes) > 30
@@ -443,8 +443,8 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
 
 def test_compilation_of_the_monitor_is_said_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As Numba reports it of its kernel, here in its stead."""
-    from crownless.model_check import engines
-    from crownless.model_check.logs import classified
+    from crownless.model_check.search import engines
+    from crownless.oracle.log_orders import classified
 
     name, right = written(tmp_path / "log.jsonl", events(5, 40)), classified.classified
 

@@ -15,10 +15,10 @@ from log_rows import random_computation
 from test_classified_logs import Event, log_of, long_run, written
 
 from crownless.command_line.classify_report import part_that_breaks
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import classify_file as opening
-from crownless.model_check.logs.context import AFTER, BEFORE, Context, ContextEvent
-from crownless.model_check.oracle import LargeRun
+from crownless.oracle.classification import LargeRun
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.context import AFTER, BEFORE, Context, ContextEvent
 from crownless.spec.delivery_disorder import summaries
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 from crownless.spec.witnesses import Overtaking, Unreceived

@@ -13,8 +13,8 @@ from command_line_runner import Crownless
 from test_classified_logs import Event, by_spec, events, long_run, written
 from witness_checks import check_witness, from_json
 
-from crownless.model_check.logs import classify_file as opening
-from crownless.model_check.oracle import NamedComputation
+from crownless.oracle.classification import NamedComputation
+from crownless.oracle.log_orders import classify_file as opening
 from crownless.spec.orders import Verdict
 
 EXAMPLES = Path(__file__).parents[1] / "examples" / "logs"

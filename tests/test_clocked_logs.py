@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from log_rows import random_computation
 
-from crownless.model_check import oracle
-from crownless.model_check.logs.clocked import read_clocked
-from crownless.model_check.logs.reader import converted_runs
+from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders.clocked import read_clocked
+from crownless.oracle.logs.reader import converted_runs
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 import pytest
 from replay import violations
 
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation

@@ -23,9 +23,13 @@ MAY_IMPORT = {
     "spec": {"runtime", "spec"},
     "impl": {"runtime", "spec", "impl"},
     "model_check": {"runtime", "spec", "impl", "model_check"},
+    "oracle": {"runtime", "spec", "impl", "model_check", "oracle"},
     "proofs": {"runtime", "spec", "impl", "model_check", "proofs"},
-    "pipeline": {"runtime", "spec", "impl", "model_check", "proofs", "pipeline"},
-    "command_line": {"runtime", "spec", "impl", "model_check", "proofs", "pipeline", "command_line"},
+    "pipeline": {"runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline"},
+    "run_explorer": {"runtime", "spec", "impl", "model_check", "oracle", "run_explorer"},
+    "command_line": {
+        *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
+    },
 }
 
 

@@ -13,10 +13,10 @@ from command_line_runner import Crownless
 from crownless.command_line.check import how_far
 from crownless.command_line.options import parse_size
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import cpus
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.engines import cpus
+from crownless.model_check.system.exploration import Exploration
 
 
 def test_check_of_a_protocol_that_holds_exits_0_and_prints_every_stable_key(crownless: Crownless) -> None:
@@ -117,7 +117,7 @@ def test_a_search_for_lassos_keeps_to_its_limit_too(crownless: Crownless) -> Non
 
 def test_a_program_whose_lassos_are_undecided_is_not_said_to_complete_or_not() -> None:
     check = Check("fifo-ack", program=load_program("mf-fig1"), channel="fifo")
-    with patch("crownless.model_check.check.Search.lassos", return_value="interrupted"):
+    with patch("crownless.model_check.check.check.Search.lassos", return_value="interrupted"):
         result = run_check(check)
     assert (result.completes, result.verdict, result.interrupted) == ("unknown", "unknown", True)
     assert run_check(check).completes == "always"

@@ -9,7 +9,7 @@ import pytest
 from command_line_runner import Crownless, _event
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.request import protocols_supporting
+from crownless.model_check.check.request import protocols_supporting
 from crownless.spec import library
 from crownless.spec.orders import ORDERS
 

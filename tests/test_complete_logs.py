@@ -12,8 +12,8 @@ import pytest
 from command_line_runner import Answer, Crownless
 from log_files import PATTERN, Row, state, trace, written
 
-from crownless.model_check.logs import classify_file as opening
-from crownless.model_check.logs.complete import LEFT_OUT, PROPERTIES
+from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.complete import LEFT_OUT, PROPERTIES
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"
 #: The reason, the message, the process, and the lines.

@@ -15,9 +15,9 @@ import crownless as cr
 from crownless.command_line import output
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.conformance.conformance_request import JUDGED, Request
-from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.in_process import InProcess
+from crownless.oracle.conformance.conformance_request import JUDGED, Request
+from crownless.oracle.conformance.conforming import conform
+from crownless.oracle.conformance.in_process import InProcess
 from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import computations
@@ -256,7 +256,7 @@ def test_the_larger_bound_distinguishes_the_orders(sends: Any, messages: int) ->
     for order in ("causal", "mailbox", "one-n", "n-n"):
         asked = cr.conform(Relay, 3, messages, replies=0, sends=sends, orders=[order])
         for weak in asked.same_as(order):
-            from crownless.model_check.conformance.conformance_result import DISTINGUISHED_AT
+            from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 
             n, m = DISTINGUISHED_AT[sends][order]
             if (n, m) != (4, 4):

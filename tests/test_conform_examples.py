@@ -16,12 +16,12 @@ from typing import NamedTuple
 
 import pytest
 
-from crownless.model_check.conformance.conformance_request import DELIVERY, Request
-from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.out_of_process import OutOfProcess
+from crownless.oracle.conformance.conformance_request import DELIVERY, Request
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.conforming import conform
+from crownless.oracle.conformance.in_process import InProcess
+from crownless.oracle.conformance.node import Implementation
+from crownless.oracle.conformance.out_of_process import OutOfProcess
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes"
 

@@ -20,7 +20,7 @@ from command_line_runner import Crownless
 from relays import Numbers, Relay, program
 
 import crownless as cr
-from crownless.model_check.conformance.in_process import InProcess
+from crownless.oracle.conformance.in_process import InProcess
 from crownless.spec.errors import BadInput
 
 

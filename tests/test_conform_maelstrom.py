@@ -12,8 +12,8 @@ from command_line_runner import Crownless
 from relays import MAELSTROM_PROGRAM, program
 
 import crownless as cr
-from crownless.model_check.conformance.maelstrom_form import MaelstromForm
-from crownless.model_check.conformance.node import Arrival, Send
+from crownless.oracle.conformance.maelstrom_form import MaelstromForm
+from crownless.oracle.conformance.node import Arrival, Send
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 

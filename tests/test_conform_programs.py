@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from relays import JSON_PROGRAM, Relay, program
 
 import crownless as cr
-from crownless.model_check.conformance.answers import Repeats, in_rounds
-from crownless.model_check.conformance.conformance_request import JUDGED
-from crownless.model_check.conformance.line_forms import End, JsonForm, PlainForm
-from crownless.model_check.conformance.maelstrom_form import MaelstromForm
-from crownless.model_check.conformance.node import (
+from crownless.oracle.conformance.answers import Repeats, in_rounds
+from crownless.oracle.conformance.conformance_request import JUDGED
+from crownless.oracle.conformance.line_forms import End, JsonForm, PlainForm
+from crownless.oracle.conformance.maelstrom_form import MaelstromForm
+from crownless.oracle.conformance.node import (
     Answer,
     Arrival,
     Delivers,

@@ -14,11 +14,11 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
-from crownless.model_check.check import run_check
-from crownless.model_check.exploration import Exploration
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.model_check.native import symmetry
 from crownless.model_check.native.checkpoints import checkpoint_in
-from crownless.model_check.request import Check
+from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import Limits
 
 NAMED = pytest.mark.parametrize("name", ASYMMETRIC)

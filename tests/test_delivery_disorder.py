@@ -10,8 +10,8 @@ import pytest
 from log_rows import random_computation, rows_of
 from small_computations import computation
 
-from crownless.model_check.logs.disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
-from crownless.model_check.logs.monitor import Monitor
+from crownless.oracle.log_orders.disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
+from crownless.oracle.log_orders.monitor import Monitor
 from crownless.spec.computation import Computation
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary, summaries
 from crownless.spec.enumeration import Sends, computations
@@ -102,5 +102,5 @@ def test_random_computations(disorder: float, loss: float, several: float) -> No
 def test_times_in_flight_get_the_room_they_need() -> None:
     chance = Random(2)
     found = [random_computation(chance, 6, 60, disorder=1.0, loss=0.5, several=0.2)]
-    with patch("crownless.model_check.logs.monitor.ENTRIES", 8):
+    with patch("crownless.oracle.log_orders.monitor.ENTRIES", 8):
         agree(found)

@@ -20,7 +20,6 @@ from broken_ses import NeverMerges as NeverMergesPairs
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.proofs.any_run import AnyRun
 from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
@@ -38,6 +37,7 @@ from crownless.proofs.discovery.templates import (
     Vocabulary,
     contexts,
 )
+from crownless.proofs.induction.any_run import AnyRun
 from crownless.spec.errors import BadInput
 
 

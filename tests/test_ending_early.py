@@ -18,14 +18,14 @@ import z3
 from command_line_runner import Crownless
 from native_engine_setup import question, reported
 
-from crownless.model_check.check import run_check
-from crownless.model_check.counting import count
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.model_check.native.checkpoints import Checkpoint
 from crownless.model_check.native.row_set import RowSet
-from crownless.model_check.realizing import realize
-from crownless.model_check.request import Check
-from crownless.proofs.theorem import theorem
-from crownless.proofs.z3_query import AT_ITS_LIMIT, reason_for_giving_up
+from crownless.model_check.search.counting import count
+from crownless.model_check.search.realizing import realize
+from crownless.proofs.induction.theorem import theorem
+from crownless.proofs.language.z3_query import AT_ITS_LIMIT, reason_for_giving_up
 from crownless.runtime import ending
 from crownless.runtime.ending import (
     INTERRUPTED,
@@ -342,6 +342,8 @@ def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(
 
 def test_a_level_that_a_node_under_test_ends_is_ended(tmp_path: Path) -> None:
     """What is raised in the middle of a search is caught where the search is."""
-    with patch("crownless.model_check.explorer.live_properties_broken", side_effect=Stopped("a limit of its own")):
+    with patch(
+        "crownless.model_check.search.explorer.live_properties_broken", side_effect=Stopped("a limit of its own")
+    ):
         result = run_check(Check("rst", 2, 2), engine="plain")
     assert (result.verdict, result.exploration.stopped) == ("unknown", "a limit of its own")

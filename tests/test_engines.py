@@ -13,8 +13,10 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import (
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.native import expansion, expansion_in_order, kernels
+from crownless.model_check.search.engines import (
     LONG_TO_COMPILE,
     NATIVE_CHANNELS,
     Engine,
@@ -24,10 +26,8 @@ from crownless.model_check.engines import (
     reductions_named,
     why_not_applicable,
 )
-from crownless.model_check.monitors import Monitor
-from crownless.model_check.native import expansion, expansion_in_order, kernels
-from crownless.model_check.properties import default_orders
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import default_orders
 from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput

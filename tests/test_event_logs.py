@@ -10,8 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from crownless.model_check.event_logs import LoggedRun, read_log
-from crownless.model_check.logs.lost_events import Gap, MissingSend
+from crownless.oracle.event_logs import LoggedRun, read_log
+from crownless.oracle.logs.lost_events import Gap, MissingSend
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 

@@ -11,7 +11,7 @@ import pytest
 
 import crownless as cr
 from crownless.command_line import main
-from crownless.model_check.hints import hints
+from crownless.model_check.check.hints import hints
 from crownless.spec.computation import Message
 
 
@@ -207,7 +207,7 @@ def test_a_class_that_follows_the_hint_about_its_own_messages_holds() -> None:
 def test_a_send_event_that_was_not_looked_for_everywhere_is_not_missed(
     monkeypatch: pytest.MonkeyPatch, looked_at: int
 ) -> None:
-    monkeypatch.setattr("crownless.model_check.hints.STATES_LOOKED_AT", looked_at)
+    monkeypatch.setattr("crownless.model_check.check.hints.STATES_LOOKED_AT", looked_at)
     assert list(hints(cr.check(SaysNotSent, 2, 2))) == ([NOT_SENT] if looked_at == 1_000 else [])
 
 

@@ -18,9 +18,9 @@ from command_line_runner import Crownless
 from explorer_pages import CAUSAL, broken_by, effect
 
 import crownless as cr
-from crownless.model_check.request import Check
-from crownless.model_check.run_explorer.server import ExplorerServer
-from crownless.model_check.run_explorer.subjects import of_check
+from crownless.model_check.check.request import Check
+from crownless.run_explorer.server import ExplorerServer
+from crownless.run_explorer.subjects import of_check
 
 
 def test_the_failures_of_nodes_are_on_the_page(crownless: Crownless, tmp_path: Path) -> None:

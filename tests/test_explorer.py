@@ -19,14 +19,14 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check import check as checking
-from crownless.model_check import explorer
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
-from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
-from crownless.model_check.request import Check
-from crownless.model_check.system import System
+from crownless.model_check.check import check as checking
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check
+from crownless.model_check.search import explorer
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
+from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits, Stopped
 from crownless.spec import notation
 from crownless.spec.computation import Message

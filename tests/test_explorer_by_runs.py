@@ -13,11 +13,11 @@ from naive_exploration import Naive, naive_moves, naive_start
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.explorer import explore
-from crownless.model_check.monitors import DeliveryMonitor, History, Monitor, Observation, monitors_for
-from crownless.model_check.properties import Property
-from crownless.model_check.system import System
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.monitors import DeliveryMonitor, History, Monitor, Observation, monitors_for
+from crownless.model_check.system.properties import Property
+from crownless.model_check.system.system import System
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation, Message
 

@@ -11,8 +11,8 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.model_check.exports import Suite, VerdictLine, itf, junit, sarif
-from crownless.model_check.runs import Run
+from crownless.model_check.check.exports import Suite, VerdictLine, itf, junit, sarif
+from crownless.model_check.runs.runs import Run
 from crownless.spec.computation import Computation
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")

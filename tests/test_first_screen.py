@@ -25,13 +25,13 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
-from crownless.model_check import check as checking
-from crownless.model_check import exploration
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import NOT_CHECKED
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check
-from crownless.model_check.suite import SuiteRow, rows
+from crownless.model_check.check import check as checking
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.check.suite import SuiteRow, rows
+from crownless.model_check.search.engines import NOT_CHECKED
+from crownless.model_check.system import exploration
+from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.spec.computation import Message
 
@@ -248,7 +248,7 @@ def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once
         {"engine": "native"},
         {"checkpoint": tmp_path / "saved"},
     ]
-    with patch("crownless.model_check.check.Search.first_try", side_effect=AssertionError):
+    with patch("crownless.model_check.check.check.Search.first_try", side_effect=AssertionError):
         assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
 
 
@@ -296,7 +296,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(whe
 
 
 def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
-    with patch("crownless.model_check.check._saving", side_effect=Stopped(INTERRUPTED)):
+    with patch("crownless.model_check.check.check._saving", side_effect=Stopped(INTERRUPTED)):
         result = run_check(Check("rst", 2, 2), engine="native")
     assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 

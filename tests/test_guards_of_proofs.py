@@ -10,11 +10,11 @@ import z3
 
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.rst import Rst, State
-from crownless.proofs.any_run import ACCEPTED
-from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.proving import PROOFS
-from crownless.proofs.rst import RST
-from crownless.proofs.theorem import theorem
+from crownless.proofs.induction.any_run import ACCEPTED
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proving import PROOFS
+from crownless.proofs.induction.theorem import theorem
+from crownless.proofs.protocols.rst import RST
 
 
 class AsksForMore(Rst):

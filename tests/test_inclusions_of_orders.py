@@ -8,11 +8,7 @@ from witness_checks import check_witness
 from crownless.spec.by_search import keeps
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import (
-    ORDERS,
-    decide,
-    weaker,
-)
+from crownless.spec.orders import ORDERS, decide, weaker
 from crownless.spec.witnesses import Cycle, Overtaking
 
 

@@ -10,9 +10,7 @@ from small_computations import CHAIN, INCOMPLETE, Bound, computation, decide_all
 from witness_checks import check_witness
 
 from crownless.spec.computation import Computation, Event
-from crownless.spec.orders import (
-    decide,
-)
+from crownless.spec.orders import decide
 
 
 @pytest.mark.parametrize(

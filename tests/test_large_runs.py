@@ -13,12 +13,12 @@ from command_line_runner import Crownless
 from log_rows import random_computation
 from test_streaming_monitor import in_some_order
 
-from crownless.model_check import oracle
-from crownless.model_check.logs import large_run
-from crownless.model_check.logs.formats import LogOptions
-from crownless.model_check.logs.large_run import classified_in_blocks
-from crownless.model_check.logs.reader import subjects
-from crownless.model_check.logs.tables import blocks
+from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders import large_run
+from crownless.oracle.log_orders.large_run import classified_in_blocks
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.reader import subjects
+from crownless.oracle.logs.tables import blocks
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy

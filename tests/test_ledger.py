@@ -15,7 +15,7 @@ from command_line_runner import Capture, Crownless
 from crownless.proofs.claims import bundled
 from crownless.proofs.claims.claim import HOLDS, VERDICTS, Entry, Reading, verdict_of
 from crownless.proofs.claims.ledger import CLAIMS, TEXTS, Finding, entries_named, recompute
-from crownless.proofs.evidence import Evidence, Verdict, fact
+from crownless.proofs.induction.evidence import Evidence, Verdict, fact
 from crownless.spec import bibliography, library
 from crownless.spec.diagrams.text import draw
 from crownless.spec.errors import BadInput

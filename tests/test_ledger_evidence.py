@@ -32,19 +32,20 @@ from crownless.impl.variants import for_murty_garg as fig_8_variants
 from crownless.impl.variants import for_schiper_eggli_sandoz as pair_variants
 from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
-from crownless.model_check.runs import Run
-from crownless.proofs import buffer_lemmas, causal_implies_fifo, proving
-from crownless.proofs import extra_messages_constraints as constraints
-from crownless.proofs.any_run import Event
+from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
 from crownless.proofs.claims import fig_8, mf, mg, monitored_machines, multicast_pairs, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
-from crownless.proofs.evidence import Evidence, by_z3, found, none_found
-from crownless.proofs.extra_messages import WithExtraMessages
-from crownless.proofs.theorem import EFFORT, Claim, Verdict, theorem, without_each
-from crownless.proofs.theorems import conditions, impossible_protocols, pigeonhole, synchronous
+from crownless.proofs.induction import proving
+from crownless.proofs.induction.any_run import Event
+from crownless.proofs.induction.evidence import Evidence, by_z3, found, none_found
+from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, without_each
+from crownless.proofs.protocols import buffer_lemmas
+from crownless.proofs.protocols import extra_messages_constraints as constraints
+from crownless.proofs.protocols.extra_messages import WithExtraMessages
+from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, pigeonhole, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
 from crownless.spec.computation import Message

@@ -14,8 +14,8 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Program
-from crownless.model_check.logs.reader import subjects
-from crownless.model_check.oracle import classify
+from crownless.oracle.classification import classify
+from crownless.oracle.logs.reader import subjects
 from crownless.spec import enumeration, library
 from crownless.spec.computation import Computation
 from crownless.spec.crowns import crowns, smallest_crown

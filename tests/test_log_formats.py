@@ -13,14 +13,14 @@ from command_line_runner import Crownless
 from log_files import PATTERN, resource_spans, span, trace
 from log_files import state as act
 
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs import classify_file as opening
-from crownless.model_check.logs.classify_file import LogRequest, classify_file
-from crownless.model_check.logs.formats import Format, LogOptions
-from crownless.model_check.logs.patterns import compiled
-from crownless.model_check.logs.reader import convert, converted_runs, subjects
-from crownless.model_check.logs.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
-from crownless.model_check.oracle import Classification, NamedComputation, classify
+from crownless.oracle.classification import Classification, NamedComputation, classify
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.log_orders.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
+from crownless.oracle.logs.formats import Format, LogOptions
+from crownless.oracle.logs.patterns import compiled
+from crownless.oracle.logs.reader import convert, converted_runs, subjects
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 

@@ -14,11 +14,11 @@ from doc_pages import page
 from log_rows import random_computation
 from small_computations import CHAIN
 
-from crownless.model_check.logs import classify_file
-from crownless.model_check.logs.matching import NO_OTHER, matched
-from crownless.model_check.logs.reader import converted_runs
-from crownless.model_check.logs.rows import by_run, rows_of_lines
-from crownless.model_check.oracle import Classification, classify
+from crownless.oracle.classification import Classification, classify
+from crownless.oracle.log_orders import classify_file
+from crownless.oracle.log_orders.matching import NO_OTHER, matched
+from crownless.oracle.logs.reader import converted_runs
+from crownless.oracle.logs.rows import by_run, rows_of_lines
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.errors import BadInput

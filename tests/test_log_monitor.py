@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from log_rows import of_messages, random_computation, rows_of
 
-from crownless.model_check.logs.layout import DELIVER, NONE, SEND, Rows
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from crownless.oracle.logs.layout import DELIVER, NONE, SEND, Rows
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import UnreceivedPolicy, decide

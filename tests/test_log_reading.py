@@ -18,11 +18,11 @@ from log_files import COLUMNS, OTHERS, PATTERN, SUFFIXES, Row, content_of, event
 from log_rows import random_computation
 
 import crownless as cr
-from crownless.model_check.logs.columns import TYPES, plain_table, table_of_rows
-from crownless.model_check.logs.formats import LogOptions
-from crownless.model_check.logs.json_lines import read_json_lines, read_plain_lines
-from crownless.model_check.logs.reader import subjects
-from crownless.model_check.logs.rows import rows_of_lines
+from crownless.oracle.logs.columns import TYPES, plain_table, table_of_rows
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.json_lines import read_json_lines, read_plain_lines
+from crownless.oracle.logs.reader import subjects
+from crownless.oracle.logs.rows import rows_of_lines
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
 from crownless.spec.reading import as_text

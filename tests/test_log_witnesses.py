@@ -13,13 +13,13 @@ import pytest
 from log_rows import random_computation
 from witness_checks import check_witness, from_json
 
-from crownless.model_check.event_logs import logged_run, rows_of
-from crownless.model_check.logs import witnesses as log_witnesses
-from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.formats import LogOptions
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, Monitor
-from crownless.model_check.logs.tables import read_table
-from crownless.model_check.logs.witnesses import WitnessesByShape, WitnessOfRun
+from crownless.oracle.event_logs import logged_run, rows_of
+from crownless.oracle.log_orders import witnesses as log_witnesses
+from crownless.oracle.log_orders.classified import by_run
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, Monitor
+from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.tables import read_table
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import as_json

@@ -25,10 +25,10 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
-from crownless.model_check.reachable import reachable
-from crownless.model_check.request import Check
-from crownless.model_check.system import CRASHED
-from crownless.model_check.values import key_of
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.system import CRASHED
+from crownless.model_check.system.values import key_of
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 

@@ -14,9 +14,9 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.clocks import Clocks
-from crownless.model_check.explorer import explore
-from crownless.model_check.monitors import (
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.system.clocks import Clocks
+from crownless.model_check.system.monitors import (
     Crowns,
     DeliveryMonitor,
     FifoAndCausal,
@@ -26,7 +26,7 @@ from crownless.model_check.monitors import (
     keeps,
     monitors_for,
 )
-from crownless.model_check.system import MonitorState, State, System
+from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
 from crownless.spec.computation import Computation, Message

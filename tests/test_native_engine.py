@@ -16,9 +16,9 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import ProgramCatch, Setup
-from crownless.model_check.engines import NATIVE_CHANNELS
+from crownless.model_check.check.request import load_program
 from crownless.model_check.native import search
-from crownless.model_check.request import load_program
+from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.runtime.ending import Limits
 from crownless.spec import library, notation
 from crownless.spec.computation import Message

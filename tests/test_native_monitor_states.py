@@ -12,7 +12,6 @@ import pytest
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
-from crownless.model_check.monitors import Monitor, monitors_for
 from crownless.model_check.native import kernels
 from crownless.model_check.native.monitor_states import (
     MonitorStates,
@@ -20,6 +19,7 @@ from crownless.model_check.native.monitor_states import (
     Unforeseen,
     monitor_states_for,
 )
+from crownless.model_check.system.monitors import Monitor, monitors_for
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 

@@ -14,13 +14,13 @@ from in_order import bound
 from native_engine_setup import Question, question
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.engines import NATIVE_CHANNELS
 from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Column, Map
 from crownless.model_check.native.layout import WORD, Shape
 from crownless.model_check.native.ranks import Ranks
 from crownless.model_check.native.row_set import repack
-from crownless.model_check.reachable import reachable
+from crownless.model_check.search.engines import NATIVE_CHANNELS
+from crownless.model_check.search.reachable import reachable
 
 quickly = settings(max_examples=60, deadline=None, derandomize=True, database=None)
 

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from crownless.command_line.prove import prove_
 from crownless.impl.ops import Integers, Ops
-from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.comprehensions import eliminate_lambdas
-from crownless.proofs.ground import finite_sort, ground_over
-from crownless.proofs.ops_comparison import EVERY, PROGRAMS, Given, Program, compare_ops, run_on_terms
-from crownless.proofs.proving import PROOFS, trusted
-from crownless.proofs.symbols import Symbol, SymbolicOps
-from crownless.proofs.terms import Term, Terms
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proving import PROOFS, trusted
+from crownless.proofs.language.comprehensions import eliminate_lambdas
+from crownless.proofs.language.ground import finite_sort, ground_over
+from crownless.proofs.language.ops_comparison import EVERY, PROGRAMS, Given, Program, compare_ops, run_on_terms
+from crownless.proofs.language.symbols import Symbol, SymbolicOps
+from crownless.proofs.language.terms import Term, Terms
 
 
 def test_every_operation_and_operator_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:

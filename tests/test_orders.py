@@ -24,14 +24,7 @@ from witness_checks import check_witness
 from crownless.spec.by_search import keeps
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation, parse, to_computation
-from crownless.spec.orders import (
-    ORDERS,
-    decide,
-    kept_at,
-    kept_orders,
-    strongest,
-    weaker,
-)
+from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest, weaker
 
 COMPLETE = [*(Bound(2, m) for m in range(5)), *(Bound(3, m) for m in range(1, 5)), *(Bound(4, m) for m in (2, 3))]
 

@@ -15,10 +15,7 @@ from small_computations import CAUSAL_BROKEN, CROWN, MAILBOX_BROKEN, computation
 from witness_checks import check_crown, check_witness
 
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.orders import (
-    UnreceivedPolicy,
-    decide,
-)
+from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.witnesses import Crown, Overtaking
 
 FIFO_BROKEN = "P1: send x to P2; send y to P2\nP2: receive y; receive x\nP3:\nP4:"

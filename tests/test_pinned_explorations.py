@@ -15,9 +15,9 @@ from pinned_counts import PINS, Counts, Pin
 from second_derivations import TEXTS, Moves, search
 
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.check import run_check
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.system.exploration import Exploration
 
 
 def explored(pin: Pin) -> Exploration:

@@ -21,12 +21,12 @@ from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check import check as checking
-from crownless.model_check.check import run_check
-from crownless.model_check.engines import COMPILES, NATIVE_CHANNELS, engine_for
-from crownless.model_check.exploration import Exploration
+from crownless.model_check.check import check as checking
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native.checkpoints import checkpoint_in, header_in
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.search.engines import COMPILES, NATIVE_CHANNELS, engine_for
+from crownless.model_check.system.exploration import Exploration
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration import tasks
 from crownless.pipeline.exploration.search import OnSpark
@@ -155,8 +155,8 @@ def test_the_cause_of_a_failed_task_is_reported_in_one_line(spark: SparkSession)
 DRIVER = """
 import os, signal, sys
 from pathlib import Path
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.session import session
 

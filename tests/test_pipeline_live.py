@@ -17,8 +17,8 @@ import pytest
 from log_runs import event, log, random_run
 
 from crownless.command_line import main
-from crownless.model_check.logs.quarantine import judge_run
-from crownless.model_check.logs.reasons import Copy, Cyclic
+from crownless.oracle.logs.quarantine import judge_run
+from crownless.oracle.logs.reasons import Copy, Cyclic
 from crownless.spec.orders import ORDERS
 
 pa = pytest.importorskip("pyarrow")

@@ -12,8 +12,8 @@ import pytest
 from log_runs import Known, agree, by_classify, event, log, random_log, random_run
 
 from crownless.command_line import main
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs.columns import COLUMNS
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.logs.columns import COLUMNS
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
@@ -24,13 +24,7 @@ pytest.importorskip("pyspark")
 
 from spark_session import spark  # noqa: E402, F401
 
-from crownless.pipeline.logs.judging import (  # noqa: E402
-    LogResult,
-    judge,
-    judge_by_clocks,
-    judge_one_run,
-    read,
-)
+from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -258,7 +252,7 @@ def test_out_of_the_plain_engine_has_the_same_records(
 ) -> None:
     import pyarrow.dataset
 
-    from crownless.model_check.logs import classify_file
+    from crownless.oracle.log_orders import classify_file
 
     def records(folder: Path) -> tuple[Any, list[str], int]:
         rows = pyarrow.dataset.dataset(folder, partitioning="hive").to_table().to_pylist()

@@ -19,8 +19,8 @@ import crownless as cr
 from crownless.command_line.check_report import print_check
 from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.unordered import Unordered
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import (

@@ -9,9 +9,9 @@ from __future__ import annotations
 import pytest
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.request import Check, load_program, workload_of
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check, load_program, workload_of
 from crownless.spec import library
 from crownless.spec.errors import BadInput
 

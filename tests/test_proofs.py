@@ -10,9 +10,9 @@ from broken_rst import AsksForMore, AttachesAfterIncrementing, NeverMerges
 
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
-from crownless.proofs.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, same_forms
-from crownless.proofs.terms import Term, Terms
-from crownless.proofs.theorem import Claim, Verdict, theorem, vacuous, without_each
+from crownless.proofs.induction.theorem import Claim, Verdict, theorem, vacuous, without_each
+from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, same_forms
 from crownless.spec import invariants
 from crownless.spec.computation import Message
 

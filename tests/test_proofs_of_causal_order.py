@@ -16,11 +16,11 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variants import USUAL, Fault
-from crownless.proofs import proving
-from crownless.proofs.any_run import ACCEPTED, TO_ANOTHER
-from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
-from crownless.proofs.theorem import ATTEMPTS, EFFORT, Verdict, theorem
+from crownless.proofs.induction import proving
+from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proving import PROOFS, SHOWN, ProofReport, necessary_hypotheses, prove
+from crownless.proofs.induction.theorem import ATTEMPTS, EFFORT, Verdict, theorem
 
 #: Broken so that a step does not come to an end.
 NEVER_END = {ClearsTheRow}

@@ -13,13 +13,13 @@ from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variants import USUAL
-from crownless.proofs.buffer import BUFFER, Buffers
-from crownless.proofs.murty_garg import MURTY_GARG, Priorities
-from crownless.proofs.proving import prove
-from crownless.proofs.queue_abstraction import Abstraction, Part, StageEvent, symbolic
-from crownless.proofs.queues import QueueProof
-from crownless.proofs.refinement import refines, refines_along_runs
-from crownless.proofs.theorem import Claim, theorem
+from crownless.proofs.induction.proving import prove
+from crownless.proofs.induction.queue_abstraction import Abstraction, Part, StageEvent, symbolic
+from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.induction.refinement import refines, refines_along_runs
+from crownless.proofs.induction.theorem import Claim, theorem
+from crownless.proofs.protocols.buffer import BUFFER, Buffers
+from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 
 PROOFS = {"buffer": BUFFER, "murty-garg": MURTY_GARG}
 

@@ -19,13 +19,13 @@ from crownless.impl.buffer import State as BufferState
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
-from crownless.proofs.buffer import BUFFER
-from crownless.proofs.extra_messages_steps import same_steps
-from crownless.proofs.proving import proof_of, prove
-from crownless.proofs.refusals import Refused
-from crownless.proofs.step_refinement import step_claims
-from crownless.proofs.symbolic_queues import UnsupportedStep
-from crownless.proofs.theorem import theorem
+from crownless.proofs.induction.proving import proof_of, prove
+from crownless.proofs.induction.step_refinement import step_claims
+from crownless.proofs.induction.theorem import theorem
+from crownless.proofs.language.refusals import Refused
+from crownless.proofs.language.symbolic_queues import UnsupportedStep
+from crownless.proofs.protocols.buffer import BUFFER
+from crownless.proofs.protocols.extra_messages_steps import same_steps
 
 FEW = 200_000
 

@@ -17,9 +17,9 @@ import pytest
 from asymmetric_machines import LastAcceptsAll
 
 import crownless as cr
-from crownless.model_check import check as checking
-from crownless.model_check import exploration
-from crownless.model_check.monitors import Monitor, Observation
+from crownless.model_check.check import check as checking
+from crownless.model_check.system import exploration
+from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.spec.computation import Message
 
 SWAPPED = "P1: send x to P2; send y to P2\nP2: receive y; receive x"

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 from log_runs import Known, agree, by_classify, event, log, random_log, random_run
 
-from crownless.model_check.event_logs import read_log
-from crownless.model_check.logs.large_run import RunMonitor
-from crownless.model_check.logs.quarantine import judge_run, order_verdicts
-from crownless.model_check.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.log_orders.large_run import RunMonitor
+from crownless.oracle.logs.quarantine import judge_run, order_verdicts
+from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 

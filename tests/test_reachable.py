@@ -8,11 +8,11 @@ import pytest
 
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.check import run_check
-from crownless.model_check.properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, Property
-from crownless.model_check.reachable import HistoryVariable, reachable, shortest_path, shortest_run_to
-from crownless.model_check.request import Check, NotApplicable
-from crownless.model_check.system import LocalStep, System
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check, NotApplicable
+from crownless.model_check.search.reachable import HistoryVariable, reachable, shortest_path, shortest_run_to
+from crownless.model_check.system.properties import CAN_COMPLETE, COMPLETES, DELIVERS_ALL, Property
+from crownless.model_check.system.system import LocalStep, System
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS

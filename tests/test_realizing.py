@@ -17,8 +17,8 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.realizing import Realization, lines_in_notation, realize
-from crownless.model_check.request import Check
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.realizing import Realization, lines_in_notation, realize
 from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Computation, Message
 from crownless.spec.errors import BadInput
@@ -388,7 +388,7 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
         if "states" in said and int(said.split()[0]) > 60:
             raise Stopped("interrupted")
 
-    with patch("crownless.model_check.generating.EVERY", 1):
+    with patch("crownless.model_check.search.generating.EVERY", 1):
         answer = realize(Check(Boasts, 2, 4), progress=ends_the_search)
     assert answer.stopped == "interrupted"
     assert answer.broken_by is not None

@@ -24,10 +24,10 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import Setup
 from crownless.impl.workloads import Free
-from crownless.model_check.engines import NATIVE_CHANNELS
-from crownless.model_check.exploration import Exploration
 from crownless.model_check.native import search as native_search
-from crownless.model_check.system import MonitorState, State, System
+from crownless.model_check.search.engines import NATIVE_CHANNELS
+from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

@@ -17,8 +17,8 @@ from test_proofs_of_causal_order import CAUSAL, put
 from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
-from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.replay import MOST_MESSAGES, Replayed, Sending, few_messages, replayed
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.replay import MOST_MESSAGES, Replayed, Sending, few_messages, replayed
 
 #: A broken protocol, and how many actions a shortest run has that shows it.
 BROKEN = [

@@ -13,7 +13,7 @@ from relays import Relay
 import crownless as cr
 from crownless import api
 from crownless.impl.buffer import Buffer
-from crownless.proofs.proving import proof_of
+from crownless.proofs.induction.proving import proof_of
 from crownless.spec import printable
 from crownless.spec.computation import Message
 from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived

@@ -18,8 +18,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants import variant
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse
@@ -254,6 +254,6 @@ def test_what_is_checked_beside_a_protocol_counts_for_it_over_the_same_channel()
     assert answer.return_value == 0
     assert answer.output.count("murty-garg  ") == 2
     assert "never exercised" not in answer.output
-    with patch("crownless.model_check.suite._beside", list):
+    with patch("crownless.model_check.check.suite._beside", list):
         alone = CliRunner().invoke(command, ["murty-garg", "--quiet"], standalone_mode=False)
     assert "holds within the bound, but 1 rule never exercised" in alone.output

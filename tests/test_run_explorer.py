@@ -11,8 +11,8 @@ from explorer_pages import explored, page_of, space_of, violation
 
 import crownless as cr
 from crownless.impl.unordered import Unordered
-from crownless.model_check.run_explorer.page import explorer_page
-from crownless.model_check.run_explorer.subjects import choices_of
+from crownless.run_explorer.page import explorer_page
+from crownless.run_explorer.subjects import choices_of
 
 
 @needs_chromium

@@ -13,11 +13,11 @@ from explorer_pages import RUNS, effect, page_of, space_of, violation
 from svg_reading import Seen
 
 import crownless as cr
-from crownless.model_check.request import Check
-from crownless.model_check.run_diagrams import computation_of_run
-from crownless.model_check.run_explorer.state_space import StateSpace
-from crownless.model_check.run_explorer.subjects import choices_of
-from crownless.model_check.runs import run_of
+from crownless.model_check.check.request import Check
+from crownless.model_check.runs.run_diagrams import computation_of_run
+from crownless.model_check.runs.runs import run_of
+from crownless.run_explorer.state_space import StateSpace
+from crownless.run_explorer.subjects import choices_of
 from crownless.spec import notation
 from crownless.spec.computation import Computation, project
 from crownless.spec.diagrams.emphasis import emphasis_of

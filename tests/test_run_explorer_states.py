@@ -13,17 +13,17 @@ from explorer_pages import CAUSAL, broken_by, effect, space_of, violation
 import crownless as cr
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.conforming import conform
-from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.schedules import Schedule, ScheduledStep
-from crownless.model_check.local_variables import variables_of
-from crownless.model_check.named_numbers import comparisons
-from crownless.model_check.request import Check
-from crownless.model_check.run_explorer import state_space
-from crownless.model_check.run_explorer.state_space import BEYOND
-from crownless.model_check.run_explorer.subjects import choices_of, of_check, of_nodes
-from crownless.model_check.runs import Run, ShownAction, ShownPacket
+from crownless.model_check.check.request import Check
+from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket
+from crownless.model_check.system.local_variables import variables_of
+from crownless.model_check.system.named_numbers import comparisons
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conforming import conform
+from crownless.oracle.conformance.in_process import InProcess
+from crownless.oracle.conformance.schedules import Schedule, ScheduledStep
+from crownless.run_explorer import state_space
+from crownless.run_explorer.state_space import BEYOND
+from crownless.run_explorer.subjects import choices_of, of_check, of_nodes
 from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS, decide
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check import run_check
-from crownless.model_check.monitors import DeliveryMonitor
-from crownless.model_check.request import Check
-from crownless.model_check.runs import Run, ShownAction, ShownPacket, run_of
-from crownless.model_check.saved_runs import read_checks
-from crownless.model_check.system import LocalStep, System
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket, run_of
+from crownless.model_check.runs.saved_runs import read_checks
+from crownless.model_check.system.monitors import DeliveryMonitor
+from crownless.model_check.system.system import LocalStep, System
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
 from crownless.testing import schedules

@@ -9,10 +9,10 @@ import pytest
 import z3
 from broken_rst import NeverMerges
 
-from crownless.proofs.comprehensions import eliminate_lambdas
-from crownless.proofs.proving import PROOFS, prove
-from crownless.proofs.second_solver import as_smt_lib, recheck_with_cvc5
-from crownless.proofs.theorem import Claim
+from crownless.proofs.induction.proving import PROOFS, prove
+from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.comprehensions import eliminate_lambdas
 from crownless.spec.errors import BadInput
 
 PLACES = z3.DeclareSort("Place")

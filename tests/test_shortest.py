@@ -20,13 +20,13 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import LocalProperties, explore, live_properties_broken
-from crownless.model_check.monitors import monitors_for
-from crownless.model_check.properties import Property, properties_of
-from crownless.model_check.runs import run_of
-from crownless.model_check.shortest import shortest_run
-from crownless.model_check.system import LocalStep, MonitorState, System
-from crownless.model_check.system import State as Global
+from crownless.model_check.runs.runs import run_of
+from crownless.model_check.search.explorer import LocalProperties, explore, live_properties_broken
+from crownless.model_check.search.shortest import shortest_run
+from crownless.model_check.system.monitors import monitors_for
+from crownless.model_check.system.properties import Property, properties_of
+from crownless.model_check.system.system import LocalStep, MonitorState, System
+from crownless.model_check.system.system import State as Global
 
 
 class DeliversAtOnce(Rst):
@@ -184,7 +184,7 @@ def test_the_same_run_is_shown_every_time(case: Case) -> None:
 
 CHECK = """
 import json
-from crownless.model_check.check import Check, run_check
+from crownless.model_check.check.check import Check, run_check
 
 result = run_check(Check("unordered", 2, 3, channel="lossy", orders=("fifo", "causal", "n-n", "synchronous")))
 print(json.dumps([known.json() for known in result.properties]))

@@ -26,15 +26,15 @@ from crownless.impl.buffer import Buffer, State
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
-from crownless.proofs.extra_messages_steps import same_steps
-from crownless.proofs.proving import PROOFS, ProofReport, prove
-from crownless.proofs.queues import QueueProof
-from crownless.proofs.refusals import failures_refused
-from crownless.proofs.step_refinement import step_claims
-from crownless.proofs.symbolic_queues import UnsupportedStep
-from crownless.proofs.theorem import theorem
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.proofs.induction.proving import PROOFS, ProofReport, prove
+from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.induction.step_refinement import step_claims
+from crownless.proofs.induction.theorem import theorem
+from crownless.proofs.language.refusals import failures_refused
+from crownless.proofs.language.symbolic_queues import UnsupportedStep
+from crownless.proofs.protocols.extra_messages_steps import same_steps
 from crownless.spec import notation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput

@@ -29,11 +29,11 @@ from crownless.impl.rst import Rst
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn
 from crownless.impl.workloads import Free
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.reachable import reachable
-from crownless.model_check.realizing import Realization, lines_in_notation, realize
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.search.realizing import Realization, lines_in_notation, realize
 from crownless.spec.computation import Message
 
 

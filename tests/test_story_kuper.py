@@ -16,8 +16,8 @@ from crownless.impl.rst import Rst, State
 from crownless.impl.unordered import Unordered
 from crownless.impl.variants.for_matrices import BroadcastingAndCountingAll
 from crownless.impl.workloads import Program
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
 from crownless.spec import library, notation
 
 #: What the three do, whatever the order in which Carol gets her messages.

@@ -31,9 +31,9 @@ from crownless.impl.channels import Fifo
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.generating import Clock, generate
-from crownless.model_check.reachable import HistoryVariable, reachable
-from crownless.model_check.system import LocalStep, System
+from crownless.model_check.search.generating import Clock, generate
+from crownless.model_check.search.reachable import HistoryVariable, reachable
+from crownless.model_check.system.system import LocalStep, System
 from crownless.spec import enumeration, notation
 from crownless.spec.computation import Message
 from crownless.spec.orders import decide

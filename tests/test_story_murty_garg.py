@@ -17,10 +17,10 @@ from replay import Lines, Replay, check, endings, lines_of, numbered, over, viol
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check import run_check
-from crownless.model_check.reachable import reachable
-from crownless.model_check.request import Check
-from crownless.model_check.system import System
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.system import System
 from crownless.spec import library, notation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import synchronous

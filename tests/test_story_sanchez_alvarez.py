@@ -24,9 +24,9 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.generating import Clock, Form, generate
-from crownless.model_check.reachable import reachable
-from crownless.model_check.system import System
+from crownless.model_check.search.generating import Clock, Form, generate
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.system import System
 from crownless.proofs.claims.matrices import LockstepProduct, guards_in
 from crownless.spec import notation
 

@@ -25,7 +25,7 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.reachable import reachable
+from crownless.model_check.search.reachable import reachable
 from crownless.spec import notation
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends

@@ -22,8 +22,8 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Program
-from crownless.model_check.reachable import reachable
-from crownless.model_check.system import System
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.system import System
 from crownless.spec import library, notation
 
 #: Fig. 1 as a program.

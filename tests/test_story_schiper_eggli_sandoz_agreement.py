@@ -26,12 +26,12 @@ from crownless.impl.ses import Ses, State
 from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Program
-from crownless.model_check.explorer import explore
-from crownless.model_check.monitors import DeliveryMonitor
-from crownless.model_check.properties import DELIVERS_ALL
-from crownless.model_check.reachable import reachable
-from crownless.model_check.system import LocalStep, System
-from crownless.model_check.system import State as GlobalState
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.system.monitors import DeliveryMonitor
+from crownless.model_check.system.properties import DELIVERS_ALL
+from crownless.model_check.system.system import LocalStep, System
+from crownless.model_check.system.system import State as GlobalState
 from crownless.spec import notation
 
 # -- §4.3: is one application enough? ----------------------------------------------------------------------------------

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from log_rows import of_messages, random_computation
 
-from crownless.model_check.logs import streaming
-from crownless.model_check.logs.events import Events
-from crownless.model_check.logs.layout import DELIVER, SEND
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, OUTCOMES
-from crownless.model_check.logs.overtaking import LINES_UP_TO
-from crownless.model_check.logs.streaming import StreamingMonitor, Violation
+from crownless.oracle.log_orders import streaming
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, OUTCOMES
+from crownless.oracle.log_orders.overtaking import LINES_UP_TO
+from crownless.oracle.log_orders.streaming import StreamingMonitor, Violation
+from crownless.oracle.logs.events import Events
+from crownless.oracle.logs.layout import DELIVER, SEND
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import UnreceivedPolicy, decide

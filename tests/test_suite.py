@@ -8,9 +8,9 @@ import pytest
 
 from crownless.command_line.check_overview import where
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.request import Check
-from crownless.model_check.suite import checks, own_checks, rows
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.check.suite import checks, own_checks, rows
 
 
 class Row(NamedTuple):

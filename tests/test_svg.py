@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from svg_reading import Seen
 
 import crownless as cr
-from crownless.model_check.runs import Run as ProtocolRun
+from crownless.model_check.runs.runs import Run as ProtocolRun
 from crownless.spec import library
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams import geometry

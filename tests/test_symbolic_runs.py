@@ -20,10 +20,10 @@ from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.engines import why_not_applicable
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.engines import why_not_applicable
 from crownless.proofs.programs import every_interleaving
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, ReplayFailed, judge
 from crownless.proofs.programs.symbolic_entries import (

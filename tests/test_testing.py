@@ -15,7 +15,7 @@ import crownless as cr
 from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
-from crownless.model_check.runs import Run
+from crownless.model_check.runs.runs import Run
 from crownless.spec.computation import Computation
 from crownless.spec.notation import Script, of_computation, parse, to_computation
 from crownless.testing import computations, programs, schedules, stateful

@@ -16,8 +16,8 @@ from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
 from crownless.proofs.claims import bundled, sa, smallest_delay
 from crownless.proofs.claims.ledger import CLAIMS, recompute
 from crownless.proofs.claims.splits import Split, split_by_names
-from crownless.proofs.evidence import fact
-from crownless.proofs.theorem import Claim, theorem, without_each
+from crownless.proofs.induction.evidence import fact
+from crownless.proofs.induction.theorem import Claim, theorem, without_each
 from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
 from crownless.proofs.theorems import smallest_synchronous as search
 from crownless.proofs.theorems.bounded import Bounded, BoundedSearchGaveUp, computation_of

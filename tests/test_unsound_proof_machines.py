@@ -13,10 +13,10 @@ from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, Number
 from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import explore
-from crownless.model_check.request import Check
-from crownless.proofs.proving import prove
-from crownless.proofs.refusals import Refused
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.explorer import explore
+from crownless.proofs.induction.proving import prove
+from crownless.proofs.language.refusals import Refused
 from crownless.runtime.ending import Limits
 from crownless.spec.errors import BadInput
 

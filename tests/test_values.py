@@ -19,7 +19,7 @@ from native_engine_setup import question
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
-from crownless.model_check.values import Refused, key_of, same_values
+from crownless.model_check.system.values import Refused, key_of, same_values
 from crownless.spec.computation import Message
 
 

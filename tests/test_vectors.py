@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from command_line_runner import Crownless
 
-from crownless.model_check.vectors import DELIVERED_BY, vectors
+from crownless.model_check.check.vectors import DELIVERED_BY, vectors
 from crownless.spec.enumeration import Sends
 
 

@@ -12,13 +12,7 @@ from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import (
-    ORDERS,
-    UnreceivedPolicy,
-    Verdict,
-    decide,
-    order_named,
-)
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named
 from crownless.spec.witnesses import say
 
 

@@ -19,10 +19,7 @@ from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import (
-    UnreceivedPolicy,
-    decide,
-)
+from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.witnesses import Cycle, Overtaking
 
 # -- larger computations -----------------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Program, Workload
-from crownless.model_check.values import key_of
+from crownless.model_check.system.values import key_of
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput

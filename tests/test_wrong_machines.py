@@ -18,13 +18,13 @@ from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
 from crownless.impl.variants import restamped
-from crownless.model_check.check import run_check
-from crownless.model_check.reachable import reachable
-from crownless.model_check.realizing import realize
-from crownless.model_check.request import Check
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.search.reachable import reachable
+from crownless.model_check.search.realizing import realize
 from crownless.model_check.simulation.simulation import Experiment, simulate_machine
+from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.programs.every_interleaving import judge
-from crownless.proofs.proving import proof_of, prove
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 

@@ -10,10 +10,7 @@ from typing import Any
 import networkx as nx
 
 from crownless.spec.computation import Computation
-from crownless.spec.orders import (
-    UnreceivedPolicy,
-    Verdict,
-)
+from crownless.spec.orders import UnreceivedPolicy, Verdict
 from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived, Witness
 
 

@@ -27,7 +27,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from crownless.model_check.exploration import Exploration
+from crownless.model_check.system.exploration import Exploration
 from crownless.spec.errors import BadInput
 
 from .saved_requests import differences

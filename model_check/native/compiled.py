@@ -28,7 +28,7 @@ if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalar
     warnings.filterwarnings("ignore", "overflow encountered in scalar", RuntimeWarning, "crownless")
 
 #: The folders of the package that have kernels.
-KERNELS = ("model_check/native", "model_check/logs", "pipeline/exploration", "pipeline/logs")
+KERNELS = ("model_check/native", "oracle/logs", "oracle/log_orders", "pipeline/exploration", "pipeline/logs")
 #: How Numba is to compile a function; types are lost on the way.
 Decorator = Callable[[Any], Any]
 

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.model_check.engines import NATIVE_CHANNELS
+from crownless.model_check.search.engines import NATIVE_CHANNELS
 
 from .compiled import compiled, inlined
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
-from crownless.model_check.engines import NATIVE_CHANNELS, SymmetryCheck
-from crownless.model_check.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.monitors import Monitor
-from crownless.model_check.properties import (
+from crownless.model_check.search.engines import NATIVE_CHANNELS, SymmetryCheck
+from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
     DELIVERS_ALL,

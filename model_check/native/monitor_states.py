@@ -16,7 +16,7 @@ import numpy as np
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
-from crownless.model_check.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
+from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

@@ -15,7 +15,7 @@ import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS, qualified_name_of
 from crownless.impl.workloads import Free
-from crownless.model_check.request import Check, ResolvedCheck
+from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script

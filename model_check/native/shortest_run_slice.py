@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from crownless.model_check.properties import Property
-from crownless.model_check.shortest import NoSuchRun
-from crownless.model_check.system import State, System
+from crownless.model_check.search.shortest import NoSuchRun
+from crownless.model_check.system.properties import Property
+from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Stopped
 
 from . import kernels, moves

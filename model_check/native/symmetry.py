@@ -20,8 +20,8 @@ from typing import Any
 from crownless.impl.protocol import AppEvent, Packet, Step, Transition
 from crownless.impl.protocol_validation import WrongMachine
 from crownless.impl.renaming import Renaming
-from crownless.model_check.machine_calls import MachineCalls
-from crownless.model_check.values import same_values
+from crownless.model_check.system.machine_calls import MachineCalls
+from crownless.model_check.system.values import same_values
 from crownless.spec.computation import Message
 
 #: The first entries that are all compared; of those that follow one in `EVERY` is.

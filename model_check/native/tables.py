@@ -17,8 +17,8 @@ import numpy as np
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Free, Position, Workload
-from crownless.model_check.machine_calls import MachineCalls
-from crownless.model_check.rules import Exercised
+from crownless.model_check.system.machine_calls import MachineCalls
+from crownless.model_check.system.rules import Exercised
 from crownless.spec.computation import Message
 
 from . import kernels

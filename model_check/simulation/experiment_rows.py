@@ -16,8 +16,9 @@ from typing import Any
 
 from crownless import impl
 from crownless.impl.protocol import Setting
-from crownless.model_check import monitors, simulation
+from crownless.model_check import simulation
 from crownless.model_check.simulation.simulation import Experiment, Measured
+from crownless.model_check.system import monitors
 
 #: The fields of an experiment, in the order of the columns.
 EXPERIMENT_FIELDS = tuple(each.name for each in fields(Experiment))

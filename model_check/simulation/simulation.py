@@ -44,9 +44,9 @@ from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.protocol_validation import check_class, machine_errors, make
 from crownless.impl.registry import protocol_named
-from crownless.model_check.machine_calls import MOST_INTERNAL, MachineCalls, without_end
-from crownless.model_check.monitors import Observation, monitors_of
-from crownless.model_check.request import settings_of
+from crownless.model_check.check.request import settings_of
+from crownless.model_check.system.machine_calls import MOST_INTERNAL, MachineCalls, without_end
+from crownless.model_check.system.monitors import Observation, monitors_of
 from crownless.runtime.ending import look
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput

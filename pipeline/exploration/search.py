@@ -26,13 +26,13 @@ from uuid import uuid4
 import msgspec
 import numpy as np
 
-from crownless.model_check.engines import Engine
-from crownless.model_check.monitors import Monitor
+from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.native.checkpoints import START_OVER_HINT, Checkpoint, damaged, drop
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
-from crownless.model_check.properties import Property
-from crownless.model_check.request import ResolvedCheck
+from crownless.model_check.search.engines import Engine
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import Property
 from crownless.pipeline.session import root_cause, session
 from crownless.runtime.ending import interrupted_by, look
 from crownless.spec.errors import BadInput

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crownless.model_check.logs.grouping import compact, order_by
-from crownless.model_check.logs.layout import NONE, Numbers
-from crownless.model_check.logs.named_rows import MISSING, NAMED, Named, NamedRows, codes_of
+from crownless.oracle.logs.grouping import compact, order_by
+from crownless.oracle.logs.layout import NONE, Numbers
+from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, codes_of
 
 if TYPE_CHECKING:
     import pyarrow as pa

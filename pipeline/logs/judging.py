@@ -1,7 +1,7 @@
 """Verdicts and witnesses for event logs of millions of runs, or of one run that is larger than memory.
 
 The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` refuses a log for
-one bad row, that row goes to quarantine with the reason (`model_check.logs.quarantine`).
+one bad row, that row goes to quarantine with the reason (`oracle.logs.quarantine`).
 
 The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
 are; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it
@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crownless.model_check.logs.classified import by_run
-from crownless.model_check.logs.columns import COLUMNS, json_line
-from crownless.model_check.logs.lost_events import QuarantinedRows
-from crownless.model_check.logs.named_rows import Named, NamedRows, are_names
-from crownless.model_check.logs.quarantine import NO_ROW, judge_clocked_run, order_verdicts, unknown
-from crownless.model_check.logs.reasons import Copy, UnusableRow
-from crownless.model_check.logs.rows import process_of, read_row
+from crownless.oracle.log_orders.classified import by_run
+from crownless.oracle.logs.columns import COLUMNS, json_line
+from crownless.oracle.logs.lost_events import QuarantinedRows
+from crownless.oracle.logs.named_rows import Named, NamedRows, are_names
+from crownless.oracle.logs.quarantine import NO_ROW, judge_clocked_run, order_verdicts, unknown
+from crownless.oracle.logs.reasons import Copy, UnusableRow
+from crownless.oracle.logs.rows import process_of, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
@@ -203,7 +203,7 @@ def judge_one_run(
 ) -> LogResult:
     """Judges the one run of these events; all seven orders unless some are named.
 
-    Spark sorts the rows; then one task feeds them to the monitor (`model_check.logs.large_run`), which holds those that
+    Spark sorts the rows; then one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that
     may still matter. Copies of rows, and rows that are no events, go to quarantine. Raises `BadInput` if the columns
     are not those of a log, if the rows are of several runs, or contradict each other.
     """
@@ -244,7 +244,7 @@ def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from crownless.model_check.logs.large_run import no_events
+    from crownless.oracle.log_orders.large_run import no_events
 
     for batch in batches:
         runs = Named.of(batch["run"])
@@ -282,7 +282,7 @@ def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], st
     def judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
 
-        from crownless.model_check.logs.large_run import RunMonitor  # which loads what is compiled
+        from crownless.oracle.log_orders.large_run import RunMonitor  # which loads what is compiled
 
         monitor, held = RunMonitor("", query.orders, query.reading), list[pa.RecordBatch]()
         try:

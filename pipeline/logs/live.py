@@ -2,11 +2,11 @@
 
 Events may arrive in batches, late, twice and in any order. After each batch an order is reported as broken if the
 events that have no missing one before them break it, read as a run in progress. Two things can undo this: a row that
-contradicts another or is unusable, and a row that never arrives (`model_check.event_logs`). Therefore:
+contradicts another or is unusable, and a row that never arrives (`oracle.event_logs`). Therefore:
 
 - at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
   reports before the run has ended;
-- then the run is judged whole (`model_check.logs.quarantine`), and a reported verdict that does not hold of all its
+- then the run is judged whole (`oracle.logs.quarantine`), and a reported verdict that does not hold of all its
   rows is withdrawn.
 
 A log does not mark the end of a run. There are two ways to determine it.
@@ -40,11 +40,11 @@ from threading import Lock
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.columns import PEER_SEPARATOR, json_line, plain_table
-from crownless.model_check.logs.large_run import RunMonitor
-from crownless.model_check.logs.quarantine import judge_run, order_verdicts
-from crownless.model_check.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
-from crownless.model_check.logs.rows import Row, conflicts, object_in, read_row
+from crownless.oracle.log_orders.large_run import RunMonitor
+from crownless.oracle.logs.columns import PEER_SEPARATOR, json_line, plain_table
+from crownless.oracle.logs.quarantine import judge_run, order_verdicts
+from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
+from crownless.oracle.logs.rows import Row, conflicts, object_in, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from crownless.model_check.classified_runs import ClassifiedRuns
-from crownless.model_check.logs.classified import ClassifiedLog
-from crownless.model_check.logs.columns import json_line
-from crownless.model_check.logs.layout import Numbers
-from crownless.model_check.logs.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
-from crownless.model_check.logs.named_rows import NamedRows, are_names
-from crownless.model_check.logs.quarantine import OrderVerdict, RunResult, judge_run, order_verdicts
-from crownless.model_check.logs.witnesses import WitnessesByShape
+from crownless.oracle.classified_runs import ClassifiedRuns
+from crownless.oracle.log_orders.classified import ClassifiedLog
+from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from crownless.oracle.log_orders.witnesses import WitnessesByShape
+from crownless.oracle.logs.columns import json_line
+from crownless.oracle.logs.layout import Numbers
+from crownless.oracle.logs.named_rows import NamedRows, are_names
+from crownless.oracle.logs.quarantine import OrderVerdict, RunResult, judge_run, order_verdicts
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
 

@@ -1,6 +1,6 @@
 """The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
 
-Tasks read the rows in batches of Arrow, as plain rows (`model_check.logs.columns`), by the functions that read a log in
+Tasks read the rows in batches of Arrow, as plain rows (`oracle.logs.columns`), by the functions that read a log in
 memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
 """
 
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, check_columns, json_line, plain_table
-from crownless.model_check.logs.formats import CALLED, format_of
-from crownless.model_check.logs.json_lines import read_plain_lines
-from crownless.model_check.logs.reasons import UnusableRow
-from crownless.model_check.logs.rows import is_name, object_in, read_row
+from crownless.oracle.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, check_columns, json_line, plain_table
+from crownless.oracle.logs.formats import CALLED, format_of
+from crownless.oracle.logs.json_lines import read_plain_lines
+from crownless.oracle.logs.reasons import UnusableRow
+from crownless.oracle.logs.rows import is_name, object_in, read_row
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.channels import channel_named
 from crownless.impl.registry import protocol_named
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.generating import Clock, Form, form_of, generate
-from crownless.model_check.reachable import HistoryVariable, Reached, reachable
-from crownless.model_check.request import Check, load_program
-from crownless.model_check.system import LocalStep, System
-from crownless.proofs import buffer_lemmas
-from crownless.proofs.evidence import Evidence, by_z3, each_alone, fact
-from crownless.proofs.queue_abstraction import StageEvent
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.generating import Clock, Form, form_of, generate
+from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable
+from crownless.model_check.system.system import LocalStep, System
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact
+from crownless.proofs.induction.queue_abstraction import StageEvent
+from crownless.proofs.protocols import buffer_lemmas
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Message
 from crownless.spec.crowns import crowns

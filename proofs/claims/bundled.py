@@ -9,15 +9,15 @@ import json
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.runs import Run
-from crownless.proofs.evidence import Evidence, Shown
+from crownless.model_check.runs.runs import Run
+from crownless.proofs.induction.evidence import Evidence, Shown
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 
 from .claim import Entry
 
 if TYPE_CHECKING:
-    from crownless.model_check.saved_runs import SavedCheck
+    from crownless.model_check.runs.saved_runs import SavedCheck
 
 WIDTH = 118
 
@@ -35,7 +35,7 @@ def run(name: str) -> Run:
 
 
 def _checks(name: str) -> list[SavedCheck]:
-    from crownless.model_check.saved_runs import read_checks  # its schemas are made when it is imported
+    from crownless.model_check.runs.saved_runs import read_checks  # its schemas are made when it is imported
 
     return read_checks(library.path(name, ".json").read_bytes(), name)
 

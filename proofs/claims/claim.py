@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from crownless.proofs.evidence import Evidence, Verdict
+from crownless.proofs.induction.evidence import Evidence, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
 

@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.workloads import Program, Workload
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.properties import NEVER_BLOCKS, properties_of
-from crownless.model_check.reachable import HistoryVariable, Reached, reachable, shortest_run_to
-from crownless.model_check.realizing import Realization, realize
-from crownless.model_check.request import Check, load_program
-from crownless.model_check.runs import Run
-from crownless.model_check.system import System
-from crownless.proofs.evidence import ANY_NUMBER, Evidence, Shown, found
-from crownless.proofs.proving import PROOFS, SHOWN, ProofReport, prove
-from crownless.proofs.queues import QueueProof
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable, shortest_run_to
+from crownless.model_check.search.realizing import Realization, realize
+from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
+from crownless.model_check.system.system import System
+from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, Shown, found
+from crownless.proofs.induction.proving import PROOFS, SHOWN, ProofReport, prove
+from crownless.proofs.induction.queues import QueueProof
 from crownless.spec import library, notation
 from crownless.spec.computation import Computation
 

@@ -10,15 +10,15 @@ from typing import Any, NamedTuple
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.monitors import Monitor, Observation
-from crownless.model_check.properties import Property
-from crownless.model_check.reachable import HistoryVariable, reachable
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep, System
-from crownless.proofs.evidence import Evidence, by_z3
-from crownless.proofs.murty_garg import MURTY_GARG, Priorities
-from crownless.proofs.queue_abstraction import StageEvent, fixed_by, symbolic
-from crownless.proofs.theorem import Claim
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.search.reachable import HistoryVariable, reachable
+from crownless.model_check.system.monitors import Monitor, Observation
+from crownless.model_check.system.properties import Property
+from crownless.model_check.system.system import LocalStep, System
+from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by, symbolic
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 

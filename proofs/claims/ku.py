@@ -23,33 +23,21 @@ from crownless.impl.variants.for_matrices import (
     changed,
 )
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.reachable import reachable, shortest_run_to
-from crownless.model_check.request import load_program
-from crownless.model_check.runs import Run
-from crownless.proofs import deliv_is_redundant
-from crownless.proofs.branch_free import for_every_n
-from crownless.proofs.evidence import Evidence, by_z3, fact, found, none_found, together
-from crownless.proofs.proving import ProofReport, prove
-from crownless.proofs.rst import Counts, by_counts
-from crownless.proofs.terms import Terms
-from crownless.proofs.theorem import Claim
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import load_program
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.reachable import reachable, shortest_run_to
+from crownless.proofs.induction.evidence import Evidence, by_z3, fact, found, none_found, together
+from crownless.proofs.induction.proving import ProofReport, prove
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Terms
+from crownless.proofs.protocols.rst import Counts, by_counts
+from crownless.proofs.theorems import deliv_is_redundant
 from crownless.spec.computation import Message
 
 from .claim import claim
-from .evidence import (
-    breaks,
-    explored,
-    in_some_state,
-    keep,
-    live,
-    program,
-    proved,
-    ran,
-    safe,
-    searched,
-    system_of,
-)
+from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import check_changes, same_guard, scripted_run
 
 TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"

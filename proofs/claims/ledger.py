@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crownless.proofs.evidence import Evidence, Verdict, together
+from crownless.proofs.induction.evidence import Evidence, Verdict, together
 from crownless.proofs.theorems.bounded import BoundedSearchGaveUp
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import unknown_name

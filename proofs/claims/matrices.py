@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.variants.for_matrices import changed
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.reachable import Reached
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import System
-from crownless.proofs.evidence import Evidence
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.search.reachable import Reached
+from crownless.model_check.system.system import System
+from crownless.proofs.induction.evidence import Evidence
 from crownless.spec.computation import Message
 
 from .evidence import explored, in_every_state, system_of

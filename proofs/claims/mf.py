@@ -6,18 +6,13 @@ from functools import partial
 from itertools import pairwise
 
 from crownless.impl.rst_before import RstBefore
-from crownless.impl.variants.for_mattern_fuenfrocken import (
-    CopyByCopy,
-    KearnsInTurn,
-    NeverAsked,
-    ReleasedTogether,
-)
+from crownless.impl.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, NeverAsked, ReleasedTogether
 from crownless.impl.workloads import Free
-from crownless.model_check.explorer import explore
-from crownless.model_check.generating import computation_of
-from crownless.model_check.reachable import Reached, reachable
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.generating import computation_of
+from crownless.model_check.search.reachable import Reached, reachable
 from crownless.model_check.simulation.latencies import output_wait
-from crownless.proofs.evidence import Evidence, fact, found, measured, together
+from crownless.proofs.induction.evidence import Evidence, fact, found, measured, together
 from crownless.proofs.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation

@@ -16,10 +16,10 @@ from crownless.impl.variants.for_murty_garg import (
     SendsWhenWanted,
 )
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.generating import computation_of, form_of
-from crownless.model_check.reachable import reachable
-from crownless.model_check.runs import Run
-from crownless.proofs.evidence import Evidence, fact, found, measured, together
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.generating import computation_of, form_of
+from crownless.model_check.search.reachable import reachable
+from crownless.proofs.induction.evidence import Evidence, fact, found, measured, together
 from crownless.proofs.theorems import conditions
 from crownless.proofs.theorems import smallest_synchronous as search
 from crownless.proofs.theorems.impossible_protocols import (

@@ -11,8 +11,8 @@ from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.rendezvous import Rendezvous
 from crownless.impl.variants.for_murty_garg import ByTheLetterWithRanks
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.properties import Property
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.system.properties import Property
 from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 

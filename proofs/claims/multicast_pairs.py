@@ -13,15 +13,15 @@ from crownless.impl.ses import Stamp, State
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.impl.workloads import Free
-from crownless.model_check.reachable import reachable, shortest_run_to
-from crownless.model_check.runs import Run
-from crownless.proofs.any_multicast import Receivers
-from crownless.proofs.any_run import SymbolicState
-from crownless.proofs.branch_free import for_every_n
-from crownless.proofs.evidence import Evidence, by_z3
-from crownless.proofs.ses_multicast import SES_MULTICAST
-from crownless.proofs.terms import Term, Terms
-from crownless.proofs.theorem import Claim
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.reachable import reachable, shortest_run_to
+from crownless.proofs.induction.any_multicast import Receivers
+from crownless.proofs.induction.any_run import SymbolicState
+from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.spec.computation import Message
 
 from .evidence import system_of

@@ -24,14 +24,23 @@ from crownless.impl.variants.for_matrices import (
     WaitsForNothing,
 )
 from crownless.impl.workloads import Free
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.reachable import Reached, reachable, shortest_run_to
-from crownless.model_check.runs import Run
-from crownless.proofs import extra_messages_constraints as constraints
-from crownless.proofs.branch_free import for_every_n
-from crownless.proofs.evidence import Evidence, by_z3, each_alone, fact, found, lacking_each, measured, together
-from crownless.proofs.terms import Term, Terms
-from crownless.proofs.theorem import Claim
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.reachable import Reached, reachable, shortest_run_to
+from crownless.proofs.induction.evidence import (
+    Evidence,
+    by_z3,
+    each_alone,
+    fact,
+    found,
+    lacking_each,
+    measured,
+    together,
+)
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.theorems.pigeonhole import clearing_goes_on
 from crownless.proofs.theorems.smallest_clearing import Clearings
 from crownless.spec.computation import Message

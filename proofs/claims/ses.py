@@ -23,9 +23,9 @@ from crownless.impl.variants.for_schiper_eggli_sandoz import (
     TheAskedSiteDeletesToo,
 )
 from crownless.impl.workloads import Free
-from crownless.model_check.reachable import Reached
-from crownless.model_check.runs import Run
-from crownless.proofs.evidence import Evidence, fact, found, none_found
+from crownless.model_check.runs.runs import Run
+from crownless.model_check.search.reachable import Reached
+from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
 from crownless.spec import library
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
@@ -35,18 +35,7 @@ from crownless.spec.orders import decide
 from . import multicast_pairs as pairs
 from . import vector_time as timed
 from .claim import claim
-from .evidence import (
-    breaks,
-    ended,
-    enumerated,
-    explored,
-    figure,
-    keep,
-    program,
-    proved,
-    ran,
-    searched,
-)
+from .evidence import breaks, ended, enumerated, explored, figure, keep, program, proved, ran, searched
 from .vector_time import first_run, remembering
 
 LAMPORT, VECTOR = LamportClock(), VectorClock()

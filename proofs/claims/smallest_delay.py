@@ -16,11 +16,11 @@ import z3
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet
 from crownless.impl.workloads import Free
-from crownless.model_check.system import State
-from crownless.proofs.evidence import ANY_NUMBER, Evidence, by_z3
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim
-from crownless.proofs.z3_query import ask
+from crownless.model_check.system.system import State
+from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, by_z3
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.terms import Term
+from crownless.proofs.language.z3_query import ask
 
 from .evidence import system_of
 from .fig_8 import Timed, timed

@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations, permutations, product
 from typing import Any
 
-from crownless.proofs.queue_abstraction import ConcreteLogic
+from crownless.proofs.induction.queue_abstraction import ConcreteLogic
 from crownless.proofs.theorems.conditions import Conditions
 from crownless.spec.computation import Computation, project
 from crownless.spec.enumeration import computations

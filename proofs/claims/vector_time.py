@@ -13,17 +13,17 @@ from crownless.impl.ses import Ses, Stamp, State
 from crownless.impl.ses_rollback import Failure
 from crownless.impl.variants.for_schiper_eggli_sandoz import DeliveriesDoNotTick, NothingTicks
 from crownless.impl.workloads import Program, Workload
-from crownless.model_check.monitors import History
-from crownless.model_check.reachable import Reached, shortest_path
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import AGREED, LocalStep, System
-from crownless.proofs import vector_time
-from crownless.proofs.any_run import AnyRun
-from crownless.proofs.branch_free import for_every_n
-from crownless.proofs.evidence import Evidence, by_z3, each_alone
-from crownless.proofs.ses import INVARIANTS
-from crownless.proofs.terms import Term, Terms
-from crownless.proofs.theorem import Claim
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.search.reachable import Reached, shortest_path
+from crownless.model_check.system.monitors import History
+from crownless.model_check.system.system import AGREED, LocalStep, System
+from crownless.proofs.induction.any_run import AnyRun
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.protocols import vector_time
+from crownless.proofs.protocols.ses import INVARIANTS
 from crownless.spec.clocks import Clock, VectorClock, stale_messages
 from crownless.spec.computation import Computation, Event, Message, topological_order
 from crownless.spec.enumeration import computations, trusted

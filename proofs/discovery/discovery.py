@@ -21,13 +21,13 @@ import z3
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
-from crownless.proofs.any_run import ASSUMED, AnyRun
-from crownless.proofs.causal_order import CausalOrder
-from crownless.proofs.extra_messages import OneMessagePerStep
-from crownless.proofs.proving import PROOFS
-from crownless.proofs.queues import QueueProof
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Outcome, theorem
+from crownless.proofs.induction.any_run import ASSUMED, AnyRun
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proving import PROOFS
+from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.induction.theorem import Outcome, theorem
+from crownless.proofs.language.terms import Term
+from crownless.proofs.protocols.extra_messages import OneMessagePerStep
 from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 

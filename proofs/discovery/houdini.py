@@ -17,10 +17,10 @@ from typing import Any
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.proofs.any_run import AnyRun, Event, SymbolicState
-from crownless.proofs.ground import instances
-from crownless.proofs.terms import Term, is_array
-from crownless.proofs.z3_query import ask, reason_for_giving_up
+from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.language.ground import instances
+from crownless.proofs.language.terms import Term, is_array
+from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 
 from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent

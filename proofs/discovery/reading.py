@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import z3
 
-from crownless.proofs.terms import Term, is_array
+from crownless.proofs.language.terms import Term, is_array
 
 
 class Reader:

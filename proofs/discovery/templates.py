@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import z3
 
-from crownless.proofs.any_run import AnyRun, SymbolicState
-from crownless.proofs.terms import Term
+from crownless.proofs.induction.any_run import AnyRun, SymbolicState
+from crownless.proofs.language.terms import Term
 
 from .numeric_states import NumericState
 

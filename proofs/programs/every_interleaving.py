@@ -24,8 +24,10 @@ import z3
 
 from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
-from crownless.model_check.explorer import live_properties_broken
-from crownless.model_check.properties import (
+from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.search.explorer import live_properties_broken
+from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
     DELIVERS_ONCE,
@@ -33,13 +35,11 @@ from crownless.model_check.properties import (
     HOLDS_BACK,
     Property,
 )
-from crownless.model_check.request import Check, ResolvedCheck
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep, State
-from crownless.proofs.proving import PROOFS
-from crownless.proofs.queues import QueueProof
-from crownless.proofs.terms import Term
-from crownless.proofs.z3_query import ask, reason_for_giving_up
+from crownless.model_check.system.system import LocalStep, State
+from crownless.proofs.induction.proving import PROOFS
+from crownless.proofs.induction.queues import QueueProof
+from crownless.proofs.language.terms import Term
+from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 from crownless.spec.computation import Message
 from crownless.spec.errors import BadInput
 

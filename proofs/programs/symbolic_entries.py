@@ -16,7 +16,7 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.terms import Term
+from crownless.proofs.language.terms import Term
 
 #: A condition: plain truth where it is known, else a term of z3.
 Condition = Any

@@ -25,7 +25,7 @@ import z3
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Program
-from crownless.proofs.terms import Term
+from crownless.proofs.language.terms import Term
 from crownless.spec.computation import Message
 
 from .symbolic_entries import (

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.proofs.terms import Term
-from crownless.proofs.z3_query import ask, reason_for_giving_up
+from crownless.proofs.language.terms import Term
+from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 from crownless.spec.computation import Computation, Event, Message
 
 #: z3 steps allowed to one query: ten times what those of the ledger take.

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import z3
 
-from crownless.proofs.terms import Term
+from crownless.proofs.language.terms import Term
 
 Hypotheses = dict[str, Term]
 NEVER = z3.BoolVal(False)

@@ -14,10 +14,10 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.evidence import Evidence, by_z3
-from crownless.proofs.queue_abstraction import Logic, SymbolicLogic
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim
+from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.queue_abstraction import Logic, SymbolicLogic
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.terms import Term
 
 from .computation import AnyComputation, Hypotheses, no_smaller
 from .synchronous import never_comes_round, theorem_2

@@ -19,9 +19,9 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.evidence import Evidence, by_z3
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim
+from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.terms import Term
 
 from .computation import NEVER, Hypotheses
 

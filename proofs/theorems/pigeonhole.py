@@ -14,10 +14,10 @@ import z3
 
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.variants.for_matrices import ClearsTheWholeColumn
-from crownless.proofs.evidence import Evidence, by_z3, lacking_each
-from crownless.proofs.extra_messages import WithExtraMessages
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim
+from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.terms import Term
+from crownless.proofs.protocols.extra_messages import WithExtraMessages
 
 #: The entries of a column, before and after another one is cleared; those of all columns before this one.
 SIZE, SIZE_AFTER, TOTAL, TOTAL_AFTER = (

@@ -14,8 +14,8 @@ from itertools import combinations
 
 import z3
 
-from crownless.proofs.terms import Term
-from crownless.proofs.z3_query import ask, reason_for_giving_up
+from crownless.proofs.language.terms import Term
+from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 
 from .bounded import BoundedSearchGaveUp
 

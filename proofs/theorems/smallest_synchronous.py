@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.proofs.terms import Term
+from crownless.proofs.language.terms import Term
 from crownless.spec.computation import Computation
 from crownless.spec.library import is_control
 

@@ -20,10 +20,10 @@ from itertools import product
 
 import z3
 
-from crownless.proofs import causal_implies_fifo
-from crownless.proofs.evidence import Evidence, by_z3, each_alone, lacking_each
-from crownless.proofs.terms import Term
-from crownless.proofs.theorem import Claim
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, lacking_each
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.terms import Term
+from crownless.proofs.theorems import causal_implies_fifo
 
 from .computation import NEVER, AnyComputation, Hypotheses, is_cycle, no_smaller
 

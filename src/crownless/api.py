@@ -11,32 +11,33 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
+from crownless.spec.errors import BadInput, unknown_name
+
 from . import arguments
-from .spec.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:
     from logging import Logger
 
-    from .impl.channels import Channel
-    from .impl.protocol import Protocol, Setting
-    from .impl.workloads import Workload
-    from .model_check.check_result import CheckResult
-    from .model_check.counting import Count
-    from .model_check.engines import RemoteEngine
-    from .model_check.exploration import Exploration
-    from .model_check.logs.formats import Format
-    from .model_check.monitors import Monitor
-    from .model_check.oracle import Classification, NamedComputation
-    from .model_check.reachable import Reached
-    from .model_check.realizing import Realization
-    from .model_check.request import Check
-    from .proofs.proving import ProofReport
-    from .runtime.ending import Limits
-    from .spec.computation import Computation
-    from .spec.enumeration import Sends
-    from .spec.notation import Script
-    from .spec.orders import UnreceivedPolicy
-    from .spec.recorder import Recorder
+    from crownless.impl.channels import Channel
+    from crownless.impl.protocol import Protocol, Setting
+    from crownless.impl.workloads import Workload
+    from crownless.model_check.check.check_result import CheckResult
+    from crownless.model_check.check.request import Check
+    from crownless.model_check.search.counting import Count
+    from crownless.model_check.search.engines import RemoteEngine
+    from crownless.model_check.search.reachable import Reached
+    from crownless.model_check.search.realizing import Realization
+    from crownless.model_check.system.exploration import Exploration
+    from crownless.model_check.system.monitors import Monitor
+    from crownless.oracle.classification import Classification, NamedComputation
+    from crownless.oracle.logs.formats import Format
+    from crownless.proofs.induction.proving import ProofReport
+    from crownless.runtime.ending import Limits
+    from crownless.spec.computation import Computation
+    from crownless.spec.enumeration import Sends
+    from crownless.spec.notation import Script
+    from crownless.spec.orders import UnreceivedPolicy
+    from crownless.spec.recorder import Recorder
 
     #: A protocol: its name (`rst`, `hub.py:Hub`, `package.module:Class`), its class, or a machine.
     ProtocolLike = str | type[Protocol] | Protocol
@@ -87,9 +88,9 @@ def read_log(
     `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log, as of `crownless classify`.
     Raises `BadInput` with the line that cannot be used.
     """
-    from .model_check.logs.formats import FORMATS, LogOptions
-    from .model_check.logs.reader import runs_of, subjects
-    from .model_check.logs.rows import rows_of_lines
+    from crownless.oracle.logs.formats import FORMATS, LogOptions
+    from crownless.oracle.logs.reader import runs_of, subjects
+    from crownless.oracle.logs.rows import rows_of_lines
 
     if format is not None and format not in FORMATS:
         raise unknown_name("format", arguments.text("format", format), FORMATS)
@@ -116,8 +117,9 @@ def classify(
     `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: whether a message that
     is not received is `lost`, or `pending` (then an order is kept if some completion keeps it).
     """
-    from .model_check import oracle
-    from .spec.orders import ORDERS, order_named
+    from crownless.spec.orders import ORDERS, order_named
+
+    from .oracle import classification as oracle
 
     names = arguments.names("orders", orders)
     for order in names:
@@ -126,9 +128,9 @@ def classify(
 
 
 def named(name: str, given: ComputationLike) -> NamedComputation:
-    from .model_check.oracle import NamedComputation
-    from .spec.computation import Computation
-    from .spec.recorder import Recorder
+    from crownless.oracle.classification import NamedComputation
+    from crownless.spec.computation import Computation
+    from crownless.spec.recorder import Recorder
 
     if isinstance(given, NamedComputation):
         return given
@@ -196,8 +198,8 @@ def check(
 
     Raises `BadInput` for what cannot be checked.
     """
-    from .model_check.check import run_check
-    from .model_check.engines import COMPILES, MOST_WORKERS, compiling
+    from crownless.model_check.check.check import run_check
+    from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, compiling
 
     log = logger()
     result = run_check(
@@ -251,7 +253,7 @@ def states(
     """Every reachable state, the nearest first: its `locals`, what is `in_flight`, how many actions lead there, and
     the `moves` that can happen next. The arguments are those of `check`.
     """
-    from .model_check.reachable import reachable
+    from crownless.model_check.search.reachable import reachable
 
     request = _request(
         protocol,
@@ -283,7 +285,7 @@ def realize(
     """The complete computations that a protocol can generate, and the order they equal (`.equals`), or what is
     `missing` from an order, or `extra`. The arguments are those of `check`.
     """
-    from .model_check import realizing
+    from crownless.model_check.search import realizing
 
     request = _request(
         protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
@@ -296,7 +298,7 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
     """The number of complete computations in each order (`.counts`): processes are distinguished, messages only by
     what happens to them.
     """
-    from .model_check import counting
+    from crownless.model_check.search import counting
 
     n = arguments.whole_number("processes", processes, most=counting.MOST_PROCESSES)
     m = arguments.whole_number("messages", messages, most=counting.MOST_MESSAGES)
@@ -310,9 +312,9 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     A class derived from a protocol that has a proof is put to that proof. `effort`: the steps of z3 allowed to a query.
     Raises `BadInput` if there is no proof to put it to.
     """
-    from .model_check.request import Check
-    from .proofs.proving import proof_of, prove
-    from .proofs.theorem import EFFORT
+    from crownless.model_check.check.request import Check
+    from crownless.proofs.induction.proving import proof_of, prove
+    from crownless.proofs.induction.theorem import EFFORT
 
     request = Check(protocol)
     steps = arguments.optional(arguments.whole_number, "effort", effort)
@@ -342,8 +344,8 @@ def _request(
     crash: str | None = None,
     monitors: Iterable[Monitor] = (),
 ) -> Check:
-    from .model_check.monitors import Monitor
-    from .model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+    from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+    from crownless.model_check.system.monitors import Monitor
 
     if program is not None and (processes, messages, sends, bool(self_sends)) != (None, None, None, False):
         hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
@@ -366,7 +368,7 @@ def _request(
 
 
 def limits_of(states: int | None, seconds: float | None, memory: int | None) -> Limits:
-    from .runtime.ending import Limits
+    from crownless.runtime.ending import Limits
 
     return Limits(
         arguments.optional(arguments.whole_number, "max_states", states),
@@ -376,14 +378,14 @@ def limits_of(states: int | None, seconds: float | None, memory: int | None) -> 
 
 
 def _workload(given: Workload | None) -> Workload | None:
-    from .impl.workloads import Workload
+    from crownless.impl.workloads import Workload
 
     hint = "give an object of a class derived from crownless.impl.workloads.Workload"
     return None if given is None else arguments.instance("workload", given, Workload, "workload", hint)
 
 
 def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
-    from .impl.channels import Channel
+    from crownless.impl.channels import Channel
 
     if isinstance(given, type) and issubclass(given, Channel):
         return given
@@ -391,7 +393,8 @@ def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
 
 
 def _script(given: ProgramLike) -> Script:
-    from .model_check.request import load_program
+    from crownless.model_check.check.request import load_program
+
     from .spec import notation
 
     if isinstance(given, str):

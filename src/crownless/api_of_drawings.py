@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 from . import arguments
 
 if TYPE_CHECKING:
+    from crownless.spec.drawn import Drawn
+
     from .api import ComputationLike
-    from .spec.drawn import Drawn
 
 #: The forms of a drawing.
 Form = Literal["text", "svg", "html"]
@@ -30,15 +31,16 @@ def draw(
     violates. Of more than 200 messages an excerpt is drawn. `unicode`: False for text in plain ASCII.
     Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
+    from crownless.spec.diagrams.excerpt import excerpt
+    from crownless.spec.diagrams.page import in_html
+    from crownless.spec.diagrams.svg import in_svg
+    from crownless.spec.diagrams.text import in_text
+    from crownless.spec.drawn import Drawn
+    from crownless.spec.errors import BadInput, unknown_name
+    from crownless.spec.orders import order_named
+    from crownless.spec.printable import printable
+
     from .api import named
-    from .spec.diagrams.excerpt import excerpt
-    from .spec.diagrams.page import in_html
-    from .spec.diagrams.svg import in_svg
-    from .spec.diagrams.text import in_text
-    from .spec.drawn import Drawn
-    from .spec.errors import BadInput, unknown_name
-    from .spec.orders import order_named
-    from .spec.printable import printable
 
     if form not in get_args(Form):
         raise unknown_name("form", form, get_args(Form))

@@ -11,11 +11,11 @@ from . import arguments
 from .api import limits_of, logger
 
 if TYPE_CHECKING:
-    from .model_check.conformance.conformance_request import Request
-    from .model_check.conformance.conformance_result import Conformance
-    from .model_check.conformance.node import Implementation
-    from .model_check.conformance.schedules import Replay
-    from .spec.enumeration import Sends
+    from crownless.oracle.conformance.conformance_request import Request
+    from crownless.oracle.conformance.conformance_result import Conformance
+    from crownless.oracle.conformance.node import Implementation
+    from crownless.oracle.conformance.schedules import Replay
+    from crownless.spec.enumeration import Sends
 
 
 @arguments.speaks_of_arguments
@@ -37,7 +37,7 @@ def conform(
 ) -> Conformance:
     """The orders that an implementation keeps, over every schedule within a bound: the explorer drives its nodes.
 
-    `node`: a class with `on_send` and `on_packet`, as `crownless.model_check.conformance.in_process` says, its name
+    `node`: a class with `on_send` and `on_packet`, as `crownless.oracle.conformance.in_process` says, its name
     (`node.py:MyNode`), or the command of a program that speaks lines, as a list. `orders`: those that it claims to
     keep; with none, see `.kept` and `.strongest`. `replies`: up to how many messages applications also send from
     inside deliveries (3, or as many as `messages`). `ticks`: how often time passes at each process; `restarts`: how
@@ -45,7 +45,7 @@ def conform(
     packets that make no difference, such as time stamps. A violated property has a shortest run:
     `conform(MyNode)["causal"].run`.
     """
-    from .model_check.conformance.conforming import conform as drive
+    from crownless.oracle.conformance.conforming import conform as drive
 
     request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
@@ -77,7 +77,7 @@ def conform_at_random(
     `holds` is of these runs alone. A violation has a run without the steps that it does not need:
     `conform_at_random(MyNode)["causal"].run`.
     """
-    from .model_check.conformance.conforming import conform_at_random as drive
+    from crownless.oracle.conformance.conforming import conform_at_random as drive
 
     request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
     runs = arguments.whole_number("runs", runs)
@@ -99,10 +99,10 @@ def replay(
     True if what the schedule once broke is no longer broken; `.broken` has all that is, `.run` the run, `.differs` the
     first step at which something else happened than before. `node`: as for `conform`.
     """
-    from .model_check.conformance.schedules import read_schedule
-    from .model_check.conformance.schedules import replay as follow
-    from .spec.printable import as_json
-    from .spec.reading import read_bytes
+    from crownless.oracle.conformance.schedules import read_schedule
+    from crownless.oracle.conformance.schedules import replay as follow
+    from crownless.spec.printable import as_json
+    from crownless.spec.reading import read_bytes
 
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")
@@ -124,9 +124,9 @@ def _request(
     restarts: int,
 ) -> Request:
     """The request, once the arguments are known to be such."""
-    from .model_check.conformance.conformance_request import Request
-    from .model_check.request import MOST_MESSAGES, MOST_PROCESSES
-    from .spec.enumeration import known_sends
+    from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+    from crownless.oracle.conformance.conformance_request import Request
+    from crownless.spec.enumeration import known_sends
 
     return Request(
         processes=arguments.whole_number("processes", processes, most=MOST_PROCESSES),
@@ -146,11 +146,12 @@ def _implementation(
     node: type | str | Sequence[str], n: int, sends: Sends, timeout: float, ignore: str | None
 ) -> Iterator[Implementation]:
     """The nodes of a class, of a class by its name, or of a command."""
+    from crownless.oracle.conformance.bodies import to_ignore
+    from crownless.oracle.conformance.in_process import InProcess
+    from crownless.oracle.conformance.node import NodeLimits
+    from crownless.oracle.conformance.out_of_process import OutOfProcess
+
     from .impl import own_protocols
-    from .model_check.conformance.bodies import to_ignore
-    from .model_check.conformance.in_process import InProcess
-    from .model_check.conformance.node import NodeLimits
-    from .model_check.conformance.out_of_process import OutOfProcess
 
     ignored = to_ignore(arguments.optional(arguments.text, "ignore", ignore))
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))

@@ -12,8 +12,8 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
-from .spec.errors import BadInput
-from .spec.printable import printable
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

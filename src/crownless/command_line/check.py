@@ -13,9 +13,12 @@ from typing import Any
 import click
 
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check import run_check
-from crownless.model_check.check_result import CheckResult
-from crownless.model_check.engines import (
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check
+from crownless.model_check.check.suite import SuiteRow, own_checks
+from crownless.model_check.check.suite import rows as suite_rows
+from crownless.model_check.search.engines import (
     COMPILES,
     MOST_WORKERS,
     RemoteEngine,
@@ -24,10 +27,7 @@ from crownless.model_check.engines import (
     reductions_named,
     why_not_applicable,
 )
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import Check
-from crownless.model_check.suite import SuiteRow, own_checks
-from crownless.model_check.suite import rows as suite_rows
+from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import Limits, Stopped
 from crownless.runtime.memory import memory_in_use
 from crownless.spec.errors import BadInput

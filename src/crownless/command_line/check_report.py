@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rich.text import Text
 
-from crownless.model_check.check_result import CheckResult, PropertyResult
+from crownless.model_check.check.check_result import CheckResult, PropertyResult
 from crownless.spec.printable import printable, some
 
 from .output import STYLES, print_line, print_run

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from crownless.model_check.runs import Run
+from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
-from crownless.proofs.evidence import Shown
+from crownless.proofs.induction.evidence import Shown
 from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.diagrams.text import draw
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from crownless.model_check.runs import Run
+from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims.ledger import Finding, summary
-from crownless.proofs.evidence import Shown
+from crownless.proofs.induction.evidence import Shown
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.excerpt import excerpt

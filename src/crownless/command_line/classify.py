@@ -11,10 +11,10 @@ from typing import Any
 
 import click
 
-from crownless.model_check import oracle
-from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
-from crownless.model_check.logs.classify_file import How, LogRequest, classify_file
-from crownless.model_check.logs.formats import LogOptions, Progress
+from crownless.oracle import classification as oracle
+from crownless.oracle.classified_runs import Classifications, ClassifiedRuns
+from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
+from crownless.oracle.logs.formats import LogOptions, Progress
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
@@ -32,15 +32,7 @@ from .endings import say
 from .file_options import InputFile, OutputFolder, output_folder
 from .log_options import with_log_options
 from .options import Verb, with_limits, with_output
-from .output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    ended_with_nothing,
-    print_json,
-    print_line,
-    status,
-)
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ended_with_nothing, print_json, print_line, status
 
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
@@ -327,7 +319,7 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
 
 def _compiling() -> AbstractContextManager[None]:
     """Says so if the monitor of logs is compiled in here."""
-    from crownless.model_check.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
+    from crownless.model_check.search.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
     return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from crownless.model_check import oracle
-from crownless.model_check.classified_runs import Classifications, ClassifiedRuns
+from crownless.oracle import classification as oracle
+from crownless.oracle.classified_runs import Classifications, ClassifiedRuns
 from crownless.runtime.ending import look
 from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes
@@ -24,9 +24,9 @@ from .output import STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
 
 if TYPE_CHECKING:
-    from crownless.model_check.logs.complete import Delivery
-    from crownless.model_check.logs.context import Context
-    from crownless.model_check.logs.formats import Progress
+    from crownless.oracle.log_orders.complete import Delivery
+    from crownless.oracle.log_orders.context import Context
+    from crownless.oracle.logs.formats import Progress
 
 #: Larger computations are drawn by `show` only.
 DRAWN_UP_TO = 40
@@ -306,7 +306,7 @@ def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, in
 
 def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
     """How many of many runs have and violate each property, and the first that violates it."""
-    from crownless.model_check.logs.complete import PROPERTIES
+    from crownless.oracle.log_orders.complete import PROPERTIES
 
     violated, count = Counter[str](), 0
     for _, _, delivery in _deliveries(parts):

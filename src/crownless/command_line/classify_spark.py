@@ -12,7 +12,7 @@ from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.classify_file import How
+from crownless.oracle.log_orders.classify_file import How
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
 from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of

@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 from click.core import ParameterSource
 
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance.conforming import conform, conform_at_random
-from crownless.model_check.conformance.node import Implementation
-from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
-from crownless.model_check.exploration import Exploration
-from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.system.exploration import Exploration
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.conforming import conform, conform_at_random
+from crownless.oracle.conformance.node import Implementation
+from crownless.oracle.conformance.schedules import Schedule, read_schedule, replay
 from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput

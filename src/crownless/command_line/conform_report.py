@@ -5,12 +5,12 @@ from __future__ import annotations
 from rich.text import Text
 
 from crownless.impl.channels import channel_named
-from crownless.model_check.check_result import PropertyResult
-from crownless.model_check.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
-from crownless.model_check.conformance.conformance_result import Conformance
-from crownless.model_check.conformance.node import FAILURES
-from crownless.model_check.conformance.schedules import Replay
-from crownless.model_check.runs import Run
+from crownless.model_check.check.check_result import PropertyResult
+from crownless.model_check.runs.runs import Run
+from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.node import FAILURES
+from crownless.oracle.conformance.schedules import Replay
 from crownless.spec.printable import printable, some
 
 from .output import STYLES, print_line, print_run

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from crownless.model_check.counting import MOST_MESSAGES, MOST_PROCESSES
-from crownless.model_check.counting import count as count_computations
+from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.search.counting import count as count_computations
 from crownless.runtime.ending import Limits
 from crownless.spec.orders import ORDERS
 

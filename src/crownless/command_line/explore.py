@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
-from crownless.model_check.run_explorer.page import explorer_page
-from crownless.model_check.run_explorer.server import ExplorerServer
-from crownless.model_check.run_explorer.state_space import NODES
-from crownless.model_check.run_explorer.subjects import Explored
+from crownless.run_explorer.page import explorer_page
+from crownless.run_explorer.server import ExplorerServer
+from crownless.run_explorer.state_space import NODES
+from crownless.run_explorer.subjects import Explored
 from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some

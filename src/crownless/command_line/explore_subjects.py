@@ -10,12 +10,12 @@ from typing import Any
 
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.schedules import read_schedule
-from crownless.model_check.logs.reader import subjects
-from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
-from crownless.model_check.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
-from crownless.model_check.saved_runs import SavedCheck
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check, load_program
+from crownless.model_check.runs.saved_runs import SavedCheck
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.schedules import read_schedule
+from crownless.oracle.logs.reader import subjects
+from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
 from crownless.runtime.ending import Limits
 from crownless.spec import library
 from crownless.spec.enumeration import known_sends

@@ -8,10 +8,10 @@ from contextlib import closing, contextmanager
 import click
 
 from crownless.impl import own_protocols
-from crownless.model_check.conformance.bodies import to_ignore
-from crownless.model_check.conformance.in_process import InProcess
-from crownless.model_check.conformance.node import Implementation, NodeLimits
-from crownless.model_check.conformance.out_of_process import OutOfProcess
+from crownless.oracle.conformance.bodies import to_ignore
+from crownless.oracle.conformance.in_process import InProcess
+from crownless.oracle.conformance.node import Implementation, NodeLimits
+from crownless.oracle.conformance.out_of_process import OutOfProcess
 from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 

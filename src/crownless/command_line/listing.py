@@ -15,7 +15,7 @@ from crownless.impl.own_protocols import is_own
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
-from crownless.model_check.properties import DELIVERS_ONCE, default_orders, properties_of
+from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.claims import bundled
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from crownless.model_check.logs.formats import FORMATS, Format, LogOptions
+from crownless.oracle.logs.formats import FORMATS, Format, LogOptions
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import click
 
 from crownless.impl.protocol import Setting
-from crownless.model_check.request import load_program
+from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.memory import memory_in_use
 from crownless.spec.enumeration import known_sends

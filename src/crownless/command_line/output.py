@@ -23,7 +23,7 @@ from rich.segment import Segment
 from rich.status import Status
 from rich.text import Text
 
-from crownless.model_check.runs import Run
+from crownless.model_check.runs.runs import Run
 from crownless.runtime.ending import INTERRUPTED, Part
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 

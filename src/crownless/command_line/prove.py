@@ -8,12 +8,21 @@ from typing import TypeVar
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.proofs import second_solver
-from crownless.proofs.causal_order import CODE
+from crownless.proofs.induction import second_solver
+from crownless.proofs.induction.causal_order import CODE
+from crownless.proofs.induction.proving import (
+    PROOFS,
+    SHOWN,
+    STEPS,
+    ProofReport,
+    necessary_hypotheses,
+    proof_of,
+    prove,
+    trusted,
+)
+from crownless.proofs.induction.replay import Replayed
+from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.proofs.proving import PROOFS, SHOWN, STEPS, ProofReport, necessary_hypotheses, proof_of, prove, trusted
-from crownless.proofs.replay import Replayed
-from crownless.proofs.theorem import EFFORT
 from crownless.runtime.ending import Limits, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some

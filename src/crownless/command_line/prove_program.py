@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from rich.text import Text
 
-from crownless.model_check.engines import why_not_applicable
-from crownless.model_check.properties import Property
-from crownless.model_check.request import Check, load_program
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.engines import why_not_applicable
+from crownless.model_check.system.properties import Property
 from crownless.proofs.programs.every_interleaving import EFFORT, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
 from crownless.runtime.ending import Limits, stoppable

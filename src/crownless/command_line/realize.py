@@ -7,10 +7,10 @@ from contextlib import redirect_stdout
 
 import click
 
-from crownless.model_check import realizing
-from crownless.model_check.generating import possible
-from crownless.model_check.realizing import Realization, because, lines_in_notation
-from crownless.model_check.request import Check
+from crownless.model_check.check.request import Check
+from crownless.model_check.search import realizing
+from crownless.model_check.search.generating import possible
+from crownless.model_check.search.realizing import Realization, because, lines_in_notation
 from crownless.runtime.ending import Limits
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.text import draw

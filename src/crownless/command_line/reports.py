@@ -8,8 +8,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import click
 
-from crownless.model_check.exports import Suite, itf, junit, sarif
-from crownless.model_check.runs import diagrams_of_violations
+from crownless.model_check.check.exports import Suite, itf, junit, sarif
+from crownless.model_check.runs.runs import diagrams_of_violations
 from crownless.spec.printable import as_json
 
 from .endings import say

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.logs.formats import format_in
+from crownless.oracle.logs.formats import format_in
 from crownless.spec import library
 from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 from crownless.spec.reading import read_text
 
 if TYPE_CHECKING:
-    from crownless.model_check.saved_runs import SavedCheck
+    from crownless.model_check.runs.saved_runs import SavedCheck
 
 #: So many bytes distinguish a run from a computation and a log.
 PEEKED = 1 << 16
@@ -43,8 +43,8 @@ def saved_checks(name: str) -> list[SavedCheck] | None:
 
 def _read(content: bytes, file: str) -> list[SavedCheck]:
     # Schemas are made when these are imported.
-    from crownless.model_check.conformance.schedules import read_conformance, read_schedule
-    from crownless.model_check.saved_runs import read_checks
+    from crownless.model_check.runs.saved_runs import read_checks
+    from crownless.oracle.conformance.schedules import read_conformance, read_schedule
 
     if content.lstrip().startswith(b"["):
         return read_checks(content, file)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from crownless.model_check import oracle
-from crownless.model_check.logs.formats import LogOptions
-from crownless.model_check.logs.reader import subjects as subjects_in
-from crownless.model_check.run_diagrams import variables_after
-from crownless.model_check.runs import Run, shown_once
+from crownless.model_check.runs.run_diagrams import variables_after
+from crownless.model_check.runs.runs import Run, shown_once
+from crownless.oracle import classification as oracle
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.reader import subjects as subjects_in
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.emphasis import diagram_of
@@ -30,7 +30,7 @@ from .pictures import write_diagrams
 from .saved import saved_checks
 
 if TYPE_CHECKING:
-    from crownless.model_check.saved_runs import SavedCheck
+    from crownless.model_check.runs.saved_runs import SavedCheck
 
 #: At most this many runs are named where one is to be chosen.
 RUNS_NAMED = 3
@@ -137,7 +137,7 @@ def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedCom
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:
     """The run with its local states, if it can be made once more."""
-    from crownless.model_check.run_explorer.subjects import with_variables
+    from crownless.run_explorer.subjects import with_variables
 
     try:
         return with_variables(check, one)

@@ -11,9 +11,9 @@ from typing import Any, TextIO
 
 import click
 
-from crownless.model_check.counting import MOST_MESSAGES, MOST_PROCESSES
-from crownless.model_check.vectors import ORDERS_OF_VECTORS
-from crownless.model_check.vectors import vectors as vectors_of
+from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
+from crownless.model_check.check.vectors import vectors as vectors_of
+from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
 from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import SENDS
 from crownless.spec.errors import BadInput, unknown_name

@@ -13,10 +13,10 @@ import pytest
 
 #: The answers that say by `shows_violation` what there is to print: (module, class).
 ANSWERS = {
-    ("crownless.model_check.check_result", "CheckResult"),
-    ("crownless.model_check.conformance.conformance_result", "Conformance"),
-    ("crownless.model_check.conformance.schedules", "Replay"),
-    ("crownless.model_check.oracle", "Classification"),
+    ("crownless.model_check.check.check_result", "CheckResult"),
+    ("crownless.oracle.conformance.conformance_result", "Conformance"),
+    ("crownless.oracle.conformance.schedules", "Replay"),
+    ("crownless.oracle.classification", "Classification"),
     ("crownless.spec.orders", "Verdict"),
 }
 

@@ -14,15 +14,15 @@ from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import WrongMachine, check_class
-from crownless.model_check.conformance.answers import Answers
-from crownless.model_check.conformance.conformance_request import Request
-from crownless.model_check.conformance.in_process import InProcess, sends_of
-from crownless.model_check.conformance.network import Move, Network, WrongNode, root_of
-from crownless.model_check.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
-from crownless.model_check.properties import DELIVERS_ONCE
-from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES, Check
-from crownless.model_check.runs import Run, run_of, wrong_event
-from crownless.model_check.system import Action, LocalStep, State, System
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+from crownless.model_check.runs.runs import Run, run_of, wrong_event
+from crownless.model_check.system.properties import DELIVERS_ONCE
+from crownless.model_check.system.system import Action, LocalStep, State, System
+from crownless.oracle.conformance.answers import Answers
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.in_process import InProcess, sends_of
+from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
+from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
 from crownless.spec.printable import printable, some
@@ -40,7 +40,7 @@ def stateful(
 ) -> type[RuleBasedStateMachine]:
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
-    `subject`: a class of nodes, as for `crownless conform` (`model_check.conformance.in_process`), or a protocol
+    `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
     (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
     `order`: what must be kept; of a protocol what it promises, if none is named, of nodes causal order. `channel`:
     `unordered`, `fifo`, `lossy` or `duplicating`; of a protocol the one that it needs, if none is named. `processes`:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from crownless.impl.workloads import Workload
-from crownless.model_check.request import Check
-from crownless.model_check.runs import Run, run_of
-from crownless.model_check.system import LocalStep
+from crownless.model_check.check.request import Check
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.system.system import LocalStep
 from crownless.spec import notation
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.notation import Script

@@ -1,0 +1,1 @@
+"""A check, from request to result."""

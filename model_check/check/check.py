@@ -1,0 +1,412 @@
+"""One check, from the request to verdicts: chooses the engine, searches, and finds a run for each violation.
+
+The native engine takes half a second to load, and half a minute to compile where it never ran. So the plain explorer
+has a first try, unless an engine, workers, reductions or a directory are named; only a search that grows beyond it is
+started over by the native engine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from crownless.model_check.runs.runs import Run, run_of, wrong_event
+from crownless.model_check.search.engines import (
+    Engine,
+    RemoteEngine,
+    SymmetryCheck,
+    check_workers,
+    engine_for,
+    may_be_native,
+)
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.lassos import Lassos
+from crownless.model_check.search.shortest import shortest_run
+from crownless.model_check.system.exploration import FIRST_VIOLATION, EarlyReports, Exploration, Progress
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
+from crownless.model_check.system.system import LocalStep, MonitorState, State, System
+from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
+from crownless.runtime.memory import NO_MEMORY
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import printable_name, shown, some
+
+from .check_result import CheckResult, PropertyResult
+from .request import Check, ResolvedCheck
+
+if TYPE_CHECKING:
+    from crownless.model_check.native.checkpoints import Checkpoint
+    from crownless.model_check.native.search import NativeSearch
+    from crownless.model_check.native.shortest_run_slice import SearchForShortest
+
+NativeKind = TypeVar("NativeKind", bound="NativeSearch")
+
+#: The first try by the plain explorer ends beyond this number of states.
+FIRST_TRY_STATES = 10_000
+#: Up to this number of states it takes no longer to look at all of them again for a run to show than to leave most out.
+FEW_STATES = 20_000
+
+#: Finds a shortest run that breaks a property, with the state and the monitor state at its end.
+RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
+
+
+def run_check(
+    check: Check,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    *,
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+    first: bool = False,
+    checkpoint: Path | None = None,
+    resume: Path | None = None,
+    report: Callable[[str], None] | None = None,
+    on_violation: Callable[[str], None] | None = None,
+    around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
+    elsewhere: RemoteEngine | None = None,
+) -> CheckResult:
+    """Explores and judges; raises `BadInput` for what cannot be checked.
+
+    `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
+    can explore; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
+    engine, as many as there are processors unless given; the plain explorer has one.
+    `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
+
+    The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
+    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
+    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
+    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    """
+    resolved = check.resolve()
+    check_workers(workers, engine)
+    named = engine or reductions or workers or checkpoint or resume
+    search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
+    if on_violation is not None:
+        search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
+    with watching():
+        if not named and may_be_native(resolved):
+            found = search.first_try()
+            if found is not None:
+                return search.evaluate(found)
+        search.engine = chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+        if chosen.name == "spark" and elsewhere is None:
+            raise BadInput(
+                "the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`"
+            )
+        search.start(_clock_for(chosen))
+        with (
+            stoppable(search.limits, search.clock) as part,
+            _saving(resolved, chosen, checkpoint, resume, report) as saving,
+            nullcontext() if chosen.name == "plain" else around_native(),
+        ):
+            result = search.evaluate(search.explore(saving))
+            if saving is None:
+                return result
+            if result.ended_early:
+                return replace(result, saved=saving.directory if saving.exists else None)
+            saving.remove()
+            return result
+        return search.evaluate(search.ended_at_once(part.reason or ""))  # while the engine was set up
+
+
+def _clock_for(engine: Engine) -> Callable[[], float]:
+    """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    if engine.name == "plain":
+        return time.monotonic
+    from crownless.model_check.native.compiled import (
+        searching_time,  # it takes a while to import, and most verbs need none of it
+    )
+
+    return searching_time
+
+
+@contextmanager
+def _saving(
+    check: ResolvedCheck,
+    engine: Engine,
+    checkpoint: Path | None,
+    resume: Path | None,
+    report: Callable[[str], None] | None,
+) -> Iterator[Checkpoint | None]:
+    """The place where the search is saved; None: nowhere."""
+    directory = checkpoint or resume
+    if directory is None:
+        yield None
+        return
+    option, why = "--checkpoint" if resume is None else "--resume", None
+    if checkpoint is not None and resume is not None:
+        option, why = "--checkpoint", "a resumed search is saved further in the directory of --resume"
+    elif engine.name == "plain":
+        why = f"the plain explorer does not save itself{engine.because and ': '}{engine.because}"
+    elif check.monitors or check.only:
+        why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
+    if why is not None:
+        raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
+    from crownless.model_check.native.checkpoints import SAVE_EVERY, checkpoint_in
+    from crownless.model_check.native.saved_requests import request_of
+
+    request = request_of(check, engine.reductions)
+    every = 0.0 if engine.name == "spark" else SAVE_EVERY  # on Spark each level is in files
+    with checkpoint_in(
+        directory, request, engine.name, resume=resume is not None, report=report, every=every
+    ) as saving:
+        yield saving
+
+
+@dataclass
+class Search:
+    """All that is explored for one check."""
+
+    check: ResolvedCheck
+    engine: Engine
+    limits: Limits
+    progress: Progress | None = None
+    elsewhere: RemoteEngine | None = None
+    #: Does it end at the shortest violation?
+    first: bool = False
+    #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
+    earlier: Exploration | None = None
+    #: The seconds that it took before it was resumed.
+    seconds_before: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.start(time.monotonic)
+
+    @cached_property
+    def all_monitors(self) -> list[Monitor]:
+        return self.check.all_monitors()
+
+    @cached_property
+    def properties(self) -> list[Property]:
+        return self.check.properties()
+
+    @cached_property
+    def system(self) -> System:
+        """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
+        return self.check.system(self.all_monitors)
+
+    # -- the search ----------------------------------------------------------------------------------------------------
+
+    def start(self, clock: Callable[[], float]) -> None:
+        """From now on the seconds of this clock count."""
+        self.clock, self._started = clock, clock()
+
+    def first_try(self) -> Exploration | None:
+        """The findings of the plain explorer; None if the search grows beyond its first try."""
+        given, most = self.limits, FIRST_TRY_STATES
+        if given.states is None or given.states > most:
+            self.limits = replace(given, states=most)
+        found = Exploration(stopped=NO_MEMORY)
+        with stoppable(given):
+            found = self._explore_plainly()
+        grows = self.limits is not given and found.stopped == states_are_reached(most)
+        self.limits = given
+        if not grows:
+            return found
+        self.earlier = found
+        if self.progress is not None:
+            self.progress(found, len(found.levels))
+        self.limits = given.after(self.clock() - self._started)
+        del self.system, self.all_monitors  # the native engine has its own numbers for what they number
+        return None
+
+    def explore(self, saving: Checkpoint | None) -> Exploration:
+        """The findings by the engine, or of the first try where that came further."""
+        if self.engine.name == "plain":
+            return self._explore_plainly()
+        found, symmetry = self._explore_on_spark(saving) if self.elsewhere else self._explore_natively(saving)
+        if self.earlier is not None and found.stopped and found.states < self.earlier.states:
+            return self.ended_at_once(found.stopped)
+        self.engine = self.engine.after(symmetry)
+        return found
+
+    def ended_at_once(self, reason: str) -> Exploration:
+        """The findings of a search that came no further than the first try, if there was one."""
+        if self.earlier is None:
+            return Exploration(stopped=reason)
+        self.engine = Engine("plain")
+        return replace(self.earlier, stopped=reason)
+
+    def _explore_plainly(self) -> Exploration:
+        return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
+
+    def _explore_natively(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
+        from crownless.model_check.native.search import NativeSearch
+
+        search = self._native(NativeSearch, self.engine.reductions)
+        found = search.explore(self.limits, self.progress, saving, first=self.first)
+        self.seconds_before = search.seconds_before
+        return found, search.symmetry
+
+    def _explore_on_spark(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
+        assert self.elsewhere is not None
+        with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
+            self.start(self.clock)  # what comes before is no part of the search
+            found = there.explore(self.limits, self.progress, saving, first=self.first)
+            self.seconds_before = there.seconds_before
+            return found, there.symmetry
+
+    def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
+        return kind(
+            self.check.machine,
+            self.check.workload,
+            self.check.channel_name,
+            self.all_monitors,
+            self.properties,
+            shared=self.engine.shared,
+            reductions=reductions,
+            workers=self.engine.workers,
+        )
+
+    # -- verdicts ------------------------------------------------------------------------------------------------------
+
+    def evaluate(self, found: Exploration) -> CheckResult:
+        """The verdicts on what was found, and the runs to show."""
+        lassos = self.lassos(found)
+        complete = not found.stopped and not isinstance(lassos, str)
+        run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
+        results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        if self.first:
+            results = _shortest_violations(results, found.broken)
+        return CheckResult(self.check, found, results, self.seconds_before + self.clock() - self._started, self.engine)
+
+    def lassos(self, found: Exploration) -> Lassos | str | None:
+        """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
+        undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
+        graded = found.graded and "order" not in self.engine.reductions  # whose levels skip steps
+        if found.acyclic or graded or found.stopped or not undecided:
+            return None
+
+        def tick(nodes: int) -> None:
+            if self.progress is not None:
+                self.progress(found, -nodes)
+            over = self.limits.reached(self.clock() - self._started)
+            if over is not None:
+                raise Stopped(over)
+
+        try:
+            return Lassos(self.system, tick)
+        except Stopped as ending:
+            return str(ending)
+        except MemoryError:
+            return NO_MEMORY
+
+    def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
+        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
+        first: by a second search, one for all properties.
+        """
+        in_order = "order" in self.engine.reductions
+        far = {
+            name
+            for name, length in found.broken.items()
+            if self.engine.name != "plain" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
+        }
+
+        @cache
+        def kept() -> SearchForShortest:
+            from crownless.model_check.native.shortest_run_slice import SearchForShortest
+
+            search = self._native(SearchForShortest, [name for name in self.engine.reductions if name != "order"])
+            search.explore(limits, self.progress, until=far, first=self.first)
+            return search
+
+        if in_order and self.first and found.broken:  # levels are no lengths: another property may break sooner
+            found.broken = kept().result.broken or found.broken
+            far = set(found.broken)
+        tick = looking(limits)
+
+        def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:
+            if known.name not in far:
+                return shortest_run(self.system, known, found.broken[known.name], tick=tick)
+            runs = kept().shortest(known, tick)
+            on_the_way = runs.holds
+            return shortest_run(
+                self.system, known, runs.length, lambda depth, state: on_the_way(depth, self.system, state), tick
+            )
+
+        return run_to
+
+    def result(self, found: Exploration, lassos: Lassos | str | None, known: Property, run_to: RunTo) -> PropertyResult:
+        """The result for a property."""
+        program = not self.check.workload.takes_anything
+        if known.kind == "sometimes":
+            if known.name in found.reached:
+                return PropertyResult(known, "holds")
+            note = "no run so far" if found.stopped else "no run" if program else "no run within the bound"
+            return PropertyResult(known, "unknown", note=f"{note} reaches it")
+        if known.name in found.broken:
+            try:
+                steps, state, monitor_state = run_to(known)
+            except (Stopped, MemoryError) as ending:
+                why = str(ending) or NO_MEMORY
+                length = found.broken[known.name]
+                note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
+                return PropertyResult(known, "violated", note=note, ended_early=why)
+            run = replace(run_of(self.system, steps, keep_names=program, end=state), breaks=known.name)
+            return PropertyResult(
+                known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
+            )
+        if found.stopped:
+            return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
+        if known.kind != "live" or lassos is None:
+            return PropertyResult(known, "holds")
+        if isinstance(lassos, str):
+            note = f"no run that ends violates it; the search for runs that never end ended early: {lassos}"
+            return PropertyResult(known, "unknown", note=note, ended_early=lassos)
+        lasso = lassos.without(known)
+        if lasso is not None:
+            note = "from here on it can go on for ever"
+            run = replace(run_of(self.system, lasso, keep_names=program), breaks=known.name)
+            return PropertyResult(known, "violated", run, note)
+        return PropertyResult(known, "holds")
+
+
+def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str, int]) -> tuple[PropertyResult, ...]:
+    """The same results, with the violations that need a longer run than another one does left unknown."""
+    violated = {
+        line.property.name: lengths[line.property.name] if line.run is None else len(line.run)
+        for line in results
+        if line.verdict == "violated"
+    }
+    least = min(violated.values(), default=0)
+    return tuple(
+        PropertyResult(line.property, "unknown", note=FIRST_VIOLATION)
+        if violated.get(line.property.name, least) > least
+        else line
+        for line in results
+    )
+
+
+def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
+    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state;
+    `delivers-once`: which event is wrong.
+    """
+    if known.name == DELIVERS_ONCE.name:
+        return wrong_event(run)
+    if known.name in system.machine.invariants:
+        predicate, crashed = system.machine.invariants[known.name], system.crashed(state)
+        states = [(i, local) for i, local in enumerate(system.local_states(state)) if i != crashed]
+        false = [(i, local) for i, local in states if not predicate(system.machine, i, local)]
+        return "; ".join(
+            f"false at {printable_name(run.processes[i])} in the local state {shown(local)}" for i, local in false
+        )
+    if known.kind != "live":
+        return ""
+    if known.name == DELIVERS_ALL.name:
+        lost = {(at.message, at.packet.destination) for at in run.actions if at.action == "lose" and at.packet}
+        owed = system.undelivered(monitor_state, state)
+        places = [(run.names[message], run.processes[q]) for message, q in owed]
+        said = (f"{at[0]} at {printable_name(at[1])}{' (lost)' if at in lost else ''}" for at in places)
+        return f"never delivered: {', '.join(said)}"
+    names_in_run = {message.name: name for message, name in run.names.items()}
+    crashed = system.crashed(state)
+    waits = [f"{names_in_run[name]} is never sent" for name in system.unsent(monitor_state, crashed)]
+    if not system.finished(state):
+        waits += system.workload.describe(system.position(state), crashed)
+    return "; ".join(waits)

@@ -1,0 +1,353 @@
+"""The result of a check: a verdict for each property, a run for each violation, counts, and how far it all reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
+from crownless.impl.workloads import Workload
+from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
+from crownless.model_check.search.engines import Engine
+from crownless.model_check.search.reachable import Reached, reachable, state_graph
+from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.properties import (
+    CAN_COMPLETE,
+    COMPLETES,
+    DELIVERS_SOMETHING,
+    HOLDS_BACK,
+    RELEASES,
+    Property,
+)
+from crownless.runtime.ending import INTERRUPTED
+from crownless.spec.dataframes import data_frame
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
+from crownless.spec.errors import NoSuchName, Undecided, no_such_name
+from crownless.spec.printable import in_brackets, printable, some
+
+from .exports import Suite, VerdictLine
+from .hints import hints
+from .request import ResolvedCheck
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+Outcome = Literal["holds", "violated", "unknown"]
+
+#: The actions that are no internal steps of a protocol, beside `receive …`.
+NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
+
+
+@dataclass(frozen=True)
+class PropertyResult(Drawn):
+    """The result for one property; `run` shows a violation, `note` says what the verdict rests on where that is
+    not plain. `ended_early`: why the search for the run, or for runs that never end, was given up.
+    """
+
+    property: Property
+    verdict: Outcome
+    run: Run | None = None
+    note: str = ""
+    ended_early: str | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.property.name}: {self._verdict()}")
+
+    def __str__(self) -> str:
+        said = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
+        line = printable(said)
+        return line if self.run is None else f"{line}\n\n{self.run}"
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run that shows a violation, if there is one."""
+        if self.run is not None:
+            yield self.run.diagram(self.property.name, highlight or self.property.name)
+
+    def _verdict(self) -> str:
+        return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
+
+    def json(self) -> dict[str, Any]:
+        """The stable keys of the command line."""
+        return {
+            "name": self.property.name,
+            "kind": self.property.kind,
+            "verdict": self.verdict,
+            "run": None if self.run is None else self.run.json(),
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True)
+class CheckResult(Drawn):
+    """The verdict on each property, and the counts that go with it.
+
+    As a truth value it is whether all of them hold; an unknown verdict has none, and raises `Undecided`.
+    """
+
+    titled = True
+    check: ResolvedCheck
+    exploration: Exploration
+    properties: tuple[PropertyResult, ...]
+    seconds: float
+    #: What explored it.
+    engine: Engine
+    #: Where it is saved, if it ended early and can be resumed.
+    saved: Path | None = field(default=None)
+
+    def __bool__(self) -> bool:
+        if self.verdict == "unknown":
+            raise Undecided(f"{self!r} is neither true nor false: compare its verdict")
+        return self.holds
+
+    def __getitem__(self, name: str) -> PropertyResult:
+        """The result for the property of that name; raises `NoSuchName`, a `KeyError`, if it was not decided."""
+        if name not in self._by_name:
+            raise no_such_name(f"{self.protocol}: no property {name!r}", name, self)
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the properties."""
+        return iter(self._by_name)
+
+    def __repr__(self) -> str:
+        broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
+        return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{broken}")
+
+    def __str__(self) -> str:
+        breaks = printable(f"{self.protocol} breaks ")
+        drawn = [f"{breaks}{', '.join(map(printable, names))}:\n\n{run}" for run, names in self.shown_runs()]
+        return "\n\n".join([printable(f"{self.protocol}: {self.verdict}; {self.scope}"), *drawn])
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """A diagram for each run that shows a violation."""
+        return diagrams_of_violations(self.protocol, self._found, highlight)
+
+    def shown_runs(self) -> list[tuple[Run, list[str]]]:
+        """Each run that shows a violation, once, with the names of the properties that it breaks."""
+        return shown_once(self._found)
+
+    @property
+    def _found(self) -> list[tuple[str, Run | None]]:
+        return [(name, line.run) for name, line in self.violations.items()]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row a property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
+        return data_frame(
+            {
+                "property": line.property.name,
+                "kind": line.property.kind,
+                "verdict": line.verdict,
+                "actions": None if line.run is None else len(line.run),
+                "note": line.note,
+            }
+            for line in self.properties
+        )
+
+    def suite(self) -> Suite:
+        """The verdicts that say something of every run, for other tools."""
+        lines = [
+            VerdictLine(line.property.name, line.verdict, line.property.meaning, line.note, line.run)
+            for line in self.properties
+            if line.property.kind != "sometimes"
+        ]
+        return Suite(self.protocol, lines, self.seconds)
+
+    def states(self) -> Iterator[Reached]:
+        """Every reachable state, the nearest first; they are searched for anew."""
+        return reachable(self.check.system())
+
+    def to_networkx(self) -> nx.MultiDiGraph[int]:
+        """The state graph, searched for anew; see `reachable.state_graph`."""
+        return state_graph(self.check.system())
+
+    @property
+    def _by_name(self) -> dict[str, PropertyResult]:
+        return {line.property.name: line for line in self.properties}
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return self.verdict == "violated"
+
+    @property
+    def holds(self) -> bool:
+        """True if every property holds, and something was delivered."""
+        return self.verdict == "holds"
+
+    @property
+    def violations(self) -> Mapping[str, PropertyResult]:
+        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        return _Violations(self)
+
+    @property
+    def verdict(self) -> Outcome:
+        """The worst of the verdicts on properties that say something of every run."""
+        if self.violations:
+            return "violated"
+        if any(line.verdict == "unknown" and line.property.kind == "live" for line in self.properties):
+            return "unknown"
+        if self.exploration.stopped or DELIVERS_SOMETHING.name not in self.exploration.reached:
+            return "unknown"
+        return "holds"
+
+    @property
+    def protocol(self) -> str:
+        """The protocol's name."""
+        return self.check.protocol
+
+    @property
+    def machine(self) -> ProtocolMachine:
+        """The protocol that was checked."""
+        return self.check.machine
+
+    @property
+    def workload(self) -> Workload:
+        """The workload in words."""
+        return self.check.workload
+
+    @property
+    def channel(self) -> str:
+        """The name of the channel it was checked over."""
+        return self.check.channel_name
+
+    @property
+    def scope(self) -> str:
+        """The scope of the verdict, in words."""
+        check, found = self.check, self.exploration
+        parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
+        if check.machine.settings:
+            parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
+        if check.machine.remark:
+            parts.append(check.machine.remark)
+        if check.machine.ordered_at is not None:
+            names = ", ".join(check.workload.processes[i] for i in sorted(check.machine.ordered_at))
+            parts.append(f"orders judged at {names} alone")
+        if check.crashes is not None:
+            what = "may crash and lose its packets in flight; messages from and to it are not owed"
+            parts.append(f"{check.crashes} {what}")
+        if not check.channel.reliable:
+            parts.append("fair: what is enabled again and again happens, what is lost stays lost")
+        parts.append(f"search ended early: {found.stopped}" if found.stopped else "every interleaving")
+        return "; ".join([*parts, str(self.engine)])
+
+    @property
+    def actions(self) -> dict[str, int]:
+        """The number of states in which each action is enabled: sends, deliveries, then by name."""
+        counts = self.exploration.actions
+        names = sorted(counts, key=lambda name: (name != "send", name != "deliver", name))
+        return {name: counts[name] for name in names}
+
+    @property
+    def never(self) -> tuple[str, ...]:
+        """The kinds of actions for which the protocol has a rule, and that were nowhere enabled."""
+        return tuple(name for name, enabled in self._kinds_of_rules.items() if not enabled)
+
+    @property
+    def exercised(self) -> dict[str, bool]:
+        """Each rule of the protocol, by name, and whether some run exercised it: kinds of actions, then its own."""
+        own = (HOLDS_BACK.name, RELEASES.name, *self.machine.witnesses, *self.machine.rules)
+        lines = self._by_name
+        return {**self._kinds_of_rules, **{name: lines[name].verdict == "holds" for name in own if name in lines}}
+
+    @property
+    def never_exercised(self) -> tuple[str, ...]:
+        """The rules that no run exercised: of what they are for, the verdict says nothing."""
+        return tuple(name for name, exercised in self.exercised.items() if not exercised)
+
+    @property
+    def hints(self) -> tuple[str, ...]:
+        """What a protocol of one's own seems to lack: application events, or several receivers of its messages."""
+        return tuple(hints(self))
+
+    @property
+    def _kinds_of_rules(self) -> dict[str, bool]:
+        """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
+        own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
+        arrivals = [name for name in actions if name == "deliver" or is_arrival(name)]
+        internal = [name for name in actions if not (name in NOT_INTERNAL or is_arrival(name))]
+        kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
+        if own.receive is not base.receive:
+            kinds["receive by the application"] = "deliver" in actions
+        if own.internal is not base.internal:
+            kinds["internal step"] = bool(internal)
+        if own.agree is not base.agree and self.check.crash is not None:
+            kinds["agree"] = "agree" in actions
+        return kinds
+
+    @property
+    def completes(self) -> str | None:
+        """Whether the program terminates: `always`, `sometimes`, `never` or `unknown`; None: no program."""
+        if COMPLETES.name not in self._by_name:
+            return None
+        verdict = self[COMPLETES.name].verdict
+        if verdict != "violated":
+            return {"holds": "always", "unknown": "unknown"}[verdict]
+        if CAN_COMPLETE.name in self.exploration.reached:
+            return "sometimes"
+        return "unknown" if self.exploration.stopped else "never"
+
+    @property
+    def ended_early(self) -> bool:
+        """True if a limit or Ctrl-C ended the search, or the one for a run to show or for runs that never end."""
+        return self.exploration.stopped is not None or any(line.ended_early for line in self.properties)
+
+    @property
+    def interrupted(self) -> bool:
+        """True if Ctrl-C ended it."""
+        return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
+
+    def json(self) -> dict[str, Any]:
+        """The stable keys of the command line, and a few more."""
+        check, engine, found = self.check, self.engine, self.exploration
+        shared = engine.symmetry if engine.shared else None
+        return {
+            **check.json(),
+            "engine": engine.name,
+            "reductions": list(engine.reductions),
+            "symmetry": {
+                "declared": check.machine.symmetric,
+                "found": False if engine.asymmetry is not None else True if engine.shared else None,
+                "because": engine.asymmetry,
+                "entries": None if shared is None else shared.entries,
+                "compared": None if shared is None else shared.compared,
+            },
+            "workers": engine.workers,
+            "states": found.states,
+            "transitions": found.transitions,
+            "depth": found.depth,
+            "terminal_states": found.terminal_states,
+            "nodes": found.nodes,
+            "actions": self.actions,
+            "never": list(self.never),
+            "never_exercised": list(self.never_exercised),
+            "hints": list(self.hints),
+            "seconds": round(self.seconds, 3),
+            "verdict": self.verdict,
+            "completes": self.completes,
+            "blocks": [list(waits) for waits in sorted(found.blocked)],
+            "scope": self.scope,
+            "properties": [line.json() for line in self.properties],
+        }
+
+
+class _Violations(dict[str, PropertyResult]):
+    """The properties violated, by name; a missing one is not violated, or not there at all."""
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        self._result = result
+
+    def __missing__(self, name: str) -> PropertyResult:
+        line = self._result[name]
+        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        violated = ", ".join(self) or "none"
+        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
+
+
+def rendered_setting(value: Setting) -> str:
+    """The value of a parameter as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,1 @@
+"""Runs as they are shown, drawn and saved."""

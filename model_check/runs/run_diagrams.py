@@ -1,0 +1,293 @@
+"""The space-time diagram of a run: its packets, and what the protocol and the application do with them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from crownless.model_check.system.local_variables import variables_of, with_changes
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
+from crownless.spec.diagrams.emphasis import emphasis_of
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import ORDERS, decide
+
+if TYPE_CHECKING:
+    from .runs import Run, ShownAction, ShownPacket
+
+#: Faults of the channel: nothing happens at a process.
+FAULTS = ("lose", "duplicate")
+#: The arrival of a packet that waits in the hold-back queue: the process does nothing yet.
+ARRIVES = "receive"
+
+
+def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
+    """The diagram of a run, with emphasis on what breaks the property of that name."""
+    picture = _Picture(run)
+    return picture.diagram(title, None if breaks is None else _emphasis(run, breaks, picture))
+
+
+def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computation | None:
+    """What the application sees of a run; None if that is no computation, as where a message is delivered twice.
+    `first_deliveries`: with the first delivery alone of each message at a process.
+    """
+    number = {process: p for p, process in enumerate(run.processes)}
+    receivers = {action.message: action.to for action in run.actions if action.to and action.message is not None}
+    messages: dict[str, int] = {}
+    sent: list[Message] = []
+    for process, kind, name in _events(run):
+        if kind == "send" and name not in messages:
+            messages[name] = len(sent)
+            to = sorted({number[q] for q in receivers.get(name, ())})
+            sent.append(Message(name, number[process], tuple(to)))
+    lines: list[list[Event]] = [[] for _ in run.processes]
+    seen: set[tuple[str, str, str]] = set()
+    for event in _events(run):
+        process, kind, name = event
+        if kind in ("send", "deliver") and not (first_deliveries and event in seen):
+            seen.add(event)
+            lines[number[process]].append(Event("send" if kind == "send" else "receive", messages.get(name, -1)))
+    try:
+        return Computation(run.processes, tuple(sent), tuple(map(tuple, lines)))
+    except BadInput:
+        return None
+
+
+def _events(run: Run) -> list[tuple[str, str, str]]:
+    """The application's events: process, kind, message."""
+    return [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
+
+
+def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
+    """The packets of the messages that break a property."""
+    if breaks in ORDERS:
+        c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
+        verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
+        found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
+        if c is None or found is None:
+            return None
+        drawn = [(picture.drawn_event(c, e), picture.drawn_event(c, f)) for e, f in found.pairs]
+        legs = {(c.messages[m].name, q) for m, q in found.legs or ()}
+        return picture.emphasis(found.says, legs, ((e, f) for e, f in drawn if e != f))
+    delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
+    twice = [pair for pair, times in delivered.items() if times > 1]
+    if breaks == "delivers-once" and twice:
+        process, message = twice[0]
+        return picture.emphasis(f"{process} delivers {message} twice", {(message, picture.number[process])})
+    if breaks == "delivers-all":
+        crashed = {action.process for action in run.actions if action.by_channel and action.action == "crash"}
+        owed = {
+            action.message: action.to
+            for action in run.actions
+            if action.to and action.message is not None and action.process not in crashed
+        }
+        missing = [
+            (m, q) for m, receivers in owed.items() for q in receivers if not delivered[q, m] and q not in crashed
+        ]
+        if missing:
+            says = ", ".join(f"{m} at {q}" for m, q in missing)
+            return picture.emphasis(f"never delivered: {says}", {(m, picture.number[q]) for m, q in missing})
+    return None
+
+
+def variables_after(run: Run) -> list[tuple[Variable, ...]]:
+    """After each action the local variables of its process, with what it changed; nothing where they are not known."""
+    if not run.initial_states:
+        return []
+
+    def called(message: Message) -> str:
+        return run.names.get(message, message.name)
+
+    now = {process: variables_of(one, called) for process, one in zip(run.processes, run.initial_states, strict=True)}
+    shown: list[tuple[Variable, ...]] = []
+    for action in run.actions:
+        if action.state is None:  # nothing of it changes where a packet joins the hold-back queue
+            arrives = action.action == ARRIVES and not action.by_channel
+            shown.append(with_changes(now[action.process], now[action.process]) if arrives else ())
+            continue
+        after = variables_of(action.state, called)
+        shown.append(with_changes(after, now[action.process]))
+        now[action.process] = after
+    return shown
+
+
+class _Picture:
+    """The packets of a run as the messages of a computation."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.number = {process: p for p, process in enumerate(run.processes)}
+        self.messages: list[Message] = []
+        self.packets: list[ShownPacket] = []  # one of each of these messages
+        self.lines: list[list[Event]] = [[] for _ in run.processes]
+        self.drawn: list[tuple[int, int]] = []  # process, index on its line, in the order of the run
+        self.remarks: dict[tuple[int, int], str] = {}
+        self.first_of: list[tuple[int, int]] = []  # of each action
+        self.under_way: list[tuple[ShownPacket, int]] = []
+        self.copied: list[tuple[ShownPacket, int]] = []
+        self.copies: list[tuple[int, tuple[int, int]]] = []
+        self.arrivals: list[tuple[str, tuple[int, int]]] = []
+        #: Control packets in hold-back queues, and those that were: with the place of the arrival, and of what took it.
+        self.held_back: list[tuple[ShownPacket, tuple[int, int]]] = []
+        self.taken: list[tuple[ShownPacket, tuple[int, int], tuple[int, int]]] = []
+        self.crashed: set[int] = set()
+        #: Where a fault of the channel is drawn, or an arrival at a process that has crashed.
+        self.in_the_channel: list[tuple[int, int]] = []
+        self.lost: set[tuple[int, int]] = set()
+        #: Where the sends and first deliveries of each process are drawn, in their order.
+        self.application: list[list[tuple[int, int]]] = [[] for _ in run.processes]
+        self.happened: set[tuple[int, str, str]] = set()
+        for action in run.actions:
+            self._add(action)
+        c = Computation(run.processes, tuple(self.messages), tuple(map(tuple, self.lines)))
+        self.computation = c
+
+    def packets_of(self, names: set[str]) -> frozenset[int]:
+        """The drawn packets that carry these messages; of a message that none carries yet, those that name it."""
+        carried = {one.message for one in self.packets if not one.control}
+        return frozenset(
+            m
+            for m, one in enumerate(self.packets)
+            if one.message in names and (not one.control or one.message not in carried)
+        )
+
+    def emphasis(self, says: str, legs: set[tuple[str, int]], pairs: Iterable[tuple[int, int]] = ()) -> Emphasis:
+        """The emphasis on messages on their way to receivers."""
+        packets = self.packets_of({name for name, _ in legs})
+        shown = frozenset(
+            (m, q)
+            for m in packets
+            for q in self.messages[m].receivers
+            if self.packets[m].control or (self.packets[m].message, q) in legs
+        )
+        return Emphasis(says, packets, tuple(pairs), shown)
+
+    def drawn_event(self, c: Computation, event: int) -> int:
+        """The drawn event with an event of what the application sees."""
+        p = c.process_of[event]
+        return self._event_at(self.application[p][event - c.first_event[p]])
+
+    def diagram(self, title: str, emphasis: Emphasis | None) -> Diagram:
+        event, run = self._event_at, self.run
+        actions = list(zip(run.actions, map(event, self.first_of), strict=True))
+        undone = {message for _, kind, message in _events(run) if kind == "unsend"}
+        return Diagram(
+            self.computation,
+            [event(place) for place in self.drawn],
+            title=title,
+            remarks={event(place): remark for place, remark in self.remarks.items() if remark},
+            unreceived="is in flight to",
+            lost=frozenset(self.lost),
+            control=frozenset(m for m, one in enumerate(self.packets) if one.control),
+            silent=frozenset(map(event, self.in_the_channel)),
+            copies=tuple((m, event(place)) for m, place in self.copies),
+            crashes=frozenset(e for action, e in actions if action.by_channel and action.action == "crash"),
+            undone=self.packets_of(undone),
+            waits=tuple(self._waits()),
+            emphasis=emphasis,
+            variables=self._variables(),
+        )
+
+    def _add(self, action: ShownAction) -> None:
+        p = self.number[action.process]
+        place = (p, len(self.lines[p]))
+        self.first_of.append(place)
+        arrived = self._arrive(action, place)
+        if arrived is not None:
+            self._event(p, Event("receive", arrived))
+        alike: dict[tuple[str, str | None], list[ShownPacket]] = {}
+        for packet in action.transmits:
+            alike.setdefault((packet.kind, packet.message), []).append(packet)
+        for left in alike.values():
+            while left:  # one send to several receivers, unless one of them gets two
+                once = {packet.destination: packet for packet in reversed(left)}
+                left = [packet for packet in left if once[packet.destination] is not packet]
+                self._send(p, list(once.values()))
+        if len(self.lines[p]) == place[1]:
+            self._event(p, Event("internal", None))
+        sends = [(k, m) for k, (kind, m) in self._since(place) if kind == "send" and m is not None]
+        sent = {self.packets[m].message: (p, k) for k, m in sends}
+        for kind, message in action.happened:
+            if kind in ("send", "deliver") and (p, kind, message) not in self.happened:
+                self.happened.add((p, kind, message))
+                self.application[p].append(sent.get(message, place) if kind == "send" else place)
+        if action.by_channel and action.action == "crash":
+            self.crashed.add(p)
+        elif (action.by_channel and action.action in FAULTS) or (p in self.crashed and action.packet is not None):
+            self.in_the_channel.append(place)
+        plain = arrived is None and action.action == "send" and len(action.transmits) > 0
+        remark = action.remark() if plain else action.deed() + action.remark()
+        self.remarks[place] = remark.strip()
+
+    def _send(self, p: int, packets: list[ShownPacket]) -> None:
+        m = len(self.messages)
+        receivers = sorted(self.number[packet.destination] for packet in packets)
+        self._event(p, Event("send", m))
+        self.messages.append(Message(packets[0].label, p, tuple(receivers)))
+        self.packets.append(packets[0])
+        self.under_way += [(packet, m) for packet in packets]
+
+    def _arrive(self, action: ShownAction, place: tuple[int, int]) -> int | None:
+        """The drawn packet that this action takes from the channel, if it does."""
+        packet = action.packet
+        if packet is None:
+            return None
+        if action.by_channel and action.action == "duplicate":
+            self.copied += [one for one in self.under_way if one[0] == packet][:1]
+            return None
+        taken = next((one for one in self.under_way if one[0] == packet), None)
+        if taken is not None:
+            self.under_way.remove(taken)
+            if (action.by_channel and action.action == "lose") or place[0] in self.crashed:
+                self.lost.add((taken[1], place[0]))
+                return None
+            if not taken[0].control:
+                self.arrivals.append((taken[0].message or "", place))
+            elif action.action == ARRIVES:
+                self.held_back.append((taken[0], place))
+            return taken[1]
+        copy = next((one for one in self.copied if one[0] == packet), None)
+        if copy is not None:
+            self.copied.remove(copy)
+            if action.action != "lose":
+                self.copies.append((copy[1], place))
+            return None
+        queued = next((one for one in self.held_back if one[0] == packet), None)
+        if queued is not None:
+            self.held_back.remove(queued)
+            self.taken.append((*queued, place))
+        return None  # from the hold-back queue: it was drawn when it arrived
+
+    def _waits(self) -> list[Wait]:
+        """What arrives and is not delivered in the same action."""
+        deliveries: dict[tuple[int, str], int] = {}
+        for place, action in zip(self.first_of, self.run.actions, strict=True):
+            for kind, message in action.happened:
+                if kind == "deliver":
+                    deliveries.setdefault((place[0], message), self._event_at(place))
+        waits = []
+        for message, place in self.arrivals:
+            arrival, delivery = self._event_at(place), deliveries.get((place[0], message))
+            if delivery is None or delivery > arrival:
+                waits.append(Wait(message, arrival, delivery))
+        waits += [Wait(packet.label, self._event_at(place), None) for packet, place in self.held_back]
+        waits += [Wait(packet.label, self._event_at(place), self._event_at(end)) for packet, place, end in self.taken]
+        return waits
+
+    def _variables(self) -> Mapping[int, tuple[Variable, ...]]:
+        """The local variables after each action, where they are known."""
+        shown = zip(self.first_of, variables_after(self.run), strict=False)
+        return {self._event_at(place): variables for place, variables in shown if variables}
+
+    def _since(self, place: tuple[int, int]) -> Iterator[tuple[int, Event]]:
+        """The events of a process from one on, each with its index."""
+        p, first = place
+        return ((k, event) for k, event in enumerate(self.lines[p]) if k >= first)
+
+    def _event(self, p: int, event: Event) -> None:
+        self.drawn.append((p, len(self.lines[p])))
+        self.lines[p].append(event)
+
+    def _event_at(self, place: tuple[int, int]) -> int:
+        return self.computation.first_event[place[0]] + place[1]

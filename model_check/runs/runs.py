@@ -1,0 +1,322 @@
+"""Runs as they are shown: the actions in order, in words, as JSON and as a drawing.
+
+The drawing is of the *run*, not of the computation: arrows are packets, so that what the protocol does (requests,
+acknowledgements, a message that waits) can be seen. What happens for the application is written beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.workloads import Workload
+from crownless.model_check.system.system import LocalStep, State
+from crownless.spec.computation import Message
+from crownless.spec.dataframes import data_frame
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.text import in_text
+from crownless.spec.drawn import Drawn
+from crownless.spec.printable import in_brackets, printable_name
+
+from .run_diagrams import diagram_of_run
+
+if TYPE_CHECKING:
+    import networkx as nx
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class ShownPacket:
+    """A packet in a run: what it is, and from whom to whom."""
+
+    kind: str
+    message: str | None
+    source: str
+    destination: str
+    #: Its number among all that were transmitted on this link, from 1; 0 where it is not known.
+    number: int = field(default=0, compare=False)
+    #: True if it carries no message of the application.
+    control: bool = field(default=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The message's name, with the kind where it is not simply the message."""
+        return (
+            self.message
+            if self.kind == "message" and self.message
+            else " ".join(filter(None, (self.kind, self.message)))
+        )
+
+
+@dataclass(frozen=True)
+class ShownAction:
+    """One action of a run. `happened` are the application events that it brought about, as (kind, message)."""
+
+    process: str
+    action: str
+    message: str | None
+    to: tuple[str, ...]
+    packet: ShownPacket | None
+    transmits: tuple[ShownPacket, ...]
+    happened: tuple[tuple[str, str], ...]
+    by_channel: bool
+    #: The local state of the process after it, where that is known.
+    state: Any = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return in_brackets(self.say())
+
+    def json(self) -> dict[str, Any]:
+        """As `crownless check --json` prints it."""
+        facts: dict[str, Any] = {"process": self.process, "action": self.action}
+        if self.message is not None:
+            facts["message"] = self.message
+        if self.to:
+            facts["to"] = list(self.to)
+        if self.packet is not None:
+            facts["from"] = self.packet.source
+            facts["packet"] = self.packet.kind
+        facts["transmits"] = [
+            {
+                "kind": packet.kind,
+                "message": packet.message,
+                "to": packet.destination,
+                **({"control": True} if packet.control and packet.message is not None else {}),
+            }
+            for packet in self.transmits
+        ]
+        facts["happens"] = [{"event": kind, "message": message} for kind, message in self.happened]
+        if self.by_channel:
+            facts["by_channel"] = True
+        return facts
+
+    def say(self) -> str:
+        """In words: ``P1: send m1 to P3``."""
+        return f"{printable_name(self.process)}: {self.deed()}{self.remark()}"
+
+    def deed(self) -> str:
+        """The action without its process and effects: ``send m1 to P3``."""
+        message = f" {printable_name(self.message)}" if self.message else ""
+        origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
+        receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
+        return f"{printable_name(self.action)}{message}{receivers}{origin}"
+
+    def remark(self) -> str:
+        """The application events that the action's own name does not say."""
+        further = [
+            f"{printable_name(kind)}s {printable_name(message)}"
+            for kind, message in self.happened
+            if (kind, message) != (self.action, self.message)
+        ]
+        if self.action == "send" and ("send", self.message or "") not in self.happened:
+            further.append("not sent yet")
+        return f" ({', '.join(further)})" if further else ""
+
+
+@dataclass(frozen=True, repr=False)
+class Run(Drawn):
+    """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as the program calls
+    them.
+    """
+
+    processes: tuple[str, ...]
+    actions: tuple[ShownAction, ...]
+    #: What each message is called here; empty for a run read from JSON.
+    names: Mapping[Message, str] = field(default_factory=dict, compare=False)
+    #: The protocol's own state at each process, at the end and at the beginning; empty where it is not known.
+    local_states: Sequence[Any] = field(default=(), compare=False)
+    initial_states: Sequence[Any] = field(default=(), compare=False)
+    #: The property that it was found to break.
+    breaks: str | None = field(default=None, compare=False)
+
+    def __str__(self) -> str:
+        return f"{self.draw()}\n{self.say()}"
+
+    def __repr__(self) -> str:
+        return in_brackets("; ".join(action.say() for action in self.actions))
+
+    def __len__(self) -> int:
+        """The number of actions."""
+        return len(self.actions)
+
+    def json(self) -> list[dict[str, Any]]:
+        """As `crownless check --json` prints it."""
+        return [action.json() for action in self.actions]
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an action: `process`, `action`, `message`, and in words."""
+        return data_frame(
+            {"process": each.process, "action": each.action, "message": each.message, "in_words": each.say()}
+            for each in self.actions
+        )
+
+    def to_networkx(self) -> nx.DiGraph[int]:
+        """The packets of the run as `Computation.to_networkx` has messages; what happens at a process otherwise is an
+        `internal` node.
+        """
+        return self.diagram().computation.to_networkx()
+
+    def say(self) -> str:
+        """One line an action."""
+        return "\n".join(f"{number:3}. {action.say()}" for number, action in enumerate(self.actions, 1))
+
+    @property
+    def switches(self) -> int:
+        """The number of times the acting process changes."""
+        acting = [action.process for action in self.actions if not action.by_channel]
+        return sum(a != b for a, b in zip(acting, acting[1:], strict=False))
+
+    def draw(self, *, unicode: bool = True) -> str:
+        """A space-time diagram of the packets, with the application's events beside."""
+        return in_text(self.diagram(), unicode=unicode)
+
+    def diagram(self, title: str = "", breaks: str | None = None) -> Diagram:
+        """The space-time diagram of the packets, to be drawn in any form, with emphasis on what breaks a property, or
+        else the one that it was found to break.
+        """
+        return diagram_of_run(self, title, breaks or self.breaks)
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """This diagram."""
+        yield self.diagram("", highlight)
+
+
+def wrong_event(run: Run) -> str:
+    """The first event of a run that breaks `delivers-once`, in words; empty if there is none."""
+    addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
+    happened = [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
+    known: set[tuple[str, str, str]] = set()
+    for process, kind, message in happened:
+        sender, receivers = addressed.get(message, (process, (process,)))
+        deed = f"{printable_name(process)} {kind}s {printable_name(message)}"
+        if kind == "unsend":
+            known = {event for event in known if event[2] != message}
+        elif kind == "undeliver":
+            known.discard((process, "deliver", message))
+        elif (process, kind, message) in known:
+            return f"{deed} a second time"
+        elif kind == "deliver" and process not in receivers:
+            return f"{deed}, which is for {', '.join(map(printable_name, receivers))}"
+        elif kind == "send" and process != sender:
+            return f"{deed}, which is from {printable_name(sender)}"
+        else:
+            known.add((process, kind, message))
+    sent: set[str] = set()
+    for process, kind, message in happened:
+        if kind == "deliver" and message not in sent:
+            return f"{printable_name(process)} delivers {printable_name(message)} before it is sent"
+        sent |= {message} if kind == "send" else set()
+    return ""
+
+
+def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[str]]]:
+    """Each of these runs once, with the names of all the properties that it breaks."""
+    shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
+    for name, run in found:
+        if run is not None:
+            shown.setdefault((run.processes, run.actions), (run, []))[1].append(name)
+    return list(shown.values())
+
+
+def diagrams_of_violations(
+    subject: str, found: Iterable[tuple[str, Run | None]], highlight: str | None = None
+) -> Iterator[Diagram]:
+    """A diagram for each of these runs, with all that it breaks in the title, and emphasis on the first of it."""
+    for run, names in shown_once(found):
+        yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
+
+
+class Transitions(Protocol):
+    """Where steps are made: a system, or anything that knows the packets of its steps."""
+
+    @property
+    def workload(self) -> Workload: ...
+
+    @property
+    def machine(self) -> ProtocolMachine: ...
+
+    def transmitted(self, step: LocalStep) -> list[Packet]:
+        """The packets that a step puts on the channel."""
+
+    def local_states(self, state: State) -> Sequence[Any]:
+        """The local state of each process."""
+
+    def states_at_start(self) -> Sequence[Any]:
+        """The initial local state of each process; empty where local states are not known."""
+
+    def state_after(self, step: LocalStep) -> Any:
+        """The local state of the process after its step; None if it is not known, or was not its own step."""
+
+
+def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool, end: State | None = None) -> Run:
+    """The run that these steps make. `keep_names`: messages have names of their own, from a program. `end`: the state
+    that it leads to.
+    """
+    processes = system.workload.processes
+    names: dict[Message, str] = {}
+
+    def name(message: Message | None) -> str | None:
+        if message is None:
+            return None
+        return names.setdefault(message, message.name if keep_names else f"m{len(names) + 1}")
+
+    def shown(packet: Packet, number: int) -> ShownPacket:
+        source, destination = processes[packet.source], processes[packet.destination]
+        control = system.machine.is_control(packet)
+        return ShownPacket(packet.kind, name(packet.message), source, destination, number, control)
+
+    actions = []
+    links = Links()
+    for step in steps:
+        action = step.action
+        message = name(action.message)
+        taken = None if action.packet is None else shown(action.packet, links.taken(action.packet, action.name))
+        actions.append(
+            ShownAction(
+                process=processes[action.process],
+                action=action.name,
+                message=message,
+                to=tuple(processes[q] for q in action.message.receivers)
+                if action.name == "send" and action.message
+                else (),
+                packet=taken,
+                transmits=tuple(shown(packet, links.transmitted(packet)) for packet in system.transmitted(step)),
+                happened=tuple((kind, name(m) or "") for kind, _, m in step.observations if kind != "hand"),
+                by_channel=action.by_channel,
+                state=system.state_after(step),
+            )
+        )
+    at_end = () if end is None else system.local_states(end)
+    return Run(processes, tuple(actions), names, at_end, system.states_at_start())
+
+
+class Links:
+    """The packets transmitted in a run, numbered on each link from 1."""
+
+    def __init__(self) -> None:
+        self._on: dict[tuple[int, int], list[Packet]] = {}
+        self._gone: set[tuple[int, int, int]] = set()
+
+    def transmitted(self, packet: Packet) -> int:
+        """The number of a packet that is transmitted now."""
+        there = self._on.setdefault((packet.source, packet.destination), [])
+        there.append(packet)
+        return len(there)
+
+    def taken(self, packet: Packet, action: str) -> int:
+        """The number of a packet that an action takes from the channel, or duplicates: the first that is still there;
+        of one that is there no more, such as a duplicate, the first at all. 0: it was never transmitted.
+        """
+        link = (packet.source, packet.destination)
+        equal = [k for k, one in enumerate(self._on.get(link, ()), 1) if one == packet]
+        number = next((k for k in equal if (*link, k) not in self._gone), next(iter(equal), 0))
+        if action != "duplicate":
+            self._gone.add((*link, number))
+        return number
+
+    def packet(self, source: int, destination: int, number: int) -> Packet | None:
+        """The packet of that number, if it was transmitted."""
+        there = self._on.get((source, destination), ())
+        return there[number - 1] if 1 <= number <= len(there) else None

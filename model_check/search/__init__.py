@@ -1,0 +1,1 @@
+"""Searches of the transition system, in plain Python."""

@@ -1,0 +1,292 @@
+"""The engine that explores a check, and the reductions it admits.
+
+The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
+that is requested by name. A reduction leaves out what would show nothing new; the counts are then of what is left, and
+each is valid for some checks only:
+
+- `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
+  from another but by its name: the machine is `symmetric`, the workload is the free one, every parameter has one value
+  for all, none may crash, and orders are judged at all alike. Then for every property, since each says the same of
+  every process.
+- `order`: a step that puts no packet on a channel and takes no message from an application, such as most deliveries, is
+  explored only just before its process takes one that does, or at the end. Valid for what one delivery breaks, with
+  what happened before it: FIFO and causal order; not for the orders that are broken by deliveries at several processes
+  together. For clocks it has not been shown. And only for the free workload, over a channel that neither loses nor
+  duplicates, without crashes, and where no delivery is taken back or comes before the send: that alone breaks no order.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from math import factorial
+from typing import Any, NamedTuple, Protocol
+
+from crownless.impl.channels import CHANNELS, Channel
+from crownless.impl.workloads import Free, Program
+from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
+from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.properties import Property
+from crownless.spec.errors import BadInput, unknown_name
+from crownless.spec.printable import some
+
+ENGINES = ("native", "plain", "spark")
+#: The channels that the native engine knows, as its kernels number them.
+NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
+REDUCTIONS = ("symmetry", "order")
+#: As reductions are requested.
+ALL = "all"
+
+#: Symmetry reduction tries every renaming of the processes, which of more are too many.
+MOST_RENAMED = 8
+MOST_WORKERS = 64
+#: The native engine has as many bits for them.
+MAX_LOCAL_PREDICATES = 40
+#: The kernels that take long to compile; the others take a second at most.
+LONG_TO_COMPILE = ("expand", "expand_in_order")
+#: The same of the monitor of logs.
+LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
+#: The orders that one delivery breaks, by what happened before it.
+BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
+
+
+class SymmetryCheck(NamedTuple):
+    """The evidence of a search that processes that are declared alike are alike."""
+
+    #: How they were seen to differ: then they shared nothing, and none stood for another.
+    asymmetry: str | None = None
+    #: Entries of the tables that they share, and how many of those were compared at every process.
+    entries: int = 0
+    compared: int = 0
+
+
+#: Of a search that takes no process for another.
+NOT_CHECKED = SymmetryCheck()
+
+
+@dataclass(frozen=True)
+class Engine:
+    """The engine of a check, with its settings."""
+
+    name: str
+    workers: int = 1
+    reductions: tuple[str, ...] = ()
+    #: May processes share their tables of local transitions, as they differ by name alone?
+    shared: bool = False
+    #: Why it is not the native one, where it was not requested by name.
+    because: str = ""
+    #: What the search saw of processes that are declared alike.
+    symmetry: SymmetryCheck = NOT_CHECKED
+
+    @property
+    def asymmetry(self) -> str | None:
+        return self.symmetry.asymmetry
+
+    def after(self, symmetry: SymmetryCheck) -> Engine:
+        """The engine as it was in the end, by what the search saw of processes that are declared alike."""
+        if symmetry.asymmetry is None:
+            return replace(self, symmetry=symmetry)
+        reductions = tuple(name for name in self.reductions if name != "symmetry")
+        return replace(self, reductions=reductions, shared=False, symmetry=symmetry)
+
+    def __str__(self) -> str:
+        if self.asymmetry is not None:
+            undone = "each process has its own tables, and symmetry reduces nothing"
+            return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
+        return self._said
+
+    @property
+    def _said(self) -> str:
+        if self.name == "plain":
+            return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
+        said = f"native engine, {some(self.workers, 'worker')}"
+        if self.name == "spark":
+            said = "native engine on Spark"
+        if not self.reductions:
+            return f"{said}, no reductions"
+        return f"{said}; counts are of what is left after {' and '.join(self.reductions)} reduction"
+
+
+def engine_for(
+    check: ResolvedCheck,
+    *,
+    engine: str | None = None,
+    reductions: Iterable[str] = (),
+    workers: int | None = None,
+) -> Engine:
+    """The engine for this check; raises `BadInput` if the request is not possible."""
+    wanted, why = _admitted(check, engine, reductions)
+    if engine == "plain" or why is not None:
+        return Engine("plain", because=why or "")
+    shared = _asymmetry(check) is None
+    if engine == "spark":
+        return Engine("spark", cpus(), wanted, shared)
+    return Engine("native", workers or cpus(), wanted, shared)
+
+
+def _admitted(
+    check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
+) -> tuple[tuple[str, ...], str | None]:
+    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
+    them, was requested and is not possible.
+    """
+    wanted = reductions_named(reductions, engine)
+    why = None if engine == "plain" else _not_native(check)
+    if why is not None and engine in ("native", "spark"):
+        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
+
+    def why_not(reduction: str) -> str | None:
+        return why or (_not_symmetric(check) if reduction == "symmetry" else _not_in_order(check))
+
+    for name in wanted:
+        reason = why_not(name)
+        if reason is not None:
+            others = [other for other in wanted if other != name and not why_not(other)]
+            hint = f"use --reduce {others[0]}" if others else "leave that out"
+            raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", hint=hint)
+    return wanted, why
+
+
+def may_be_native(check: ResolvedCheck) -> bool:
+    """True if the native engine can explore this."""
+    return _not_native(check) is None
+
+
+def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
+    """The reductions of those names, each once; `engine` is the one requested by name."""
+    wanted = set()
+    for name in names:
+        if name not in (*REDUCTIONS, ALL):
+            raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
+        wanted |= set(REDUCTIONS) if name == ALL else {name}
+    if engine is not None and engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if wanted and engine == "plain":
+        raise BadInput("--engine plain: the plain explorer has no reductions", hint="leave out --engine or --reduce")
+    return tuple(name for name in REDUCTIONS if name in wanted)
+
+
+def check_workers(workers: int | None, engine: str | None) -> None:
+    """Raises `BadInput` if the engine requested by name has no workers, and several are requested."""
+    if engine == "plain" and workers is not None and workers > 1:
+        raise BadInput("--engine plain: the plain explorer has no workers", hint="leave out --engine or --workers")
+
+
+def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
+    """Why this protocol admits no such check, or not by this engine with these reductions; None if it does."""
+    try:
+        _admitted(check.resolve(), engine, reductions)
+    except NotApplicable as why:
+        return why
+    return None
+
+
+def cpus() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
+    return max(1, min(MOST_WORKERS, os.cpu_count() or 1))
+
+
+def _not_native(check: ResolvedCheck) -> str | None:
+    """Why the native engine cannot explore this; None if it can."""
+    if check.crash is not None:
+        return "the native engine knows no crashes"
+    if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:
+        return f"the native engine knows no {check.channel_name} channel"
+    if type(check.workload) not in (Free, Program):
+        return "the native engine knows the free workload and programs only"
+    machine = check.machine
+    if len(machine.invariants) + len(machine.witnesses) + len(machine.rules) > MAX_LOCAL_PREDICATES:
+        return f"the native engine takes at most {MAX_LOCAL_PREDICATES} invariants, witnesses and rules of a protocol"
+    return None
+
+
+def _asymmetry(check: ResolvedCheck) -> str | None:
+    """The reason why processes differ by more than their names; None if nothing does."""
+    if not isinstance(check.workload, Free):
+        return "in a program each process does its own"
+    if check.crash is not None:
+        return "one process may crash, and others may not"
+    if not check.machine.symmetric:
+        return "it does not treat all processes alike"
+    if check.machine.ordered_at is not None:
+        return "its orders are judged at some processes only"
+    for name, value in check.machine.settings.items():
+        if isinstance(value, tuple) and len(set(value)) > 1:
+            return f"processes have a {name} of their own"
+    return None
+
+
+def _not_symmetric(check: ResolvedCheck) -> str | None:
+    why = _asymmetry(check)
+    if why is not None:
+        return why
+    if any(type(monitor).renamed is Monitor.renamed for monitor in check.all_monitors()):
+        return "what is remembered of its runs cannot be renamed"
+    n = check.machine.n
+    if n > MOST_RENAMED:
+        return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MOST_RENAMED} it does"
+    return None
+
+
+def _not_in_order(check: ResolvedCheck) -> str | None:
+    if not isinstance(check.workload, Free):
+        return "in a program a delivery matters by where its process stands"
+    if check.channel.faults is not Channel.faults:
+        return f"a {check.channel_name} channel acts between deliveries"
+    if check.crash is not None:
+        return "a crash may come between deliveries"
+    if check.machine.rolls_back:
+        return "it takes deliveries back"
+    if not check.machine.sends_before_delivery:
+        return "it may deliver a message before it is sent, and then a delivery breaks no order by itself"
+    for order in check.orders:
+        if order not in BROKEN_BY_ONE_DELIVERY:
+            return f"{order} order is broken by deliveries at several processes together"
+    if check.clocks:
+        return "for clocks it has not been shown to be valid"
+    if check.monitors:
+        return "for monitors of one's own it has not been shown to be valid"
+    return None
+
+
+class RemoteEngine(Protocol):
+    """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
+
+    def search(
+        self,
+        check: ResolvedCheck,
+        engine: Engine,
+        monitors: Sequence[Monitor],
+        properties: Sequence[Property],
+        saving: Any,
+    ) -> AbstractContextManager[Any]:
+        """A `LevelSearch`; `saving` is its checkpoint, or None."""
+
+
+#: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
+#: be written.
+COMPILES = "compiling a part of the engine for this machine, once: up to a minute"
+
+
+@contextmanager
+def compiling(report: Callable[[], None], kernels: Collection[str] = LONG_TO_COMPILE) -> Iterator[None]:
+    """Reports if one of these kernels is compiled for this machine in here, when that begins.
+
+    What is compiled is kept on disk: a part that is only loaded from there is not reported.
+    """
+    from numba.core import event
+
+    class Listener(event.Listener):
+        def on_start(self, event: event.Event) -> None:
+            if event.data["dispatcher"].__name__ in kernels:
+                report()
+
+        def on_end(self, event: event.Event) -> None:
+            pass
+
+    with event.install_listener("numba:compile", Listener()):
+        yield

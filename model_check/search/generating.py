@@ -1,0 +1,259 @@
+"""Every complete computation that a protocol generates, over every interleaving within a bound.
+
+Complete: everything sent is delivered to every receiver, and every delivered message was sent. What is handed to the
+protocol and not yet sent is no part of a computation. One search with the bound M serves every number of messages up
+to M, as each prefix of a run is a run.
+
+The monitor state of a run is its whole computation, known by a number. A state is expanded once for all monitor states
+that reach it together, and what an event makes of a monitor state is looked up in a table, so that the search costs
+little more than one without monitor states.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from crownless.impl.channels import Channel
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Workload
+from crownless.model_check.system.monitors import Monitor, Observation
+from crownless.model_check.system.system import State, System
+from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.memory import NO_MEMORY, collector_off
+from crownless.spec.computation import Computation, Event, Message, process_names
+from crownless.spec.enumeration import trusted
+from crownless.spec.errors import BadInput
+
+#: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
+Lines = tuple[tuple[tuple[str, Message], ...], ...]
+#: A complete computation, whatever its messages are called: the same as `Lines`, but a message is identified by its
+#: sender and by how many its sender sent before it.
+Form = tuple[tuple[tuple[str, int, int], ...], ...]
+
+#: The monitor state of runs that make no computation: some message was delivered twice, or to whom it was not sent.
+NO_COMPUTATION = 0
+#: What takes an event back, in protocols that roll back, and which event.
+UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
+#: A search looks at the clock whenever it has expanded so many states, or compared so many computations.
+EVERY = 512
+
+
+class Memory(Monitor):
+    """Remembers the whole computation and evaluates nothing. A monitor state is a number; `lines` gives the computation
+    it is.
+
+    The code of what happens in a step is a table from monitor states to monitor states, filled as it is needed.
+    """
+
+    watches = ()
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+        self.lines: list[Lines | None] = [None]
+        self._numbers: dict[Lines, int] = {}
+        self._tables: dict[tuple[Observation, ...], After] = {}
+
+    def initial(self) -> int:
+        return self.number(((),) * self.n)
+
+    def number(self, lines: Lines) -> int:
+        number = self._numbers.setdefault(lines, len(self.lines))
+        if number == len(self.lines):
+            self.lines.append(lines)
+        return number
+
+    def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
+        events = tuple(observation for observation in observations if observation.kind != "hand")
+        return [self._tables.setdefault(events, After(self, events))] if events else []
+
+    def observe(self, monitor_state: int, code: After) -> tuple[int, tuple[str, ...]]:
+        return code[monitor_state], ()
+
+    @property
+    def takes_back(self) -> bool:
+        """True if anything has been undone."""
+        return any(event.kind in UNDOES for events in self._tables for event in events)
+
+
+class After(dict[int, int]):
+    """The monitor state after these events, for each monitor state before."""
+
+    def __init__(self, memory: Memory, events: tuple[Observation, ...]) -> None:
+        self.memory = memory
+        self.events = events
+
+    def __missing__(self, monitor_state: int) -> int:
+        lines = self.memory.lines[monitor_state]
+        for event in self.events:
+            lines = None if lines is None else _with(lines, event)
+        self[monitor_state] = NO_COMPUTATION if lines is None else self.memory.number(lines)
+        return self[monitor_state]
+
+
+def _with(lines: Lines, observation: Observation) -> Lines | None:
+    """The lines with one event more, or one taken back; None if they are no computation then."""
+    kind, p, message = observation
+    if kind in UNDOES:
+        line = tuple(event for event in lines[p] if event != (UNDOES[kind], message))
+    else:
+        event = ("send" if kind == "send" else "receive", message)
+        if event in lines[p] or (kind == "deliver" and p not in message.receivers):
+            return None
+        line = (*lines[p], event)
+    return (*lines[:p], line, *lines[p + 1 :])
+
+
+def form_of(lines: Lines) -> Form | None:
+    """The form of a complete computation; None if it is not complete."""
+    number: dict[Message, int] = {}
+    for line in lines:
+        sends = (message for kind, message in line if kind == "send")
+        number.update((message, k) for k, message in enumerate(sends))
+    if any(message not in number for line in lines for _, message in line):
+        return None
+    if sum(map(len, lines)) < sum(1 + len(message.receivers) for message in number):
+        return None
+    return tuple(tuple((kind, message.sender, number[message]) for kind, message in line) for line in lines)
+
+
+def computation_of(form: Form) -> Computation:
+    """The computation, its messages called m1, m2, … by sender; not validated, since it may be none: see `possible`."""
+    numbers = {(s, k): m for m, (s, k) in enumerate((s, k) for line in form for kind, s, k in line if kind == "send")}
+    receivers: dict[tuple[int, int], list[int]] = {message: [] for message in numbers}
+    for p, line in enumerate(form):
+        for kind, s, k in line:
+            if kind == "receive":
+                receivers[s, k].append(p)
+    messages = tuple(Message(f"m{m + 1}", s, tuple(receivers[s, k])) for (s, k), m in numbers.items())
+    lines = tuple(
+        tuple(Event("send" if kind == "send" else "receive", numbers[s, k]) for kind, s, k in line) for line in form
+    )
+    return trusted(process_names(len(form)), messages, lines)
+
+
+def possible(c: Computation) -> bool:
+    """True if no messages form a cycle, each received before it is sent; a protocol that delivers early can do that."""
+    try:
+        Computation(c.processes, c.messages, c.lines)
+    except BadInput:
+        return False
+    return True
+
+
+# -- the search --------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Search:
+    """The findings of a search. `stopped`: why it is not complete, or None if it is.
+
+    `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
+    message twice, or to whom it was not sent; it was not followed from there. `ended`: monitor states with which a run
+    may end.
+    """
+
+    states: int = 1
+    nodes: int = 1
+    misdelivers: bool = False
+    stopped: str | None = None
+    ended: set[int] = field(default_factory=set)
+    forms: frozenset[Form] = frozenset()
+
+    def __repr__(self) -> str:
+        return f"<{self.states:,} states, {len(self.forms):,} forms of computations>"
+
+
+class Clock:
+    """A callback that gets the progress of a search in words, and returns why it must end, or None.
+
+    What ended early is still looked at, for so many seconds: see `enough`.
+    """
+
+    AFTERWARDS = 0.4
+
+    def __init__(self, limits: Limits | None = None, progress: Callable[[str], None] | None = None) -> None:
+        self._limits = limits or Limits()
+        self._progress = progress
+        self._started = time.monotonic()
+        self._ended: float | None = None
+
+    def __call__(self, said: str) -> str | None:
+        if self._progress is not None:
+            self._progress(said)
+        return self.over()
+
+    def over(self) -> str | None:
+        """The limit that is reached, if one is."""
+        return self._limits.reached(time.monotonic() - self._started)
+
+    def enough(self) -> bool:
+        """After a search that ended early: has what it found been looked at for long enough?"""
+        now = time.monotonic()
+        self._ended = self._ended or now
+        return now - self._ended > self.AFTERWARDS
+
+
+def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel], clock: Clock) -> Search:
+    """Every complete computation of every run. Ctrl-C also ends it, with what was found."""
+    memory = Memory(machine.n)
+    found = Search()
+    system = System(machine, workload, channel, [memory])
+    known: dict[State, set[int]] = {}
+    with collector_off():
+        try:
+            _search(system, known, found, clock)
+        except Stopped as ending:
+            found.stopped = str(ending)
+        except MemoryError:
+            found.stopped = NO_MEMORY
+    # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
+    monitor_states: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
+    forms = set()
+    for monitor_state in monitor_states:
+        # The first are the smallest. After a search that ended early there is no time, or memory, for all.
+        if found.stopped and not monitor_state % EVERY and clock.enough():
+            break
+        lines = memory.lines[monitor_state]
+        form = None if lines is None else form_of(lines)
+        if form is not None:
+            forms.add(form)
+    found.forms = frozenset(forms)
+    return found
+
+
+def _search(system: System, known: dict[State, set[int]], found: Search, clock: Clock) -> None:
+    """Level by level. Where new computations reach an old state, it is expanded again for those alone. `known`: empty
+    at first, then all states that were reached, with their computations.
+    """
+    level: dict[State, set[int]] = {system.initial(): set(system.initial_monitor_state())}
+    known |= {state: set(monitor_states) for state, monitor_states in level.items()}
+    while level:
+        following: dict[State, set[int]] = {}
+        for done, (state, monitor_states) in enumerate(level.items()):
+            if not done % EVERY:
+                found.stopped = clock(f"{found.states:,} states, {found.nodes:,} with their computations")
+                if found.stopped:
+                    return
+            moves = system.moves(state)
+            if system.may_end(moves):
+                found.ended |= monitor_states
+            for step, target in moves:
+                after = monitor_states
+                if step.codes:
+                    after = set(map(step.codes[0][2].__getitem__, monitor_states))
+                    if NO_COMPUTATION in after:
+                        found.misdelivers = True
+                        after.remove(NO_COMPUTATION)
+                before = known.get(target)
+                if before is None:
+                    before = known[target] = set()
+                    found.states += 1
+                new = after - before
+                if new:
+                    before |= new
+                    following.setdefault(target, set()).update(new)
+                    found.nodes += len(new)
+        level = following

@@ -1,0 +1,312 @@
+"""The computations that a protocol generates (`generating`), compared with all there are, to name the exact order."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.registry import qualified_name_of
+from crownless.impl.workloads import Free
+from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.model_check.system.properties import AT_ONE_RECEIVER
+from crownless.runtime.ending import Limits, Stopped, stoppable
+from crownless.runtime.memory import NO_MEMORY
+from crownless.spec.computation import Computation
+from crownless.spec.dataframes import data_frame
+from crownless.spec.enumeration import computations
+from crownless.spec.errors import Undecided
+from crownless.spec.notation import of_computation
+from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
+from crownless.spec.printable import in_brackets, printable, some
+
+from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass
+class Comparison:
+    """The generated computations compared with one order. The counts are of computations with exactly as many messages
+    as the bound.
+
+    `missing`: the smallest computation of the order that is never generated; `extra`: the smallest generated one
+    outside the order. Smallest by messages, and then the first in `spec.enumeration`. None: there is none.
+    """
+
+    order: str
+    computations: int = 0
+    generated: int = 0
+    missing: Computation | None = None
+    extra: Computation | None = None
+
+
+@dataclass(repr=False)
+class Realization:
+    """The answer. `computations` counts what is generated with exactly as many messages as the bound.
+
+    `broken_by`: the smallest generated computation that breaks the promise. `impossible`: how many circles of messages
+    are generated, each received before it is sent; they are no computations, and outside every order. `stopped`: why
+    the answer is not complete, or None if it is; what is `extra` is certain also then.
+    """
+
+    check: ResolvedCheck
+    workload: Free
+    found: Search
+    orders: dict[str, Comparison]
+    computations: int = 0
+    impossible: int = 0
+    broken_by: Computation | None = None
+    seconds: float = 0.0
+
+    def __repr__(self) -> str:
+        return in_brackets(self._headline)
+
+    def __bool__(self) -> bool:
+        """True if it generates exactly the order that it promises; raises `Undecided` if that is unknown."""
+        if self.broken_by is not None:
+            return False
+        if self.stopped:
+            raise Undecided(f"{self!r} is neither true nor false: it is not complete")
+        return self.promises in self.equal_orders
+
+    def __str__(self) -> str:
+        smallest = {"missing": self.shown_missing and self.orders[self.shown_missing].missing, "extra": self.broken_by}
+        drawn = [f"{what}:\n{c}" for what, c in smallest.items() if c and possible(c)]
+        return "\n\n".join([printable(f"{self._headline}; {self.scope}"), *drawn])
+
+    @property
+    def _headline(self) -> str:
+        which = self.stopped or f"within {self.bound}: {self.equals or 'no order exactly'}"
+        return f"{self.check.protocol}: {some(self.computations, 'computation')}; {which}"
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an order: how many computations it has, and how many of them are generated."""
+        return data_frame(
+            {"order": name, "computations": one.computations, "generated": one.generated}
+            for name, one in self.orders.items()
+        )
+
+    @property
+    def machine(self) -> ProtocolMachine:
+        return self.check.machine
+
+    @property
+    def processes(self) -> int:
+        return len(self.workload.processes)
+
+    @property
+    def messages(self) -> int:
+        return self.workload.messages
+
+    @property
+    def bound(self) -> str:
+        """The bound of every comparison, in words."""
+        return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
+
+    @property
+    def channel(self) -> str:
+        """The name of the channel of the request."""
+        return self.check.channel_name
+
+    @property
+    def promises(self) -> str:
+        return self.machine.promises
+
+    @property
+    def stopped(self) -> str | None:
+        return self.found.stopped
+
+    @property
+    def generates_nothing(self) -> bool:
+        """True if no complete computation with a message is generated, so that nothing is compared with any order."""
+        return not self.stopped and not any(map(any, self.found.forms))
+
+    @property
+    def contained_in(self) -> list[str]:
+        """The orders that everything generated keeps; none if nothing is generated."""
+        if self.stopped or self.generates_nothing:
+            return []
+        return [name for name, one in self.orders.items() if one.extra is None]
+
+    @property
+    def contains(self) -> list[str]:
+        """The orders of which every computation is generated."""
+        return [] if self.stopped else [name for name, one in self.orders.items() if one.missing is None]
+
+    @property
+    def equal_orders(self) -> list[str]:
+        """The orders that cannot be distinguished from what is generated within the bound, the one that names it first:
+        the promised one if it is among them, else the weakest.
+        """
+        equal = [name for name in self.contained_in if name in self.contains]
+        first = self.promises if self.promises in equal else next(iter(equal), None)
+        return sorted(equal, key=lambda name: name != first)
+
+    @property
+    def equals(self) -> str | None:
+        return next(iter(self.equal_orders), None)
+
+    @property
+    def shown_missing(self) -> str | None:
+        """The order whose smallest missing computation shows most: the promised one, else the strongest around it."""
+        wanted = (self.promises, *self.strongest(self.contained_in))
+        return next((name for name in wanted if self.orders[name].missing is not None), None)
+
+    def strongest(self, orders: Iterable[str]) -> list[str]:
+        """Of these orders those not implied by another, among unicasts or multicasts as the case may be."""
+        return strongest(orders, max(self.enumerated(1), key=lambda c: len(c.messages[0].receivers)))
+
+    def enumerated(self, messages: int) -> Iterator[Computation]:
+        """Every computation of so many messages that the workload allows."""
+        free = self.workload
+        return computations(self.processes, messages, self_sends=free.self_sends, sends=free.sends)
+
+    @property
+    def scope(self) -> str:
+        """In words, how far the answer reaches."""
+        parts = [self.workload.scope, f"{self.channel} channel: {self.check.channel.meaning}"]
+        for key, value in self.machine.settings.items():
+            parts.append(f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
+        if self.machine.ordered_at is not None:
+            names = ", ".join(self.workload.processes[i] for i in sorted(self.machine.ordered_at))
+            parts.append(f"{self.promises} order is promised of deliveries at {names} alone")
+        how = f"search ended early: {self.stopped}" if self.stopped else "every interleaving, complete computations"
+        return "; ".join([*parts, how])
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "protocol": qualified_name_of(type(self.machine)),
+            "processes": self.processes,
+            "messages": self.messages,
+            "channel": self.channel,
+            "sends": self.workload.sends,
+            "self_sends": self.workload.self_sends,
+            "parameters": dict(self.machine.settings),
+            "promises": self.promises,
+            "decided": self.stopped is None,
+            "computations": self.computations,
+            "equals": self.equals,
+            "equal_orders": self.equal_orders,
+            "contained_in": self.contained_in,
+            "contains": self.contains,
+            "missing": None if self.stopped else {name: _json(one.missing, None) for name, one in self.orders.items()},
+            "extra": {name: _json(one.extra, name) for name, one in self.orders.items()},
+            "broken_by": _json(self.broken_by, self.promises),
+            "orders": None
+            if self.stopped
+            else {
+                name: {"computations": one.computations, "generated": one.generated}
+                for name, one in self.orders.items()
+            },
+            "impossible": self.impossible,
+            "misdelivers": self.found.misdelivers,
+            "states": self.found.states,
+            "nodes": self.found.nodes,
+            "seconds": round(self.seconds, 3),
+            "scope": self.scope,
+        }
+
+
+def _json(c: Computation | None, broken: str | None) -> dict[str, Any] | None:
+    """A computation, and why it breaks that order."""
+    if c is None:
+        return None
+    facts = {"messages": len(c.messages), "computation": lines_in_notation(c)}
+    return facts if broken is None else {**facts, "because": because(c, broken)}
+
+
+def lines_in_notation(c: Computation) -> list[str]:
+    """One line a process."""
+    return of_computation(c).print().splitlines()
+
+
+def because(c: Computation, order: str) -> str:
+    """Why a computation breaks an order, in a line."""
+    if not possible(c):
+        return "messages in a circle, each received before it is sent"
+    witness = decide(c, order).witness
+    return "" if witness is None else witness.headline(c)
+
+
+def realize(
+    check: Check,
+    *,
+    limits: Limits | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Realization:
+    """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
+    assert check.crash is None, "crashes are not for this question"
+    clock = Clock(limits, progress)
+    started = time.monotonic()
+    resolved = check.resolve()
+    workload = resolved.workload
+    assert isinstance(workload, Free), "programs are not for this question"
+    with stoppable(limits):
+        found = generate(resolved.machine, workload, resolved.channel, clock)
+    answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
+    try:
+        _compare(answer, clock)
+    except Stopped as ending:
+        found.stopped = found.stopped or str(ending)
+    except MemoryError:
+        found.stopped = found.stopped or NO_MEMORY
+    answer.seconds = time.monotonic() - started
+    return answer
+
+
+def _compare(answer: Realization, clock: Clock) -> None:
+    """Judges every computation, the smallest first."""
+    for number, (c, generated) in enumerate(_candidates(answer)):
+        if answer.stopped and clock.enough():
+            return
+        if not number % EVERY and not answer.stopped:
+            answer.found.stopped = clock(f"{number:,} computations compared")
+            if answer.stopped:
+                return
+        in_full = len(c.messages) == answer.messages
+        real = not generated or possible(c)
+        kept = kept_orders(c) if real else frozenset[str]()
+        answer.impossible += in_full and not real
+        answer.computations += in_full and generated and real
+        for name, one in answer.orders.items():
+            if name in kept:
+                one.computations += in_full
+                one.generated += in_full and generated
+                if not generated and one.missing is None:
+                    one.missing = c
+            elif generated and one.extra is None:
+                one.extra = c
+        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, answer.machine)):
+            answer.broken_by = c
+
+
+def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:
+    """Every computation of each number of messages, and whether it is generated; then what is generated and is none.
+
+    After a search that ended early: what it generated, and no others.
+    """
+    by_size: dict[int, set[Form]] = {}
+    for known in answer.found.forms:
+        by_size.setdefault(sum(event[0] == "send" for line in known for event in line), set()).add(known)
+    for messages in range(1, answer.messages + 1):
+        forms = by_size.get(messages, set())
+        if not answer.stopped:
+            for c in answer.enumerated(messages):
+                form = form_of(tuple(tuple((kind, c.messages[m or 0]) for kind, m in line) for line in c.lines))
+                assert form is not None, "the enumeration has complete computations only"
+                yield c, form in forms
+                forms.discard(form)
+        for form in sorted(forms):
+            yield computation_of(form), True
+
+
+def _keeps_promise(c: Computation, kept: frozenset[str], machine: ProtocolMachine) -> bool:
+    """True if it keeps the promise: that may be FIFO or causal order of the deliveries at some processes only."""
+    if machine.promises in kept:
+        return True
+    places = machine.ordered_at
+    return places is not None and machine.promises in AT_ONE_RECEIVER and kept_at(c, machine.promises, places)

@@ -1,0 +1,1 @@
+"""The transition system of a protocol over a channel, with its monitors."""

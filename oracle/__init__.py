@@ -1,0 +1,1 @@
+"""Oracles: which order somebody else's logs and implementations keep."""

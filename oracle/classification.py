@@ -1,0 +1,296 @@
+"""Classification: the orders that a computation or a log keeps, with a witness for each that it breaks.
+
+Reads the papers' notation and JSON Lines event logs. A log with holes can show that an order is broken and cannot
+show that it is kept: the verdict is then `unknown`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
+from crownless.oracle.logs.lost_events import Hole, not_broken
+from crownless.runtime.ending import look
+from crownless.spec.computation import Computation
+from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.crowns import smallest_crown
+from crownless.spec.dataframes import data_frame
+from crownless.spec.delivery_disorder import ProcessSummary, summaries
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.emphasis import diagram_of
+from crownless.spec.drawn import Drawn
+from crownless.spec.errors import no_such_name
+from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
+from crownless.spec.printable import in_brackets, printable, printable_name, some
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from crownless.oracle.log_orders.complete import Delivery
+    from crownless.oracle.log_orders.context import Context
+
+#: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
+N_N_UP_TO = 1_000
+FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
+
+
+@dataclass(frozen=True)
+class NamedComputation(Drawn):
+    """A computation to be classified: from which file and run, what is missing from it, and what was assumed."""
+
+    file: str
+    run: str | None
+    computation: Computation
+    holes: tuple[Hole, ...] = ()
+    notes: tuple[str, ...] = ()
+    uncertain: Uncertain = CERTAIN
+    #: Each message and receiver that may have delivered it in a hole, by name.
+    perhaps_received: tuple[tuple[str, str], ...] = ()
+    #: Of a run of a complete log how it delivers its messages.
+    delivery: Delivery | None = None
+
+    def __repr__(self) -> str:
+        where = ", ".join(part for part in (self.file, self.run) if part)
+        lacks = f", {some(len(self.holes), 'hole')}" if self.holes else ""
+        return in_brackets(f"{where or 'computation'}: {some(self.messages, 'message')}{lacks}")
+
+    def __str__(self) -> str:
+        return "\n".join([str(self.computation), *(printable(hole.text) for hole in self.holes)])
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the computation, with the name of its run."""
+        yield diagram_of(self.computation, self.run or "", highlight)
+
+    @property
+    def processes(self) -> int:
+        return len(self.computation.processes)
+
+    @property
+    def messages(self) -> int:
+        """How many are sent, with those that only a hole may have delivered."""
+        return len({*(m.name for m in self.computation.messages), *(name for name, _ in self.perhaps_received)})
+
+    @property
+    def events(self) -> int:
+        return self.computation.event_count
+
+    @property
+    def unreceived(self) -> tuple[tuple[str, str], ...]:
+        """Each message and receiver that does not receive it, by name."""
+        c = self.computation
+        return tuple((c.messages[m].name, c.processes[q]) for m, q in c.unreceived)
+
+    @property
+    def unicasts(self) -> bool:
+        """True if each message has one receiver."""
+        return all(len(message.receivers) == 1 for message in self.computation.messages)
+
+    @property
+    def by_process(self) -> tuple[ProcessSummary, ...] | None:
+        """Each process, and how far its deliveries are out of order; None of a computation too large for that."""
+        return summaries(self.computation)
+
+
+@dataclass(frozen=True)
+class LargeRun:
+    """A large run of a log, of which each verdict's `computation` has only the messages that show the violation.
+
+    `processes`, `messages` and `events` are numbers; internal events do not count.
+    """
+
+    file: str
+    run: str | None
+    processes: int
+    messages: int
+    events: int
+    unreceived: tuple[tuple[str, str], ...]
+    unicasts: bool
+    notes: tuple[str, ...] = ()
+    holes: tuple[Hole, ...] = ()
+    uncertain: Uncertain = CERTAIN
+    perhaps_received: tuple[tuple[str, str], ...] = ()
+    by_process: tuple[ProcessSummary, ...] | None = None
+    #: The events around the first violation.
+    context: Context | None = None
+    delivery: Delivery | None = None
+
+    def __repr__(self) -> str:
+        where = ", ".join(part for part in (self.file, self.run) if part)
+        return in_brackets(f"{where or 'run'}: {some(self.messages, 'message')}")
+
+
+Subject = NamedComputation | LargeRun
+
+
+@dataclass(frozen=True)
+class Classification(Drawn, Mapping[str, Verdict]):
+    """The verdict on each requested order, by the order's name."""
+
+    subject: Subject
+    reading: UnreceivedPolicy
+    verdicts: tuple[Verdict, ...]
+
+    def __getitem__(self, order: str) -> Verdict:
+        for verdict in self.verdicts:
+            if verdict.order == order:
+                return verdict
+        what = f"'{printable_name(order)}' was not requested" if order in ORDERS else f"no order {order!r}"
+        raise no_such_name(what, order, self)
+
+    def __iter__(self) -> Iterator[str]:
+        return (verdict.order for verdict in self.verdicts)
+
+    def __len__(self) -> int:
+        return len(self.verdicts)
+
+    def __bool__(self) -> bool:
+        """True if every order requested is kept; raises `Undecided` if that is unknown."""
+        if "broken" in self.outcomes.values():
+            return False
+        return all(self.verdicts)
+
+    def __repr__(self) -> str:
+        kept = ", ".join(self.kept) or "none"
+        return in_brackets(f"{some(self.subject.messages, 'message')}: kept: {kept}")
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.verdicts))
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the computation, with emphasis on what breaks the weakest order that it breaks; of a large run
+        there is none.
+        """
+        subject = self.subject
+        if isinstance(subject, NamedComputation):
+            broken = next((verdict.order for verdict in self.verdicts if verdict.shows_violation), "none")
+            yield diagram_of(subject.computation, subject.run or "", highlight or broken, self.reading)
+
+    def with_delivery(self, delivery: Delivery) -> Classification:
+        """The same of a run of a complete log, which delivers its messages so."""
+        notes = (*self.subject.notes, *delivery.notes)
+        return replace(self, subject=replace(self.subject, delivery=delivery, notes=notes))
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return any(verdict.shows_violation for verdict in self.verdicts)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A row an order: `order`, `verdict`, and why in a line."""
+        return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)
+
+    @property
+    def outcomes(self) -> dict[str, Outcome]:
+        """Of each order in a word."""
+        return {verdict.order: verdict.outcome for verdict in self.verdicts}
+
+    @property
+    def kept(self) -> list[str]:
+        """The orders that are kept."""
+        return [verdict.order for verdict in self.verdicts if verdict.kept]
+
+    @property
+    def strongest(self) -> list[str]:
+        """The strongest orders kept, of the requested ones; none while there are holes, or reasons for uncertainty."""
+        subject = self.subject
+        if subject.uncertain.reasons:
+            return []
+        complete = not subject.unreceived or self.reading == "pending"
+        return strongest_of(self.kept, unicasts=subject.unicasts, complete=complete)
+
+    def crowns(self) -> dict[str, Any] | None:
+        """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
+        if not isinstance(self.subject, NamedComputation) or self.subject.events > SMALLEST_UP_TO:
+            return None
+        c = self.subject.computation
+        crown, strong = smallest_crown(c), smallest_crown(c, strong=True)
+        return {
+            "smallest": None if crown is None else crown.json(c),
+            "smallest_strong": None if strong is None else strong.json(c),
+        }
+
+    def json(self) -> dict[str, Any]:
+        by_process = self.subject.by_process
+        around = self.subject.context if isinstance(self.subject, LargeRun) else None
+        delivery = self.subject.delivery
+        return {
+            "file": self.subject.file,
+            "run": self.subject.run,
+            "processes": self.subject.processes,
+            "messages": self.subject.messages,
+            "unreceived": [{"message": name, "receiver": receiver} for name, receiver in self.subject.unreceived],
+            "perhaps_received": [
+                {"message": name, "receiver": receiver} for name, receiver in self.subject.perhaps_received
+            ],
+            "reading": self.reading,
+            "notes": list(self.subject.notes),
+            "holes": [{"process": hole.process, "text": hole.text} for hole in self.subject.holes],
+            "orders": {verdict.order: verdict.json() for verdict in self.verdicts},
+            "unknown": {verdict.order: verdict.unknown for verdict in self.verdicts if verdict.unknown is not None},
+            "strongest": self.strongest,
+            "crowns": self.crowns(),
+            "by_process": None if by_process is None else [one.json() for one in by_process],
+            "context": None if around is None else around.json(),
+            **({} if delivery is None else {"properties": delivery.json()}),
+        }
+
+
+def classify(
+    subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: UnreceivedPolicy = "lost"
+) -> Classification:
+    """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
+    return Classification(subject, reading, tuple(verdicts(subject, orders, reading)))
+
+
+def verdicts(subject: NamedComputation, orders: Iterable[str], reading: UnreceivedPolicy) -> Iterator[Verdict]:
+    """The orders, one after the other."""
+    c = subject.computation
+    for order in orders:
+        look()
+        if order == "n-n" and len(c.messages) > N_N_UP_TO:
+            verdict = _n_n_by_its_neighbours(c, reading)
+        else:
+            verdict = decide(c, order, reading)
+        if verdict.kept and subject.holes:
+            verdict = hidden(order, subject.holes)
+        yield weakened(verdict, subject.uncertain, c, reading)
+
+
+def classified(
+    subject: NamedComputation,
+    decided: Sequence[Verdict],
+    reading: UnreceivedPolicy,
+    orders: Iterable[str] = (),
+    because: str = "",
+) -> Classification:
+    """The classification of the decided orders; the others are unknown, with the reason."""
+    known = {verdict.order for verdict in decided}
+    rest = (not_decided(order, because) for order in orders if order not in known)
+    return Classification(subject, reading, (*decided, *rest))
+
+
+def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
+    """The verdict on an order whose violations these holes in the log may hide."""
+    return _unknown(order, not_broken(holes))
+
+
+def not_decided(order: str, because: str) -> Verdict:
+    """The verdict on an order that was not decided, and why."""
+    return _unknown(order, f"not decided: {because}")
+
+
+def _unknown(order: str, why: str) -> Verdict:
+    return Verdict(order, kept=False, unknown=why)
+
+
+def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict:
+    """n-n holds if the next stronger order does, and is broken if a weaker one is."""
+    if decide(c, "synchronous", reading).kept:
+        return Verdict("n-n", kept=True, computation=c)
+    for order in ("mailbox", "one-n"):
+        weaker = decide(c, order, reading)
+        if not weaker.kept:
+            return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
+    return _unknown("n-n", f"not decided for more than {N_N_UP_TO:,} messages")

@@ -1,0 +1,58 @@
+"""The request of a conformance check, and the names of what is decided."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.spec.enumeration import Sends
+from crownless.spec.orders import ORDERS
+from crownless.spec.printable import in_brackets, some
+
+#: The orders that are decided, the weakest first.
+JUDGED = tuple(name for name in ORDERS if name != "asynchronous")
+#: Those that are monitored in every run at little cost.
+MONITORED = ("fifo", "causal", "synchronous")
+#: The properties of deliveries that are no matter of order.
+DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name, NEVER_BLOCKS.name)
+#: The search in which applications reply.
+WITH_REPLIES = "replies from inside deliveries"
+#: Up to how many messages applications reply, unless requested.
+REPLIES = 3
+
+
+@dataclass(frozen=True, repr=False)
+class Request:
+    """The request to decide which orders an implementation keeps.
+
+    `orders`: those that it claims to keep. `replies`: up to how many messages applications also send from inside
+    deliveries. `ticks`: how often time passes at each process; `restarts`: how often each may crash and start again.
+    """
+
+    processes: int = 3
+    messages: int = 3
+    channel: str = "unordered"
+    orders: tuple[str, ...] = ()
+    sends: Sends = "unicast"
+    self_sends: bool = False
+    replies: int | None = None
+    ticks: int = 0
+    restarts: int = 0
+
+    def __repr__(self) -> str:
+        return in_brackets(f"request: {self.processes} processes, {self.messages} messages, {self.channel} channel")
+
+    @property
+    def bound(self) -> str:
+        """The processes and messages, in words."""
+        return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
+
+    @property
+    def messages_with_replies(self) -> int:
+        return min(self.messages, REPLIES) if self.replies is None else self.replies
+
+    @property
+    def own_steps(self) -> list[str]:
+        """The steps that each process may take by itself, in words."""
+        steps = (("tick", self.ticks), ("restart", self.restarts))
+        return [f"up to {some(number, name)} at each process" for name, number in steps if number]

@@ -1,0 +1,316 @@
+"""The result of a conformance check: that of a check, of all searches together, with what is known of the nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from crownless.model_check.check.check_result import CheckResult, Outcome, PropertyResult
+from crownless.model_check.check.exports import Suite
+from crownless.model_check.search.realizing import Realization
+from crownless.model_check.system.exploration import FIRST_VIOLATION
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
+from crownless.spec.enumeration import Sends, computations
+from crownless.spec.orders import ORDERS, strongest, weaker
+from crownless.spec.printable import in_brackets, printable, some
+
+from .answers import Repeats
+from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
+from .node import FAILURES, VARYING
+from .node_machine import Failed
+from .schedules import Schedule, schedule_of
+
+#: All that is decided, in the order in which it is shown.
+PROPERTIES = {
+    **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
+    **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS)},
+    **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
+}
+#: Bounds, by processes and messages, in which an order has fewer computations than each weaker one.
+DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
+    "unicast": {"causal": (3, 3), "mailbox": (4, 4), "one-n": (4, 4), "n-n": (3, 4)},
+    "broadcast": {"causal": (3, 2), "mailbox": (3, 3), "one-n": (3, 3), "n-n": (3, 4)},
+}
+
+
+class Searched(NamedTuple):
+    """The results of one search, of all that goes with it, and the complete computations that the nodes generate."""
+
+    name: str
+    results: list[CheckResult]
+    realization: Realization | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {some(len(self.results), 'result')}")
+
+    @property
+    def complete(self) -> bool:
+        """True if each came to its end, or to the first violation if that was its end."""
+        return all(one.exploration.stopped == FIRST_VIOLATION or not one.ended_early for one in self.results)
+
+    def lines(self, name: str) -> Iterable[PropertyResult]:
+        """The results for a property."""
+        for result in self.results:
+            if name in result:
+                yield self._beyond_no_failure(result[name])
+        if self.realization is not None and name in ORDERS:
+            broken = self.realization.orders[name].extra is not None
+            verdict: Outcome = "violated" if broken else "unknown" if self.realization.stopped else "holds"
+            yield PropertyResult(
+                PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if broken else ""
+            )
+
+    def _beyond_no_failure(self, line: PropertyResult) -> PropertyResult:
+        """The line by its own meaning; a run in which a node fails shows nothing else, but for deliveries before."""
+        line = replace(line, property=PROPERTIES[line.property.name])
+        failed = [] if line.run is None else [state for state in line.run.local_states if isinstance(state, Failed)]
+        if not failed or line.property.name == DELIVERS_ONCE.name:
+            return line
+        if line.property.name in FAILURES:
+            return replace(line, note=failed[0].said)
+        return PropertyResult(line.property, "unknown", note=f"a node fails first: {failed[0].kind}")
+
+
+def merged(searches: list[Searched], request: Request, ended_early: str | None) -> tuple[PropertyResult, ...]:
+    """A line for each property: the worst of the verdicts of all searches, with a run if there is one.
+
+    A run that breaks an order breaks all that are stronger. Where a node answers at random or unasked, no other verdict
+    is a fact.
+    """
+    unicasts = request.sends == "unicast"
+    lines: dict[str, PropertyResult] = {}
+
+    def is_violated(name: str) -> bool:
+        return name in lines and lines[name].verdict == "violated"
+
+    def line_of(name: str) -> PropertyResult:
+        known = PROPERTIES[name]
+        if name not in FAILURES and any(map(is_violated, VARYING)):
+            return PropertyResult(known, "unknown", note="a node fails first")
+        found = [line for search in searches for line in search.lines(name)]
+        broken = [line for line in found if line.verdict == "violated"]
+        if not broken and name in JUDGED:
+            below = weaker(name, unicasts=unicasts)
+            broken = [
+                replace(lines[weak], property=known, note=f"the run that breaks {weak} order, which is weaker")
+                for weak in JUDGED
+                if weak in below and is_violated(weak)
+            ]
+        for such in (broken, [line for line in found if line.verdict == "unknown"]):
+            if such:
+                return next((line for line in such if line.run is not None), such[0])
+        if name not in FAILURES and any(map(is_violated, FAILURES)):
+            return PropertyResult(known, "unknown", note="a node fails first")
+        if not found or ended_early is not None:
+            depth = searches[-1].results[-1].exploration.depth if searches and searches[-1].results else 0
+            note = f"not violated before the search ended, at runs of {some(depth, 'action')}: {ended_early}"
+            return PropertyResult(known, "unknown", note=note)
+        return found[0]
+
+    for name in PROPERTIES:
+        lines[name] = line_of(name)
+    return tuple(lines.values())
+
+
+@dataclass(frozen=True, repr=False)
+class Conformance(CheckResult):
+    """The verdict on each order, on deliveries, and on the ways in which nodes fail.
+
+    As a truth value: whether no node fails, all is delivered, and the orders of the request are kept; an unknown
+    verdict has none, and raises `Undecided`.
+    """
+
+    request: Request = field(default_factory=Request)
+    searches: tuple[Searched, ...] = ()
+    #: Of `--random`: how many runs there are to be, and how many were made. None: every schedule was searched.
+    runs: int | None = None
+    made: int = 0
+    #: By which random run each property was broken.
+    found_by: dict[str, int] = field(default_factory=dict)
+    #: How many different inputs nodes were given, and which of the answers new nodes repeated.
+    queries: int = 0
+    repeats: Repeats = field(default_factory=Repeats)
+    #: Why a violation is not certain, such as that new nodes answered otherwise.
+    unconfirmed: str | None = None
+    #: Why not all searches or runs were made to their end.
+    ended_by: str | None = None
+    #: Why the answers may not be all that the nodes say.
+    best_effort: str | None = None
+    #: False if the program does not say that it takes replies, so that none from inside deliveries were offered.
+    takes_replies: bool = True
+
+    def __repr__(self) -> str:
+        if self.runs is not None:
+            return in_brackets(f"{self.protocol}: {self.verdict} in {some(self.made, 'random run')}")
+        kept = " and ".join(self.named)
+        return in_brackets(f"{self.protocol}: {self.verdict}, keeps {kept} within {self.request.bound}")
+
+    def __str__(self) -> str:
+        kept = "" if self.runs is not None else f", keeps {' and '.join(self.named)}"
+        parts = [printable(f"{self.protocol}: {self.verdict}{kept}; {self.scope}")]
+        parts += [str(line) for line in self.violations.values() if line.run is not None]
+        return "\n\n".join(parts)
+
+    # -- the verdict ---------------------------------------------------------------------------------------------------
+
+    @property
+    def wanted(self) -> list[PropertyResult]:
+        """The lines that decide: on failures, on deliveries, and on the orders of the request."""
+        delivery = DELIVERY if self.runs is None else DELIVERY[:2]
+        return [self[name] for name in (*FAILURES, *delivery, *self.request.orders) if name != "asynchronous"]
+
+    @property
+    def broken(self) -> list[str]:
+        """Of these the names of those that are violated."""
+        return [line.property.name for line in self.wanted if line.verdict == "violated"]
+
+    @property
+    def verdict(self) -> Outcome:
+        """Of random runs, `holds` means that none of them breaks anything."""
+        if self.broken:
+            return "violated" if self.unconfirmed is None else "unknown"
+        undecided = self.runs is None and any(line.verdict == "unknown" for line in self.wanted)
+        return "unknown" if self.ended_by is not None or undecided else "holds"
+
+    @property
+    def failures(self) -> list[PropertyResult]:
+        """The ways in which nodes fail, each with a shortest run."""
+        return [self[name] for name in FAILURES if self[name].verdict == "violated"]
+
+    @property
+    def ended_early(self) -> bool:
+        return self.ended_by is not None
+
+    # -- the orders ----------------------------------------------------------------------------------------------------
+
+    @property
+    def kept(self) -> list[str]:
+        """The orders that are kept."""
+        return ["asynchronous", *(name for name in JUDGED if self[name].verdict == "holds")]
+
+    @property
+    def strongest(self) -> list[str]:
+        """The strongest orders that are kept."""
+        example = max(computations(3, 1, sends=self.request.sends), key=lambda c: len(c.messages[0].receivers))
+        return list(strongest(self.kept, example))
+
+    @property
+    def named(self) -> list[str]:
+        """The strongest orders kept, each by the weakest order that has as many computations within the bound, where
+        several orders may be the same.
+        """
+        names = list(ORDERS)
+        return list(dict.fromkeys(min([name, *self.same_as(name)], key=names.index) for name in self.strongest))
+
+    def same_as(self, order: str) -> list[str]:
+        """The weaker orders with as many complete computations within the bound."""
+        if self.realization is None or self.realization.stopped:
+            return []
+        counts = {name: one.computations for name, one in self.realization.orders.items()}
+        below = weaker(order, unicasts=self.request.sends == "unicast")
+        return [name for name in ORDERS if name in below and counts[name] == counts[order]]
+
+    @cached_property
+    def same_orders(self) -> list[dict[str, Any]]:
+        """Of the requested orders that are kept, those that are the same as weaker ones within the bound, and a bound
+        that distinguishes them."""
+        found = []
+        bounds = DISTINGUISHED_AT.get(self.request.sends, {})
+        for order in self.request.orders:
+            n, m = bounds.get(order, (0, 0))
+            larger = max(n, self.request.processes), max(m, self.request.messages)
+            same = self.same_as(order) if order in self.kept else []
+            if same and larger != (self.request.processes, self.request.messages):
+                found.append({"order": order, "weaker": same, "processes": larger[0], "messages": larger[1]})
+        return found
+
+    @property
+    def realization(self) -> Realization | None:
+        """The complete computations that the nodes generate with free sends; None where not searched, or where a node
+        answers at random or unasked.
+        """
+        vary = any(self[name].verdict == "violated" for name in VARYING)
+        return self.searches[0].realization if self.searches and not vary else None
+
+    @property
+    def generates_exactly(self) -> str | None:
+        """The order that is exactly what the nodes generate within the bound."""
+        return None if self.realization is None else self.realization.equals
+
+    def broken_by_replies(self) -> list[str]:
+        """The properties that free sends do not break, and sends from inside deliveries do."""
+        with_replies = [one for one in self.searches if one.name == WITH_REPLIES]
+        free = {name for one in self.searches[:1] for name in self.violations if _breaks(one, name)}
+        return [name for one in with_replies for name in self.violations if name not in free and _breaks(one, name)]
+
+    @property
+    def replied(self) -> bool:
+        """True if sends from inside deliveries were searched."""
+        return any(one.name == WITH_REPLIES for one in self.searches)
+
+    # -- as text and as data -------------------------------------------------------------------------------------------
+
+    @property
+    def scope(self) -> str:
+        """The scope of the verdict, in words."""
+        if self.runs is not None:
+            check = self.check
+            parts = [some(self.made, "random run"), check.workload.scope]
+            parts.append(f"{check.channel_name} channel: {check.channel.meaning}")
+            parts += [f"with {WITH_REPLIES}"] if self.request.messages_with_replies else []
+        else:
+            parts = [self.searches[0].results[0].scope]
+            replies = some(self.request.messages_with_replies, "message")
+            parts += [f"{WITH_REPLIES}: up to {replies}"] if self.replied else []
+        return "; ".join([*parts, *self.request.own_steps, *([self.best_effort] if self.best_effort else [])])
+
+    def suite(self) -> Suite:
+        """The lines that decide, for other tools."""
+        return replace(self, properties=tuple(self.wanted))._suite()
+
+    def _suite(self) -> Suite:
+        return super().suite()
+
+    def schedule(self, name: str) -> Schedule | None:
+        """The schedule of a violation, which can be saved and repeated; None if it has no run."""
+        run = self[name].run
+        return None if run is None else schedule_of(self.protocol, name, run, self.request)
+
+    def json(self) -> dict[str, Any]:
+        request = self.request
+        lines = {line.property.name: line.json() for line in self.properties}
+        return {
+            "implementation": self.protocol,
+            "processes": request.processes,
+            "messages": request.messages,
+            "channel": request.channel,
+            "sends": request.sends,
+            "self_sends": request.self_sends,
+            "replies": request.messages_with_replies,
+            "ticks": request.ticks,
+            "restarts": request.restarts,
+            "runs": None if self.runs is None else self.made,
+            "verdict": self.verdict,
+            "orders": {name: lines[name] for name in JUDGED},
+            "strongest": self.strongest,
+            "failures": [line.json() for line in self.failures],
+            "delivery": [lines[name] for name in DELIVERY if name in lines],
+            "generates": None if self.realization is None else self.realization.json(),
+            "same_orders": self.same_orders,
+            "unconfirmed": self.unconfirmed,
+            "ended_early": self.ended_by,
+            "best_effort": self.best_effort,
+            "takes_replies": self.takes_replies,
+            "states": self.exploration.states,
+            "transitions": self.exploration.transitions,
+            "queries": self.queries,
+            "repeats": self.repeats.json(),
+            "seconds": round(self.seconds, 3),
+            "scope": self.scope,
+        }
+
+
+def _breaks(search: Searched, name: str) -> bool:
+    return any(line.verdict == "violated" for line in search.lines(name))

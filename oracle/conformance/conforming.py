@@ -1,0 +1,314 @@
+"""Conformance: a verdict on each order for a foreign implementation, driven over every schedule within a bound.
+
+There are two searches of the same machine, which share the answers of the nodes:
+
+- *free sends*: any process may send to any other at any time. FIFO, causal and synchronous order are monitored in every
+  run; the other orders are decided of every complete computation, which decides them of all runs where everything is
+  delivered in the end, since every run goes on to a complete one. Otherwise they are monitored too;
+- *replies*: applications also send from inside deliveries, up to fewer messages; unless free sends break what is
+  claimed, since that verdict is certain.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from random import Random
+
+from crownless.impl.channels import channel_named
+from crownless.impl.workloads import Free
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult, PropertyResult
+from crownless.model_check.search.engines import Engine
+from crownless.model_check.search.realizing import realize
+from crownless.model_check.system.exploration import Exploration, Progress
+from crownless.model_check.system.properties import Property
+from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import order_named
+
+from .answers import Answers
+from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
+from .conformance_result import PROPERTIES, Conformance, Searched, merged
+from .network import Network, WrongNode
+from .node import FAILURES, Implementation, NodeFailure, Query
+from .node_machine import check_of_nodes
+from .random_runs import Sampling
+
+#: At most this number of answers of random runs is repeated: each takes as long as all inputs before it.
+MOST_REPEATS_AT_RANDOM = 2_000
+#: The number of inputs for each message of a random run after which a node is said to get them without end.
+INPUTS_A_MESSAGE = 100
+#: At most this number of messages is sent alone at first, to see whether packets follow each other without end.
+MOST_TRIED = 100
+
+
+@watching()
+def conform(
+    implementation: Implementation,
+    request: Request,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    report: Callable[[str], None] | None = None,
+    on_input: Callable[[str, int], None] | None = None,
+    on_verdict: Callable[[Conformance], None] | None = None,
+) -> Conformance:
+    """Drives the nodes over every schedule; raises `BadInput` for a request that is not possible.
+
+    `on_input` gets the name of the search as it begins and before each input to a node, and how many different inputs
+    there were; `report` a line if a call lasts long; `on_verdict` the result as it is with free sends, before replies
+    are searched.
+    """
+    on_input = on_input or (lambda name, inputs: None)
+    conforming = _Conforming(implementation, request, limits or Limits(), progress, report, on_input)
+    result = conforming.settled(1)
+    few = conforming.request.messages_with_replies
+    if few and result.verdict != "violated" and not result.failures and result.ended_by is None:
+        if on_verdict is not None:
+            on_verdict(result)
+        result = conforming.settled(2)
+    return result
+
+
+@watching()
+def conform_at_random(
+    implementation: Implementation,
+    request: Request,
+    runs: int,
+    seed: int = 0,
+    limits: Limits | None = None,
+    progress: Callable[[int, int], None] = lambda made, runs: None,
+) -> Conformance:
+    """Takes the nodes through `runs` random runs; raises `BadInput` for a request that is not possible."""
+    began = time.monotonic()
+    most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
+    most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
+    answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
+    check = check_of_nodes(answers, request, JUDGED)
+    request = _possible(implementation, request)
+    sampling = Sampling(answers, request, most_inputs)
+    with stoppable(limits) as part:
+        if packets_are_endless(answers, request):
+            sampling.messages, runs = 1, MOST_TRIED
+        while sampling.made == 0 or answers.settle():
+            sampling.found.clear()
+            for number in range(runs):
+                sampling.sample(number + 1, Random(f"{seed} {number}"))
+                progress(sampling.made, runs)
+    unconfirmed: str | None = None
+    with stoppable((limits or Limits()).for_runs_to_show()) as second:
+        lines = sampling.shortened()
+        unconfirmed = None if answers.vary else _unconfirmed(lines, answers)
+    if second.reason is not None:
+        unconfirmed = f"the runs were not repeated with new nodes: {second.reason}"
+        lines = sampling.lines()
+    return Conformance(
+        check.resolve(),
+        Exploration(),
+        lines,
+        time.monotonic() - began,
+        Engine("plain"),
+        request=request,
+        runs=runs,
+        made=sampling.made,
+        found_by={name: run for name, (_, run) in sampling.found.items()},
+        queries=len(answers),
+        repeats=answers.repeats,
+        unconfirmed=unconfirmed,
+        ended_by=part.reason,
+        best_effort=implementation.best_effort,
+        takes_replies=request.replies != 0 or implementation.takes_replies,
+    )
+
+
+def _possible(implementation: Implementation, request: Request) -> Request:
+    """The request, without replies if the nodes take none. Raises `BadInput` for what cannot be."""
+    for order in request.orders:
+        order_named(order)
+    channel_named(request.channel)
+    if not implementation.takes_steps and (request.ticks or request.restarts):
+        said = "--ticks and --restarts: Maelstrom has no message for that"
+        raise BadInput(said, hint="leave them out, or write an adapter that speaks lines")
+    return request if implementation.takes_replies else replace(request, replies=0)
+
+
+def packets_are_endless(answers: Answers, request: Request, before_input: Callable[[], None] = lambda: None) -> bool:
+    """Sends each message alone, and gives packets on in the order in which they were transmitted. True if nodes then
+    have more inputs than the limit: the first packet that was answered by packets is noted as what floods.
+    """
+    alone = Answers(answers.nodes, before_input=before_input)  # others, which need not be repeated
+    one = replace(request, messages=1, ticks=0, restarts=0)
+    free = Free(one.processes, 1, self_sends=one.self_sends, sends=one.sends)
+    tried = range(min(len(free.channels), MOST_TRIED))
+    floods = [found for channel in tried if (found := _answered_without_end(alone, one, channel)) is not None]
+    for query, failure in floods:
+        answers.fails(query, failure)
+    return bool(floods)
+
+
+def _answered_without_end(answers: Answers, request: Request, channel: int) -> tuple[Query, NodeFailure] | None:
+    """The first packet that is answered by packets, if that goes on without end after a message on this channel."""
+    network = Network(answers, request)
+    most = answers.nodes.limits.inputs * request.processes
+    try:
+        network.moves()[channel].happen()
+        for _ in range(most):
+            moves = [move for move in network.moves() if move.kind == "step"]
+            if not moves:
+                return None
+            moves[0].happen()
+    except WrongNode as wrong:
+        if wrong.breaks != "floods":
+            return None
+    first = network.first_answered_by_packets
+    if first is None:
+        return None
+    said = f"after that message alone the nodes have had {most:,} inputs, and there are still more"
+    return first, NodeFailure("floods", f"its packets are answered by packets without end: {said}")
+
+
+class _Ended(Exception):
+    """A search ended early, for this reason: no other one begins."""
+
+
+@dataclass
+class _Conforming:
+    """The searches for one request."""
+
+    implementation: Implementation
+    request: Request
+    limits: Limits
+    progress: Progress | None
+    report: Callable[[str], None] | None
+    on_input: Callable[[str, int], None]
+    searches: list[Searched] = field(default_factory=list)
+    #: The search that is made now.
+    now: str = "one message"
+
+    def __post_init__(self) -> None:
+        self.takes_replies = self.implementation.takes_replies or not self.request.messages_with_replies
+        self.request = _possible(self.implementation, self.request)
+        self.answers = Answers(self.implementation, before_input=self.before_input)
+        self.began = time.monotonic()
+        self.limit_is_reached = False
+
+    def before_input(self) -> None:
+        """Ends the search where a limit is reached; from then on the runs to show are looked for, and confirmed."""
+        self.on_input(self.now, len(self.answers))
+        if not self.limit_is_reached:
+            reached = self.limits.reached(time.monotonic() - self.began)
+            if reached is not None:
+                self.limit_is_reached = True
+                raise Stopped(reached)
+
+    def limits_left(self) -> Limits:
+        """The limits, less the seconds that have gone by."""
+        return self.limits.after(time.monotonic() - self.began)
+
+    def settled(self, searches: int) -> Conformance:
+        """The result of the first searches, made again if answers from nodes turn out to be none."""
+        ended = self.search(searches)
+        with stoppable(self.limits_left()):
+            self.begin("answers repeated by new nodes")
+            while ended is None and self.answers.settle():
+                self.searches.clear()
+                ended = self.search(searches)
+        lines = merged(self.searches, self.request, ended)
+        first = self.searches[0].results[0]
+        return Conformance(
+            first.check,
+            first.exploration,
+            lines,
+            time.monotonic() - self.began,
+            first.engine,
+            request=self.request,
+            searches=tuple(self.searches),
+            queries=len(self.answers),
+            repeats=self.answers.repeats,
+            unconfirmed=None if self.answers.vary else _unconfirmed(lines, self.answers),
+            ended_by=ended,
+            best_effort=self.implementation.best_effort,
+            takes_replies=self.takes_replies,
+        )
+
+    def search(self, searches: int) -> str | None:
+        """Makes the first searches that were not made yet; why they ended early, or None."""
+        try:
+            if not self.searches:
+                self.begin("one message")
+                if self._packets_are_endless():
+                    self.searches.append(Searched("one message", []))
+                    self.check(replace(self.request, messages=1), first=True)
+                    return None
+                self.explore("free sends", self.request)
+            fails = any(line.verdict == "violated" for kind in FAILURES for line in self.searches[0].lines(kind))
+            if searches == 2 and len(self.searches) == 1 and not fails:
+                few = replace(self.request, messages=self.request.messages_with_replies)
+                self.explore(WITH_REPLIES, few, replies=True)
+        except _Ended as ending:
+            return str(ending)
+        return None
+
+    def _packets_are_endless(self) -> bool:
+        try:
+            return packets_are_endless(self.answers, self.request, self.before_input)
+        except Stopped:
+            return False  # the search that follows ends at this limit, too
+
+    def begin(self, name: str) -> None:
+        """Notes the search that begins."""
+        self.now = name
+        self.on_input(name, len(self.answers))
+
+    def explore(self, name: str, request: Request, *, replies: bool = False) -> None:
+        """The search that decides all properties, and those that it takes beside it."""
+        self.begin(name)
+        self.searches.append(Searched(name, []))
+        result = self.check(request, replies=replies)
+        if any(result[kind].verdict == "violated" for kind in FAILURES):
+            return
+        self.begin(f"{name}, complete computations")
+        realization = realize(
+            check_of_nodes(self.answers, request, MONITORED, replies=replies),
+            limits=self.limits_left(),
+            progress=lambda said: self.on_input(f"{self.now}, {said}", len(self.answers)),
+        )
+        self.searches[-1] = self.searches[-1]._replace(realization=realization)
+        if realization.stopped:
+            raise _Ended(realization.stopped)
+        others = tuple(order for order in JUDGED if order not in MONITORED)
+        if any(result[known].verdict != "holds" for known in DELIVERY):
+            self.check(request, others, replies=replies)
+            return
+        known = {order for order in others for line in self.searches[0].lines(order) if line.run is not None}
+        for order in others:
+            if order not in known and realization.orders[order].extra is not None:
+                self.check(request, (order,), replies=replies, first=True, only=(PROPERTIES[order],))
+
+    def check(
+        self,
+        request: Request,
+        orders: tuple[str, ...] = MONITORED,
+        *,
+        replies: bool = False,
+        first: bool = False,
+        only: tuple[Property, ...] = (),
+    ) -> CheckResult:
+        """One check more of the search that is made. Raises `_Ended` if a limit or an interrupt ends it."""
+        check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
+        result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
+        self.searches[-1].results.append(result)
+        if not self.searches[-1].complete:
+            raise _Ended(result.exploration.stopped or "the search for runs to show ended early")
+        return result
+
+
+def _unconfirmed(lines: tuple[PropertyResult, ...], answers: Answers) -> str | None:
+    """What differs where new nodes are taken through the runs that show violations; None: nothing."""
+    for line in lines:
+        for process, state in enumerate(() if line.run is None else line.run.local_states):
+            differs = answers.differs_again(process, state.history)
+            if differs is not None:
+                return f"{line.property.name}: P{process + 1}: {differs}"
+    return None

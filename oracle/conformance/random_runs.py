@@ -1,0 +1,91 @@
+"""Conformance at random, where there are too many schedules for all of them to be tried.
+
+Each run is a walk to its end: all messages are sent, and all that is in flight has arrived. Every order and property is
+decided of each. A run that breaks one is shown without the steps that it does not need. What no run breaks may still be
+broken: nothing is said to be kept.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+from crownless.impl.channels import channel_named
+from crownless.model_check.check.check_result import PropertyResult
+from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS
+from crownless.spec.orders import ORDERS, decide
+
+from .answers import Answers
+from .conformance_request import JUDGED, Request
+from .conformance_result import PROPERTIES
+from .network import Network, WrongNode
+from .node import FAILURES, VARYING
+from .walks import FOR_EVER, Failure, Walks
+
+
+class Sampling:
+    """The walks that are made, and for each order and property the shortest that breaks it."""
+
+    def __init__(self, answers: Answers, request: Request, most_inputs: int) -> None:
+        self.request = request
+        #: How many messages applications send in a run.
+        self.messages = request.messages
+        self.made = 0
+        #: What breaks each property, and the number of the run that showed it first.
+        self.found: dict[str, tuple[Failure, int]] = {}
+
+        def new(processes: int, messages: int) -> Network:
+            return Network(answers, replace(request, processes=processes, messages=messages))
+
+        reliable = channel_named(request.channel).reliable
+        self._all = Walks(new, None, reliable, most=most_inputs * request.processes)
+
+    def sample(self, number: int, random: Random) -> None:
+        """One walk, of which everything is decided."""
+        driven, taken, failure = self._all.walk(self.request.processes, self.messages, random)
+        self.made = number
+        if failure is not None:
+            self._note(number, _broken_by(failure), failure)
+        if driven is None:
+            return
+        computation = driven.computation
+        for order in JUDGED:
+            if self._is_new(order, len(taken)) and not decide(computation, order, "pending").kept:
+                self._note(number, order, Failure("order", "", "", taken))
+
+    def _is_new(self, name: str, moves: int) -> bool:
+        return name not in self.found or moves < len(self.found[name][0].taken)
+
+    def _note(self, number: int, name: str, failure: Failure) -> None:
+        if self._is_new(name, len(failure.taken)):
+            self.found[name] = failure, number
+
+    def shortened(self) -> tuple[PropertyResult, ...]:
+        """The lines, after steps were left out that the walks do not need."""
+        if any(name in self.found for name in VARYING):  # beside which no order is a fact
+            self.found = {name: one for name, one in self.found.items() if name in FAILURES}
+        for name, (failure, number) in self.found.items():
+            walks = self._demanding(name)
+            self.found[name] = walks.shrunk(failure, self.request.processes, self.messages), number
+        return self.lines()
+
+    def lines(self) -> tuple[PropertyResult, ...]:
+        """A line for each property: violated, or unknown."""
+        return tuple(self._line(name) for name in PROPERTIES if name != NEVER_BLOCKS.name)
+
+    def _line(self, name: str) -> PropertyResult:
+        if name not in self.found:
+            return PropertyResult(PROPERTIES[name], "unknown", note=f"no run of {self.made:,} breaks it")
+        failure, _ = self.found[name]
+        driven = self._demanding(name).again(self.request.processes, self.messages, failure.taken).driven
+        run = None if driven is None else replace(driven.run, breaks=name)
+        return PropertyResult(PROPERTIES[name], "violated", run, "" if name in ORDERS else failure.problem)
+
+    def _demanding(self, name: str) -> Walks[Network]:
+        return self._all._replace(order=name) if name in ORDERS else self._all
+
+
+def _broken_by(failure: Failure) -> str:
+    if isinstance(failure.error, WrongNode):
+        return failure.error.breaks
+    return "floods" if failure.kind == FOR_EVER else DELIVERS_ALL.name

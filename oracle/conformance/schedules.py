@@ -1,0 +1,290 @@
+"""Schedules of violations as files of their own, and their replay with the same implementation or another one.
+
+A schedule says who sends what to whom, which packet arrives when, and what happened then. A packet is known by its link
+and by its number among those that its sender transmitted there, so that a schedule outlives changes of what packets
+carry.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import version
+from typing import Any
+
+import msgspec
+
+from crownless.impl.channels import channel_named
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.runs.run_diagrams import computation_of_run
+from crownless.model_check.runs.runs import Links, Run, ShownAction, run_of
+from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
+from crownless.model_check.system.system import LocalStep, State, System
+from crownless.runtime.ending import watching
+from crownless.spec.computation import process_names
+from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.drawn import Drawn
+from crownless.spec.enumeration import Sends
+from crownless.spec.errors import BadInput
+from crownless.spec.json_reader import decode_json
+from crownless.spec.orders import ORDERS, decide
+from crownless.spec.printable import in_brackets, printable
+
+from .answers import Answers
+from .conformance_request import Request
+from .node import Implementation
+from .node_machine import Failed, check_of_nodes
+
+HINT = "give what 'crownless conform --save' wrote"
+
+
+class ScheduledStep(SavedAction, omit_defaults=True):
+    """One action of a run, with the number of the packet that it takes, among those that its sender transmitted on this
+    link. `reply`: the message is sent from inside the next delivery.
+    """
+
+    number: int = 0
+    reply: bool = False
+
+
+class Schedule(msgspec.Struct):
+    """A run of an implementation, and what it breaks."""
+
+    implementation: str
+    breaks: str
+    processes: int
+    messages: int
+    channel: str
+    sends: Sends
+    self_sends: bool
+    ticks: int
+    restarts: int
+    steps: list[ScheduledStep]
+
+    def __repr__(self) -> str:
+        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, breaks {self.breaks}")
+
+    @property
+    def replies(self) -> bool:
+        """True if an application sends from inside a delivery."""
+        return any(step.reply for step in self.steps)
+
+    @property
+    def request(self) -> Request:
+        """What was searched, within the bounds of the run."""
+        return Request(
+            self.processes,
+            self.messages,
+            self.channel,
+            sends=self.sends,
+            self_sends=self.self_sends,
+            ticks=self.ticks,
+            restarts=self.restarts,
+        )
+
+    def json(self) -> dict[str, Any]:
+        """As a file has it."""
+        return {"crownless": version("crownless"), "schedule": msgspec.to_builtins(self)}
+
+    def saved(self) -> SavedCheck:
+        """The run, to be shown."""
+        names = list(process_names(self.processes))
+        return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, list[SavedAction](self.steps))])
+
+
+class _File(msgspec.Struct):
+    schedule: Schedule
+
+
+def read_schedule(content: bytes, file: str) -> Schedule:
+    """The schedule in a file; raises `BadInput` if it holds none."""
+    return checked(decode_json(content, _File, file=file, hint=HINT).schedule, file)
+
+
+class _Answer(msgspec.Struct):
+    """What `conform --json` printed."""
+
+    implementation: str
+    processes: int
+    failures: list[SavedProperty] = []
+    delivery: list[SavedProperty] = []
+    orders: dict[str, SavedProperty] = {}
+
+
+def read_conformance(content: bytes, file: str) -> SavedCheck:
+    """The violations that `conform --json` printed; raises `BadInput` if the content is something else."""
+    saved = decode_json(content, _Answer, file=file, hint="give what 'conform --json' printed")
+    if not 1 <= saved.processes <= MOST_PROCESSES:
+        raise BadInput(f"it has {saved.processes} processes", hint=HINT, file=file)
+    found = [*saved.failures, *saved.delivery, *saved.orders.values()]
+    return SavedCheck(saved.implementation, list(process_names(saved.processes)), [one for one in found if one.run])
+
+
+def checked(found: Schedule, file: str) -> Schedule:
+    """The schedule, if such a run can be; raises `BadInput` that names the file."""
+    try:
+        for what, number, most in (
+            ("processes", found.processes, MOST_PROCESSES),
+            ("messages", found.messages, MOST_MESSAGES),
+        ):
+            if not 1 <= number <= most:
+                raise BadInput(f"it has {number} {what}", hint=f"there are 1 to {most}")
+        channel_named(found.channel)
+        found.saved().violations()  # of processes that there are
+    except BadInput as problem:
+        raise problem.at(file=file) from None
+    return found
+
+
+def schedule_of(implementation: str, breaks: str, run: Run, request: Request) -> Schedule:
+    """The schedule of a run of nodes."""
+    messages = sum(action.action == "send" for action in run.actions)
+    return Schedule(
+        implementation,
+        breaks,
+        len(run.processes),
+        max(messages, 1),
+        request.channel,
+        request.sends,
+        request.self_sends,
+        request.ticks,
+        request.restarts,
+        [_step_of(action) for action in run.actions],
+    )
+
+
+def _step_of(action: ShownAction) -> ScheduledStep:
+    number = 0 if action.packet is None else action.packet.number
+    reply = action.action == "send" and not action.happened
+    return msgspec.convert({**action.json(), "number": number, "reply": reply}, ScheduledStep)
+
+
+@dataclass(frozen=True, repr=False)
+class Replay(Drawn):
+    """What came of a schedule: the run as far as it could be followed, and what that breaks.
+
+    `differs`: at which step something else happened than before, in words; None: nowhere.
+    """
+
+    schedule: Schedule
+    run: Run
+    broken: tuple[str, ...]
+    differs: str | None
+    #: Why the answers may not be all that the nodes say.
+    best_effort: str | None = None
+
+    def __bool__(self) -> bool:
+        """True if what the schedule once broke is no longer broken by it."""
+        return self.schedule.breaks not in self.broken
+
+    def __repr__(self) -> str:
+        return in_brackets(f"replay: {'no longer' if self else 'still'} breaks {self.schedule.breaks}")
+
+    def __str__(self) -> str:
+        differs = "" if self.differs is None else f"; differs at {self.differs}"
+        return (
+            printable(f"{'no longer' if self else 'still'} breaks {self.schedule.breaks}{differs}") + f"\n\n{self.run}"
+        )
+
+    def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
+        """The diagram of the run."""
+        still = "" if self else f"{self.schedule.implementation} breaks {self.schedule.breaks}"
+        yield self.run.diagram(still, highlight or self.schedule.breaks)
+
+    @property
+    def shows_violation(self) -> bool:
+        """True if there is a violation to be shown."""
+        return not self
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "breaks": self.schedule.breaks,
+            "still_broken": not self,
+            "broken": list(self.broken),
+            "differs": self.differs,
+            "best_effort": self.best_effort,
+            "run": self.run.json(),
+        }
+
+
+class Follower:
+    """Follows a schedule through the transition system of an implementation."""
+
+    def __init__(self, system: System) -> None:
+        self.system = system
+        self.number = {name: p for p, name in enumerate(system.workload.processes)}
+        self.links = Links()
+        self.steps: list[LocalStep] = []
+        self.state: State = self.system.initial()
+        self.monitored = self.system.initial_monitor_state()
+        self.broken: list[str] = []
+
+    def follow(self, wanted: ScheduledStep) -> int | None:
+        """Takes the step, if it can be taken; returns its number among the moves there."""
+        moves = self.system.moves(self.state)
+        taken = next((number for number, (step, _) in enumerate(moves) if self._is(step, wanted)), None)
+        if taken is None:
+            return None
+        step, self.state = moves[taken]
+        self.monitored, broken = self.system.evaluate(self.monitored, step)
+        self.broken += broken
+        if step.action.packet is not None:
+            self.links.taken(step.action.packet, step.action.name)
+        for packet in self.system.transmitted(step):
+            self.links.transmitted(packet)
+        self.steps.append(step)
+        return taken
+
+    def _is(self, step: LocalStep, wanted: ScheduledStep) -> bool:
+        action = step.action
+        if action.process != self.number[wanted.process]:
+            return False
+        if wanted.source is not None:
+            packet = self.links.packet(self.number[wanted.source], action.process, wanted.number)
+            named = action.by_channel == wanted.by_channel and (not action.by_channel or action.name == wanted.action)
+            return packet is not None and action.packet == packet and named
+        if wanted.action == "send":
+            to = tuple(sorted(self.number[name] for name in wanted.to))
+            sends = action.name == "send" and action.message is not None and action.message.receivers == to
+            return sends and any(one.kind == "send" for one in step.observations) != wanted.reply
+        return action.packet is None and action.name == wanted.action
+
+    @property
+    def run(self) -> Run:
+        return run_of(self.system, self.steps, keep_names=False, end=self.state)
+
+    def all_broken(self) -> tuple[str, ...]:
+        """All that the run breaks: failures, deliveries, and orders."""
+        found = [state.kind for state in self.system.local_states(self.state) if isinstance(state, Failed)]
+        found += self.broken
+        moves = self.system.moves(self.state)
+        if self.system.may_end(moves) and self.system.undelivered(self.monitored, self.state):
+            found.append("delivers-all")
+        c = computation_of_run(self.run)
+        found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
+        return tuple(dict.fromkeys(found))
+
+
+@watching()
+def replay(implementation: Implementation, schedule: Schedule) -> Replay:
+    """Takes an implementation through a schedule, as far as it can be followed."""
+    request = schedule.request
+    answers = Answers(implementation)
+    check = check_of_nodes(answers, request, (), replies=schedule.replies).resolve()
+    follower, differs = Follower(check.system()), None
+    for k, wanted in enumerate(schedule.steps, 1):
+        if follower.follow(wanted) is None:
+            differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
+            break
+        now, before = follower.run.actions[-1].happened, wanted.shown().happened
+        if differs is None and now != before:
+            said = [" and ".join(map(" ".join, one)) or "nothing" for one in (now, before)]
+            differs = f"step {k}, at {wanted.process}: {said[0]}; before: {said[1]}"
+    return Replay(schedule, follower.run, follower.all_broken(), differs, implementation.best_effort)
+
+
+def cannot_be_taken(step: ScheduledStep) -> str:
+    """Why a step of a schedule cannot be followed."""
+    if step.source is not None:
+        return f"there is no packet {step.number} from {step.source} to {step.process}"
+    return f"{step.process} takes no step '{step.action}' now"

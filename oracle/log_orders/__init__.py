@@ -1,0 +1,1 @@
+"""Which orders an event log keeps, by compiled monitors."""

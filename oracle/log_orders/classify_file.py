@@ -1,0 +1,212 @@
+"""The runs of a file: those of a small log are left to the spec, those of a large one are classified by the monitor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from crownless.oracle.classification import Classification, NamedComputation
+from crownless.oracle.classified_runs import Classifications
+from crownless.oracle.logs.columns import table_of_rows
+from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.formats import (
+    BY_ROW,
+    CONVERTED,
+    Format,
+    LogOptions,
+    Numbering,
+    Progress,
+    content_of,
+    numbering,
+)
+from crownless.oracle.logs.reader import computation_in, convert, converted_runs, runs_of
+from crownless.oracle.logs.rows import Row, by_run
+from crownless.oracle.logs.tables import blocks, read_table, rows_in
+from crownless.spec.errors import BadInput
+from crownless.spec.orders import UnreceivedPolicy
+from crownless.spec.reading import as_text
+
+from .clocked import read_clocked
+from .complete import completed
+from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .classified import ClassifiedLog
+
+#: A log with no more lines than this is read and decided by the spec alone: nothing need be compiled for it.
+SMALL_UP_TO = 5_000
+
+#: Run by run; as one run of any size, while it is read; run by run, compared with the log's vector clocks; or with
+#: names for messages that the log does not name.
+How = Literal["runs", "one-run", "clocks", "match"]
+
+
+@dataclass(frozen=True)
+class LogRequest:
+    """A file to classify (`-`: standard input), the orders to decide, and how the file is read.
+
+    `options`: how it is read, as far as the file does not say it; `clock_entries`: the processes whose entries the
+    clocks have. `around_monitor` is open while the monitor works; `progress` gets the amounts read and decided.
+    """
+
+    name: str
+    orders: Sequence[str]
+    reading: UnreceivedPolicy
+    how: How = "runs"
+    options: LogOptions = field(default_factory=LogOptions)
+    clock_entries: Sequence[str] = ()
+    around_monitor: Callable[[], AbstractContextManager[None]] = nullcontext
+    progress: Progress | None = None
+
+
+def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
+    """Classifies the runs of a file. Of a small log it returns the computations, for the spec to classify.
+
+    Raises `BadInput` for a file that cannot be read.
+    """
+    if request.how == "one-run":
+        return _one_run(request)
+    name, options = request.name, request.options
+    content, form = content_of(name, options)
+    if request.how == "clocks":
+        if form != "jsonl":
+            raise BadInput("clocks are read from JSON Lines", hint="leave --clocks out, or convert the log", file=name)
+        return _classify_events(read_clocked(content, name, request.clock_entries, options.kinds), request)
+    if request.how == "match":
+        if form is None or form in CONVERTED:
+            of = "a computation" if form is None else f"--format {form}"
+            raise BadInput(
+                f"--match does not go with {of}", hint="leave --match out: its messages have names", file=name
+            )
+        rows = rows_in(content, form, name, options, named=False)
+        from .matching import matched  # it needs numpy, which takes a while to import
+
+        return _classify_events(matched(by_run(rows, name), name), request)
+    if form is None:
+        return computation_in(as_text(content, name), name)
+    if form in CONVERTED:
+        log = convert(content, form, name, options)
+        if options.complete:
+            _complete(log, by_run(log.events, name), name, Numbering("line" if form == "shiviz" else "row"))
+        return _classify_events(log, request)
+    if options.complete:
+        return _classify_events(_complete_log(content, form, request), request)
+    return classify_content(content, form, request)
+
+
+def classify_content(content: bytes, form: Format, request: LogRequest) -> ClassifiedLog | Iterator[NamedComputation]:
+    """The runs of a log with the columns of a log; the content is that of the requested file."""
+    name, options = request.name, request.options
+    if form != "jsonl" or _has_more_lines(content, SMALL_UP_TO):
+        table = read_table(content, form, name, options)
+        if not table.num_rows:
+            raise BadInput("the log is empty", hint="give one event a row", file=name)
+        log = None
+        if table.num_rows > SMALL_UP_TO:
+            log = _by_monitor(table, request, numbering(content, form, table.num_rows))
+        if log is not None:
+            return log
+    # All lines together say where a row contradicts another one.
+    return runs_of(rows_in(content, form, name, options), name, options.processes)
+
+
+def _by_monitor(table: pa.Table, request: LogRequest, by: Numbering) -> ClassifiedLog | None:
+    from .classified import classified  # which loads what is compiled
+
+    with request.around_monitor():
+        of = (request.name, request.orders, request.reading)
+        return classified(table, *of, by, request.progress, request.options.processes)
+
+
+def _one_run(request: LogRequest) -> Classifications:
+    """A log of one run, of any size, classified as it is read."""
+    from .large_run import classified_in_blocks  # which loads what is compiled
+
+    with request.around_monitor():
+        rows = blocks(request.name, request.options, request.progress)
+        return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
+
+
+def _complete_log(content: bytes, form: Format, request: LogRequest) -> ConvertedLog:
+    """The events of a complete log with the columns of a log, in the order of its lines."""
+    rows = list(rows_in(content, form, request.name, request.options))
+    by = numbering(content, form, len(rows))
+    log = ConvertedLog()
+    if by.by == "line":
+        log.first_line = by.first
+    elif form == "csv":  # whose first row is not the line of column names
+        rows = [replace(row, line=row.line - 1) for row in rows]
+    _complete(log, by_run(rows, request.name), request.name, Numbering("line" if form == "jsonl" else by.by))
+    log.events.sort(key=lambda row: row.line)
+    return log
+
+
+def _complete(log: ConvertedLog, runs: Mapping[str, list[Row]], name: str, by: Numbering) -> None:
+    """Sets the events to those of these runs, without the deliveries that violate `delivers-once`."""
+    try:
+        rest, log.deliveries = completed(runs, log.to_nobody, by.by)
+    except BadInput as problem:
+        raise problem.at(file=name) from None
+    log.events = [row for rows in rest.values() for row in rows]
+
+
+def _has_more_lines(content: bytes, than: int) -> bool:
+    end = -1
+    for _ in range(than + 1):
+        end = content.find(b"\n", end + 1)
+        if end < 0:
+            return False
+    return True
+
+
+def _classify_events(
+    log: ConvertedLog, request: LogRequest
+) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
+    """The runs of these events, with what the log adds to each: notes, deliveries, and what is uncertain."""
+    name, processes = request.name, request.options.processes
+    if len(log.events) <= SMALL_UP_TO:
+        return converted_runs(log, name, processes)
+    by = BY_ROW if log.first_line is None else Numbering("line", log.first_line)
+
+    def by_monitor(events: Sequence[Row]) -> ClassifiedLog | None:
+        return _by_monitor(table_of_rows(events), request, by)
+
+    every = by_monitor(log.events)
+    if every is None:
+        return converted_runs(log, name, processes)
+    if not log.notes and not any(uncertain != CERTAIN for uncertain in log.uncertain.values()):
+        every.deliveries = log.deliveries
+        return every
+    unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
+    certain = by_monitor(log.without_unordered) if unordered else None
+    return Classifications(
+        _as_far_as_certain(
+            every.classification(number),
+            None if certain is None else certain.classification(number),
+            log,
+            request.reading,
+        )
+        for number in range(len(every))
+    )
+
+
+def _as_far_as_certain(
+    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
+) -> Classification:
+    """The classification as far as it is certain, with notes; `certain`: of the events whose order is known."""
+    run = found.subject.run or ""
+    uncertain = log.uncertain.get(run, CERTAIN)
+    subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
+    verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
+    if certain is not None:
+        broken = {verdict.order: verdict for verdict in certain.verdicts if verdict.outcome == "broken"}
+        verdicts = tuple(
+            broken.get(verdict.order, verdict) if verdict.unknown == ORDER_NOT_LOGGED else verdict
+            for verdict in verdicts
+        )
+    classification = replace(found, subject=subject, verdicts=verdicts)
+    return classification.with_delivery(log.deliveries[run]) if run in log.deliveries else classification

@@ -1,0 +1,73 @@
+"""Logs in JSON Lines whose events carry a vector clock (`clock`): the messages are compared with the clocks.
+
+A clock is the number of events of each process known after the event, itself included: an object of processes and
+numbers, or an array with an entry for each process. What the clocks show and the messages do not is as in `shiviz`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+
+from crownless.oracle.event_logs import counts_from_one, natural
+from crownless.oracle.logs.clocked_messages import Meaning, add_named_messages
+from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
+from crownless.oracle.logs.vector_clocks import ClockedEvent, clock_problem, immediate_causes, lines_by_host
+from crownless.spec.errors import BadInput
+from crownless.spec.reading import as_text
+
+_OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"
+_HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'
+
+
+def read_clocked(
+    content: bytes, name: str, processes: Sequence[str] = (), kinds: Mapping[str, str] | None = None
+) -> ConvertedLog:
+    """The log in this content; entries of arrays are of these processes, or else of all of a run, P2 before P10.
+
+    Raises `BadInput` for what is no log, for clocks that contradict each other, and for one that does not know the send
+    of what it delivers.
+    """
+    lines = as_text(content, name).split("\n")
+    log = ConvertedLog()
+    for run, rows in by_run(rows_of_lines(lines, name, kinds=kinds), name).items():
+        try:
+            _add_run(log, run, rows, lines, processes)
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+    return log
+
+
+def _add_run(log: ConvertedLog, run: str, rows: list[Row], lines: Sequence[str], processes: Sequence[str]) -> None:
+    named = list(processes) or sorted({name for row in rows for name in (row.process, *row.peers)}, key=natural)
+    first = int(counts_from_one(rows))
+    events = [_clocked(row, lines[row.line - 1], named, first) for row in rows]
+    by_line = {row.line: row for row in rows}
+
+    def meaning(event: ClockedEvent) -> Meaning:
+        row = by_line[event.line]
+        return row.kind, row.message, row.peers
+
+    by_host = lines_by_host(events, "distinguish runs by 'run'")
+    add_named_messages(log, run, by_host, immediate_causes(by_host), meaning, _OTHER_CLOCKS)
+
+
+def _clocked(row: Row, text: str, named: Sequence[str], first: int) -> ClockedEvent:
+    clock = json.loads(text).get("clock")
+    if clock is None:
+        raise BadInput("'clock' is missing", hint=_HINT, line=row.line)
+    if isinstance(clock, list):
+        if len(clock) != len(named):
+            problem = f"the clock has {len(clock)} entries, for {len(named)} processes"
+            raise BadInput(problem, hint=f"they are {', '.join(named)}; --processes names others", line=row.line)
+        clock = dict(zip(named, clock, strict=True))
+    if (wrong := clock_problem(row.process, clock)) is not None:
+        raise BadInput(wrong, hint=_HINT, line=row.line)
+    number = row.index - first + 1
+    if clock[row.process] != number:
+        problem = (
+            f"the clock of {row.process}'s event {row.index} counts {clock[row.process]} events of it, not {number}"
+        )
+        raise BadInput(problem, hint="a clock counts the events of its process, this one included", line=row.line)
+    return ClockedEvent(row.line, row.process, {p: k for p, k in clock.items() if k}, "")

@@ -1,0 +1,104 @@
+"""The events of a run in progress that count, and those that no later event can come before (see `streaming`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crownless.model_check.native.compiled import compiled
+from crownless.oracle.logs.layout import DELIVER, EVENTS, NONE, SEND, Run
+
+from .constraints import Graph, count_waits, release, sort_edges
+
+
+@compiled
+def in_happened_before(
+    process: Any,
+    kind: Any,
+    message: Any,
+    order: Any,
+    following: Any,
+    lines: Any,
+    ready: Any,
+    is_sent: Any,
+    first_waiter: Any,
+) -> Any:
+    """Puts the events into an order that happened-before allows, the given one where it does; returns how many there
+    are of those that wait for no other, such as for a send that has not come.
+    """
+    first, last, next_waiter = lines[0], lines[1], lines[2]
+    count = 0
+    for event in range(len(process)):
+        p = process[event]
+        following[event] = NONE
+        if first[p] != NONE:
+            following[last[p]] = event
+            last[p] = event
+            continue
+        first[p], last[p] = event, event
+        ready[0] = p
+        waiting = 1
+        while waiting:
+            waiting -= 1
+            p = ready[waiting]
+            while first[p] != NONE:
+                e = first[p]
+                m = message[e]
+                if kind[e] == DELIVER and not is_sent[m]:
+                    next_waiter[p] = first_waiter[m]
+                    first_waiter[m] = p
+                    break
+                order[count] = e
+                count += 1
+                first[p] = following[e]
+                if kind[e] == SEND:
+                    is_sent[m] = True
+                    waiter = first_waiter[m]
+                    first_waiter[m] = NONE
+                    while waiter != NONE:
+                        ready[waiting] = waiter
+                        waiting += 1
+                        waiter = next_waiter[waiter]
+    return count
+
+
+@compiled
+def settle(run: Run, graph: Graph, settled: Any) -> Any:
+    """Leaves as settled only the events that can be walked without the sends of messages that are still to come."""
+    sort_edges(graph)
+    ready = count_waits(run, graph)
+    while ready:
+        ready -= 1
+        node = graph.queue[ready]
+        if node >= run.sizes[EVENTS] or run.copy[node] != NONE or not graph.to_come[run.message[node]]:
+            ready = release(run, graph, node, ready)
+    for e in range(run.sizes[EVENTS]):
+        settled[e] = settled[e] and graph.waits[e] == NONE
+
+
+@compiled
+def settle_before_all_others(run: Run, graph: Graph, settled: Any) -> Any:
+    """Leaves as settled only the events of messages sent and received before all events that are not settled."""
+    count = 0
+    for e in range(run.sizes[EVENTS]):
+        if not settled[e]:
+            graph.queue[count] = e
+            count += 1
+    while count:
+        count -= 1
+        e = graph.queue[count]
+        m = run.message[e]
+        if e + 1 < run.begin[run.line[e] + 1]:
+            count = _unsettle(graph, settled, e + 1, count)
+        count = _unsettle(graph, settled, run.send[m], count)
+        for copy in range(run.first_copy[m], run.first_copy[m + 1]):
+            if run.deliver[copy] != NONE:
+                count = _unsettle(graph, settled, run.deliver[copy], count)
+
+
+@compiled
+def _unsettle(graph: Graph, settled: Any, e: Any, count: Any) -> Any:
+    if settled[e]:
+        settled[e] = False
+        graph.queue[count] = e
+        count += 1
+    return count

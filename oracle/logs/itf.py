@@ -1,0 +1,181 @@
+"""Traces of Apalache and Quint in the Informal Trace Format (ITF): an event of a process a state.
+
+The step to a state is an event if the state says so: its variable `event` is a record with the fields `process`,
+`kind`, `message` and `peer`, or a variant such as `Send({process: …})`, whose tag in small letters is the kind. States
+without such a variable, or where it is null, the empty tuple, or of the kind `none`, are steps of something else.
+Fields that the record lacks may be variables of their own; `--column message=net.last.id` says where one is, from the
+variable on.
+
+The events of a process happen in the order of the trace; that the trace orders events of several processes too says
+nothing, as with the lines of any log. A trace is one run. `peer` may be a set, a list or a tuple of processes. At a
+send it may be missing: then those that deliver the message are its receivers. Values that are no texts are named as
+TLA+ writes them. Numbers of events are those of the states, from 1.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from crownless.oracle.log_orders.uncertain import all_but
+from crownless.spec.errors import BadInput
+from crownless.spec.json_reader import decode_json
+from crownless.spec.printable import printable_name, some
+
+from .converted import ConvertedLog, few, once_each
+from .formats import LogOptions
+from .reasons import KINDS, UnknownKind
+from .rows import Row
+
+EVENT = "event"
+#: A kind that is no event.
+NONE = "none"
+TO_NOBODY = "a message without a receiver is not delivered in the trace"
+LASSO = "the trace never ends, and only its first pass was judged"
+_HINT = "give a trace in ITF, as apalache-mc and quint write it: one JSON object with 'vars' and 'states'"
+_UNCHANGED = f"a step that is no event of a process must have '{EVENT}' of the kind '{NONE}', not leave it unchanged"
+_FIELDS = ("process", "kind", "message", "peer")
+_DEEPEST = 50
+
+
+class _Trace(msgspec.Struct):
+    states: list[dict[str, Any]]
+    loop: int | None = None
+
+
+def read_itf(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+    """The log in this content; raises `BadInput`."""
+    if unused := [column for column in options.columns if column not in _FIELDS]:
+        hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
+        raise BadInput(f"--column {unused[0]} does not go with --format itf", hint=hint)
+    trace = decode_json(content, _Trace, file=name, hint=_HINT)
+    index, rows = Counter[str](), list[Row]()
+    before: _Event | None = None
+    for number, state in enumerate(trace.states, 1):
+        try:
+            event = _event(state, options)
+            if options.complete and event is not None and event == before and event[1] == "deliver":
+                raise BadInput(f"{event[0]} delivers {event[2]} here and in the state before", hint=_UNCHANGED)
+        except BadInput as problem:
+            raise BadInput(f"state {number}: {problem.message}", hint=problem.hint) from None
+        before = event
+        if event is not None:
+            process, kind, message, peers = event
+            rows.append(Row(number, "", process, index[process], kind, message, peers))
+            index[process] += 1
+    if not rows:
+        hint = f"have a variable '{EVENT}' with process, kind, message and peer, or say by --column where they are"
+        raise BadInput(f"no state of {len(trace.states):,} says which event led to it", hint=hint)
+    if options.complete and trace.loop is not None:
+        raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
+    once_each(rows, _UNCHANGED, complete=options.complete, by="state")
+    log = ConvertedLog()
+    log.add_with_receivers(rows)
+    if silent := len(trace.states) - len(rows):
+        log.note("", f"{some(silent, 'state')} of {len(trace.states):,} without an event, as the first one")
+    if log.to_nobody:
+        log.doubt("", all_but(["asynchronous"], TO_NOBODY))
+        messages = [event.message for event in log.to_nobody[""]]
+        log.note("", f"{few(messages, 'message')} sent without 'peer' and not delivered, left out")
+    if trace.loop is not None:
+        log.doubt("", all_but([], LASSO))
+        log.note("", f"{LASSO}: it goes on with a state it had")
+    return log
+
+
+_Event = tuple[str, str, str, tuple[str, ...]]
+
+
+def _event(state: Mapping[str, Any], options: LogOptions) -> _Event | None:
+    """The process, kind, message and peers of the event that led to a state; None if none did."""
+    record, columns = state.get(EVENT), options.columns
+    fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
+    if isinstance(fields.get("tag"), str) and set(fields) <= {"tag", "value"}:
+        value = fields.get("value")
+        fields = {"kind": fields["tag"].lower(), **(value if isinstance(value, dict) else {})}
+    found = {
+        name: _at(state, columns[name]) if name in columns else fields.get(name, state.get(name)) for name in _FIELDS
+    }
+    kind = found["kind"]
+    kind = options.kinds.get(kind, kind) if isinstance(kind, str) else kind
+    if kind is None or kind == NONE or _is_unit(kind):
+        if kind is None and _is_name(found["process"]) and _is_name(found["message"]):
+            raise BadInput("an event has no 'kind'", hint=f"one of {', '.join(KINDS)}")
+        return None
+    if not isinstance(kind, str) or kind not in KINDS:
+        unknown = UnknownKind(printable_name(_text(kind)))
+        raise BadInput(unknown.text, hint=unknown.hint)
+    kind = "deliver" if kind == "receive" else kind
+    process = _name(found["process"], "process")
+    if kind == "internal":
+        return process, kind, "", ()
+    message, peer = _name(found["message"], "message"), found["peer"]
+    several = _members(peer)
+    if several is None:
+        return process, kind, message, () if peer is None or _is_unit(peer) else (_name(peer, "peer"),)
+    if kind == "deliver":
+        raise BadInput("the 'peer' of a deliver is no process", hint="name the sender, or leave it out")
+    return process, kind, message, tuple(_name(one, "peer") for one in several)
+
+
+def _at(state: Mapping[str, Any], path: str) -> Any:
+    """The value of a variable, or within it, of that path; None if there is none."""
+    value: Any = state
+    for part in path.split("."):
+        value = value.get(part) if isinstance(value, dict) else None
+    return value
+
+
+def _is_unit(value: Any) -> bool:
+    return value == {"#tup": []} or (isinstance(value, dict) and value.get("tag") == "UNIT")
+
+
+def _is_name(value: Any) -> bool:
+    return value is not None and not _is_unit(value) and value not in ("", NONE)
+
+
+def _members(value: Any) -> list[Any] | None:
+    """The members of a set, a list or a tuple that is not empty; None of all else."""
+    if isinstance(value, dict) and not _is_unit(value):
+        value = value.get("#set", value.get("#tup"))
+    return value if isinstance(value, list) else None
+
+
+def _name(value: Any, what: str) -> str:
+    text = "" if value is None or _is_unit(value) else _text(value)
+    if not text or not text.isprintable():
+        problem = f"the '{what}' of an event is {'no name that can be printed' if text else 'missing'}"
+        raise BadInput(problem, hint="give a text or a number, or say by --column where it is")
+    return text
+
+
+def _text(value: Any, depth: int = 0) -> str:
+    """A value as TLA+ writes it; a text without quotes where it is all."""
+    if depth > _DEEPEST:
+        raise BadInput("a value is nested too deeply for a name", hint="name messages by texts or numbers")
+
+    def inner(part: Any) -> str:
+        return f'"{part}"' if isinstance(part, str) else _text(part, depth + 1)
+
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).upper()
+    if type(value) is int:
+        return str(value)
+    if isinstance(value, list):
+        return f"<<{', '.join(map(inner, value))}>>"
+    if isinstance(value, dict):
+        if isinstance(value.get("#bigint"), str):
+            return str(value["#bigint"])
+        if isinstance(value.get("#tup"), list):
+            return _text(value["#tup"], depth)
+        if isinstance(value.get("#set"), list):
+            return f"{{{', '.join(sorted(map(inner, value['#set'])))}}}"
+        if not any(str(key).startswith("#") for key in value):
+            return f"[{', '.join(f'{key} |-> {inner(part)}' for key, part in sorted(value.items()))}]"
+    hint = "name messages and processes by texts, numbers, tuples, sets or records"
+    raise BadInput(f"a value cannot be a name: {printable_name(str(value))}", hint=hint)

@@ -1,0 +1,167 @@
+"""The rows of a log with their names numbered, column by column, and as the numbers that the monitor takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .columns import COLUMNS, PEER_SEPARATOR
+from .grouping import compact
+from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+#: The columns of names.
+NAMED = ("run", "process", "kind", "message", "peer", "text")
+#: The place of a row without an index; rejected like any negative one.
+MISSING = -(1 << 62)
+
+_KINDS = {"send": SEND, "deliver": DELIVER, "receive": DELIVER, "internal": INTERNAL}
+#: A number of what is no name.
+_NO_NAME = -2
+
+
+@dataclass
+class Named:
+    """A column of names as numbers: `names[codes[row]]`, or none where the number is negative."""
+
+    codes: Numbers
+    names: pa.StringArray
+
+    @classmethod
+    def of(cls, column: pa.ChunkedArray) -> Named:
+        """The names of a column, numbered in the order of their first rows."""
+        import pyarrow as pa
+
+        if isinstance(column, pa.ChunkedArray):
+            column = column.unify_dictionaries() if pa.types.is_dictionary(column.type) else column
+            column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):
+            column = column.chunk(0)
+        if not pa.types.is_dictionary(column.type):
+            encoded = column.dictionary_encode()
+            return cls(codes_of(encoded), encoded.dictionary)
+        names = column.dictionary
+        if names.null_count or len(names.unique()) < len(names):
+            return cls.of(column.cast(pa.string()))
+        codes = codes_of(column).copy()
+        seen, number, used = (np.full(len(names), NONE, np.int32) for _ in range(3))
+        count = compact(codes, seen, number, 0, used)
+        return cls(codes, names.take(pa.array(used[:count])))
+
+    def name(self, row: int) -> str | None:
+        code = int(self.codes[row])
+        return None if code < 0 else str(self.names[code].as_py())
+
+
+def codes_of(column: pa.DictionaryArray) -> Numbers:
+    """The numbers of a column of names, with NONE where there is none."""
+    return as_numbers(column.indices, NONE).astype(np.int32)
+
+
+def as_numbers(column: pa.Array, otherwise: int) -> Numbers:
+    """A column of numbers, with another one where there is none (`to_numpy` would import pandas)."""
+    return np.from_dlpack(column.fill_null(otherwise) if column.null_count else column)
+
+
+@dataclass
+class NamedRows:
+    """Plain rows, column by column; `first` has the first row of each run, if the rows are ordered by run."""
+
+    named: dict[str, Named]
+    index: Numbers
+    first: Numbers
+    #: Of each row its place in the log, from 0; None where the rows have the order of the log.
+    place: Numbers | None = None
+    #: The names of the processes, by their numbers in `numbers`.
+    processes: list[str] = field(default_factory=list)
+
+    def row(self, row: int) -> dict[str, Any]:
+        """A plain row; a missing index is reported as missing."""
+        index = int(self.index[row])
+        plain = {name: self.named[name].name(row) if name in self.named else None for name in COLUMNS}
+        return {**plain, "index": None if index == MISSING else index}
+
+    def numbers(self) -> Rows:
+        """The columns as numbers."""
+        none = np.full(len(self.index), NONE, np.int32)
+        process, peer, message = (self.named.get(name) for name in ("process", "peer", "message"))
+        number: dict[str, int] = {}
+        peers: list[list[int]] = []
+        of_process = none if process is None else _by_code(_in_common(process.names, number), process, NONE)
+        of_peer = none if peer is None else _by_code(_receivers(peer.names, number, peers), peer, NONE)
+        self.processes = list(number)
+        return Rows(
+            self.first,
+            of_process,
+            self.index,
+            self._kinds(),
+            none if message is None else _own_numbers(message),
+            of_peer,
+            np.cumsum([0, *map(len, peers)]).astype(np.int32),
+            np.array([name for names in peers for name in names], np.int32),
+        )
+
+    def _kinds(self) -> Numbers:
+        kinds = np.full(len(self.index), NO_KIND, np.int8)
+        if "kind" in self.named:
+            of = [_KINDS.get(name, NO_KIND) for name in self.named["kind"].names.to_pylist()]
+            kinds = _by_code(np.array(of, np.int8), self.named["kind"], NO_KIND)
+        if "text" in self.named:
+            kinds[self.named["text"].codes >= 0] = NO_KIND
+        return kinds
+
+
+def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
+    return np.append(table, table.dtype.type(otherwise))[column.codes]  # a missing value has the code -1, the last
+
+
+def are_names(names: pa.StringArray, *, empty: bool = False) -> Numbers:
+    """For each string, whether it is a name (see `oracle.event_logs`), or empty if that is allowed."""
+    import pyarrow.compute as pc
+
+    content = names.buffers()[2]
+    plain = content is None or _is_plain_ascii(np.frombuffer(content, np.uint8))
+    if plain:
+        return np.ones(len(names), bool) if empty else as_numbers(pc.binary_length(names), 0) > 0
+    texts = names.to_pylist()
+    return np.fromiter((text.isprintable() and (empty or text != "") for text in texts), bool, len(texts))
+
+
+def _is_plain_ascii(content: Numbers) -> bool:
+    """True if all these characters are printable, and of one byte each."""
+    return not len(content) or bool(content.min() >= ord(" ") and content.max() <= ord("~"))
+
+
+def _own_numbers(column: Named) -> Numbers:
+    """Numbers of names as they are, but of what is no name."""
+    usable = are_names(column.names)
+    if usable.all():
+        return column.codes
+    return _by_code(np.where(usable, np.arange(len(usable), dtype=np.int32), np.int32(_NO_NAME)), column, NONE)
+
+
+def _in_common(names: pa.StringArray, number: dict[str, int]) -> Numbers:
+    """Numbers of names that are processes."""
+    usable = are_names(names).tolist()
+    numbers = [
+        number.setdefault(name, len(number)) if ok else _NO_NAME
+        for name, ok in zip(names.to_pylist(), usable, strict=True)
+    ]
+    return np.array(numbers, np.int32)
+
+
+def _receivers(names: pa.StringArray, number: dict[str, int], peers: list[list[int]]) -> Numbers:
+    """Numbers into `peers`, which gets the processes that each of these strings names."""
+    found = []
+    for text in names.to_pylist():
+        parts = text.split(PEER_SEPARATOR)
+        if all(part and part.isprintable() for part in parts) and len(set(parts)) == len(parts):
+            found.append(len(peers))
+            peers.append([number.setdefault(part, len(number)) for part in parts])
+        else:
+            found.append(_NO_NAME)
+    return np.array(found, np.int32)

@@ -1,0 +1,90 @@
+"""The contents of a file as computations: one in the papers' notation, or the runs of an event log in any format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from crownless.oracle.classification import FROM_ONE, NamedComputation
+from crownless.oracle.event_logs import LoggedRun, logged_runs
+from crownless.oracle.log_orders.uncertain import CERTAIN
+from crownless.spec import notation
+from crownless.spec.errors import BadInput
+from crownless.spec.notation import ReceiveStatement
+from crownless.spec.reading import as_text
+
+from .converted import ConvertedLog
+from .formats import CONVERTED, Format, LogOptions, content_of
+from .rows import Row, by_run, row_of
+from .tables import rows_in
+
+
+def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComputation]:
+    """The contents of a file (`-`: standard input) or bundled file of that name: one computation, or a log's runs."""
+    options = options or LogOptions()
+    content, form = content_of(name, options)
+    if form is None:
+        return computation_in(as_text(content, name), name)
+    if form in CONVERTED:
+        return converted_runs(convert(content, form, name, options), name)
+    return runs_of(rows_in(content, form, name, options), name)
+
+
+def runs_of(rows: Iterable[Row], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
+    """The runs of the log of that name; `processes`: some that take part in each, also without events."""
+    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
+
+
+def named_run(name: str, logged: LoggedRun) -> NamedComputation:
+    """A run of the log of that name, to be classified."""
+    notes = (FROM_ONE,) if logged.from_one else ()
+    perhaps = logged.perhaps_received
+    return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
+
+
+def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
+    """The computation in a text in the papers' notation."""
+    script = notation.parse(content, name)
+    unnamed = any(isinstance(part, ReceiveStatement) and part.message is None for _, part in script.walk())
+    try:
+        yield NamedComputation(name, None, notation.to_computation(script))
+    except BadInput as error:
+        if not unnamed:
+            raise
+        hint = f"{error.hint}; if it is a program: crownless check PROTOCOL --program {name}"
+        raise BadInput(error.message, hint=hint, file=error.file, line=error.line, column=error.column) from None
+
+
+# -- logs of other tools -----------------------------------------------------------------------------------------------
+
+
+def convert(content: bytes, form: Format, name: str, options: LogOptions | None = None) -> ConvertedLog:
+    """The log in a content of one of the formats `CONVERTED`; raises `BadInput`."""
+    options = options or LogOptions()
+    try:
+        if form == "shiviz":
+            from .shiviz import read_shiviz
+
+            log = read_shiviz(content, name, options)
+        elif form == "otlp":
+            from .otlp import read_otlp
+
+            log = read_otlp(content, name, options)
+        else:
+            from .itf import read_itf
+
+            log = read_itf(content, name, options)
+        log.events = [row_of(row.line, row.json()) for row in log.events]
+    except BadInput as problem:
+        raise problem.at(file=name) from None
+    return log
+
+
+def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
+    """The runs of a log of another format, with its notes and what is uncertain of each."""
+    for found in runs_of(log.events, name, processes):
+        run = found.run or ""
+        delivery = log.deliveries.get(run)
+        notes = (*found.notes, *log.notes.get(run, ()), *(() if delivery is None else delivery.notes))
+        yield replace(found, notes=notes, uncertain=log.uncertain.get(run, CERTAIN), delivery=delivery)

@@ -1,0 +1,314 @@
+"""Logs as tables of plain rows: JSON Lines, CSV, Parquet and Arrow, in one piece or block by block.
+
+In CSV the receivers of a message to several are separated by semicolons, and an empty cell is as good as none.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from crownless.model_check.runs.named_files import path_of
+from crownless.spec.errors import BadInput
+from crownless.spec.reading import as_text
+
+from .columns import check_columns, plain_table, rows_of_table, shortened
+from .formats import CALLED, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
+from .rows import Row, rows_of_lines
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+#: What separates receivers in a cell of a CSV file.
+SEVERAL = ";"
+#: Bytes of text, and rows of a table, that are read at a time.
+BYTES, ROWS = 1 << 26, 1 << 19
+#: Bytes of CSV that Arrow reads at a time: no line may be longer.
+CSV_BLOCK = 1 << 24
+TOO_LARGE_LINE = 16
+
+
+def rows_in(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> Iterator[Row]:
+    """The events of a log, each with its line in the file; raises `BadInput` for one that cannot be used."""
+    if form == "jsonl":
+        refuse_unknown_columns(content, name, options)
+        lines = as_text(content, name).split("\n")
+        return rows_of_lines(lines, name, named=named, columns=options.columns, kinds=options.kinds)
+    table = read_table(content, form, name, options, named=named)
+    return rows_of_table(table, name, 2 if form == "csv" else 1, named=named)
+
+
+def read_table(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> pa.Table:
+    """The plain rows of a log; `named`: messages have names."""
+    if form == "jsonl":
+        from .json_lines import read_json_lines  # which loads what is compiled
+
+        refuse_unknown_columns(content, name, options)
+        return read_json_lines(content, name, options, named=named)
+    if form == "csv":
+        table = _read_csv(content, name, options)
+    else:
+        table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
+    return as_plain_rows(table, form, name, options, named=named)
+
+
+def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
+    """Raises `BadInput` if no line of JSON has a column of the name that the options give it."""
+    for column, theirs in options.columns.items():
+        if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
+            raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
+
+
+def as_plain_rows(
+    table: pa.Table, form: Format, name: str, options: LogOptions, first: int = 1, *, named: bool = True
+) -> pa.Table:
+    """The rows of a table as plain rows; its first row has this number."""
+    has = table.schema.names
+    several = [given for given, count in Counter(has).items() if count > 1]
+    if several:
+        raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
+    missing = [given for given in options.columns.values() if given not in has]
+    if missing:
+        raise BadInput(f"there is no column {missing[0]!r}", hint=f"the file has {shortened(has)}", file=name)
+    ours = {column: given for column, given in options.named.items() if given in has}
+    table = table.select([*ours.values()]).rename_columns([*ours])
+    if form == "csv" and "index" in ours:
+        table = _with_numbers(table, name, first)
+    check_columns(table.schema, name, has, named=named)
+    if form == "csv":
+        table = _with_several_receivers(table)
+    try:
+        return plain_table(table, options.kinds)
+    except BadInput as problem:
+        raise problem.at(file=name) from None
+
+
+@contextmanager
+def arrow_errors(form: Format, name: str) -> Iterator[None]:
+    """Raises the errors of Arrow as `BadInput`."""
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        hint = "write it again, or name its format by --format"
+        if form == "csv":
+            hint = "give a line of column names, and each event on a line with a cell for each column"
+        raise BadInput(f"it cannot be read as {CALLED[form]}: {first_line(error)}", hint=hint, file=name) from None
+
+
+# -- CSV ---------------------------------------------------------------------------------------------------------------
+
+
+def _read_csv(content: bytes, name: str, options: LogOptions) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    as_text(content, name)  # which says where a byte is not UTF-8
+    how = _how_csv_is_read(name, options, content)
+    with arrow_errors("csv", name):
+        try:
+            return pc.read_csv(pa.BufferReader(content), **how)
+        except pa.ArrowException:  # several threads do not say where
+            how["read_options"].use_threads = False
+            return pc.read_csv(pa.BufferReader(content), **how)
+
+
+def _how_csv_is_read(name: str, options: LogOptions, head: bytes) -> dict[str, Any]:
+    """The cells of the log's columns are texts, whatever they look like."""
+    import pyarrow as pa
+    import pyarrow.csv as pc
+
+    path = Path(name.lower())
+    heading = head.split(b"\n", 1)[0]
+    has_tabs = name == "-" and b"\t" in heading and b"," not in heading
+    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) or has_tabs else ","
+    return {
+        "read_options": pc.ReadOptions(block_size=CSV_BLOCK),
+        "parse_options": pc.ParseOptions(delimiter=separator, newlines_in_values=True),
+        "convert_options": pc.ConvertOptions(
+            column_types=dict.fromkeys(options.named.values(), pa.string()),
+            strings_can_be_null=True,
+            null_values=[""],
+            quoted_strings_can_be_null=True,
+        ),
+    }
+
+
+def _with_numbers(table: pa.Table, name: str, first: int) -> pa.Table:
+    """The column `index` as numbers; the first row has this number, and is on the line after it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    column, hint = table["index"], "number the events of a process 0, 1, 2, …"
+    usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
+    if not pc.all(usable, min_count=0).as_py():
+        number = usable.to_pylist().index(False)
+        given = column[number].as_py()
+        problem = "'index' is missing" if given is None else f"'index' cannot be {given[:40]!r}"
+        raise BadInput(problem, hint=hint, file=name, line=first + number + 1)
+    return table.set_column(table.schema.get_field_index("index"), "index", column.cast(pa.int64()))
+
+
+def _with_several_receivers(table: pa.Table) -> pa.Table:
+    """Cells with several receivers as plain rows have them."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    as_lists = pc.split_pattern(table["peer"], SEVERAL)
+    if not pc.any(pc.greater(pc.list_value_length(as_lists), 1)).as_py():
+        return table
+    return table.set_column(table.schema.get_field_index("peer"), "peer", as_lists.cast(pa.list_(pa.string())))
+
+
+# -- Parquet and Arrow -------------------------------------------------------------------------------------------------
+
+
+def _read_parquet(content: bytes, name: str) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    with arrow_errors("parquet", name):
+        schema = pq.read_schema(pa.BufferReader(content))
+        encoded = _in_dictionaries(pq.read_metadata(pa.BufferReader(content)))
+        texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in encoded]
+        table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
+        table.validate(full=True)
+        return table
+
+
+def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
+    """The columns that may well be of numbers into dictionaries: texts as they are take four bytes and more each."""
+    size, values = Counter[str](), Counter[str]()
+    for group in range(metadata.num_row_groups):
+        for number in range(metadata.num_columns):
+            column = metadata.row_group(group).column(number)
+            size[column.path_in_schema] += column.total_uncompressed_size
+            values[column.path_in_schema] += column.num_values
+    return {name for name in size if size[name] < 4 * values[name]}
+
+
+def _read_arrow(content: bytes, name: str) -> pa.Table:
+    import pyarrow as pa
+
+    with arrow_errors("arrow", name):
+        opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
+        table = opened(pa.BufferReader(content)).read_all()
+        table.validate(full=True)
+        return table
+
+
+# -- block by block ----------------------------------------------------------------------------------------------------
+
+
+def blocks(
+    name: str, options: LogOptions, progress: Progress | None = None, size: int | None = None
+) -> Iterator[tuple[int, pa.Table]]:
+    """The rows of a log (`-`: standard input), block by block, each with the number of its first line or row.
+
+    A log may be larger than memory so. Raises `BadInput` for a file that cannot be read, or is no log.
+    """
+    path = path_of(name)
+    form = options.form or (None if path is None else format_of(path.name))
+    compression = None if path is None else compression_of(path)
+    if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
+        hint = "leave --one-run out, or give it as a file that is not compressed as a whole"
+        raise BadInput(f"{CALLED[form]} is not read block by block here", hint=hint, file=name)
+    try:
+        opened = sys.stdin.buffer if path is None else path.open("rb")
+    except OSError as error:
+        raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
+    with opened:
+        if form in ("parquet", "arrow"):
+            yield from _of_tables(_batches(opened, form), form, name, options)
+            return
+        file = _decompressing(opened, compression)
+        head = b"" if form else _read(file, size or BYTES, name)
+        form = form or format_in(head) or (None if head.strip() else "jsonl")
+        if form == "csv":
+            yield from _of_tables(_csv_batches(file, name, options), form, name, options)
+        elif form == "jsonl":
+            yield from _of_lines(head, file, name, options, progress, size or BYTES)
+        else:
+            problem = "this is no event log" if form is None else f"{CALLED[form]} is not read block by block here"
+            raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
+
+
+def _decompressing(opened: BinaryIO, compression: str | None) -> Any:
+    import pyarrow as pa
+
+    return opened if compression is None else pa.CompressedInputStream(opened, compression)
+
+
+def _read(file: Any, size: int, name: str) -> bytes:
+    import pyarrow as pa
+
+    try:
+        return bytes(file.read(size))
+    except (OSError, pa.ArrowException) as error:
+        hint = "compress it again, or name the file without that suffix"
+        raise BadInput(f"it cannot be read: {error}", hint=hint, file=name) from None
+
+
+def _of_tables(
+    batches: Iterator[pa.RecordBatch], form: Format, name: str, options: LogOptions
+) -> Iterator[tuple[int, pa.Table]]:
+    import pyarrow as pa
+
+    row = 1
+    with arrow_errors(form, name):
+        for batch in batches:
+            table = pa.Table.from_batches([batch])
+            table.validate(full=True)
+            if table.num_rows:
+                yield row + (form == "csv"), as_plain_rows(table, form, name, options, row)
+            row += table.num_rows
+
+
+def _batches(file: BinaryIO, form: Format) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    if form == "parquet":
+        yield from pq.ParquetFile(file).iter_batches(ROWS)
+    elif file.read(6) == b"ARROW1":
+        reader = pa.ipc.open_file(file)
+        yield from (reader.get_batch(k) for k in range(reader.num_record_batches))
+    else:
+        file.seek(0)
+        yield from pa.ipc.open_stream(file)
+
+
+def _csv_batches(file: Any, name: str, options: LogOptions) -> Iterator[pa.RecordBatch]:
+    import pyarrow.csv as pc
+
+    buffered = io.BufferedReader(file) if not isinstance(file, io.BufferedReader) else file
+    yield from pc.open_csv(buffered, **_how_csv_is_read(name, options, buffered.peek(1 << 12)))
+
+
+def _of_lines(
+    head: bytes, file: Any, name: str, options: LogOptions, progress: Progress | None, size: int
+) -> Iterator[tuple[int, pa.Table]]:
+    """Of JSON Lines: whole lines."""
+    from .json_lines import read_json_lines  # which loads what is compiled
+
+    rest, line, done, is_last = head, 1, len(head), False
+    while not is_last:
+        block = _read(file, size, name)
+        done, is_last = done + len(block), not block
+        if progress is not None:
+            progress("read", done, None, "bytes")
+        text = rest + block
+        past = len(text) if is_last else text.rfind(b"\n") + 1
+        if not past and len(text) > TOO_LARGE_LINE * size:
+            raise BadInput("a line is too long", hint="give one event a line", file=name, line=line)
+        lines, rest = text[:past], text[past:]
+        if not lines.isspace() and lines:
+            yield line, read_json_lines(lines, name, options, first=line)
+        line += lines.count(b"\n")

@@ -1,0 +1,1 @@
+"""Induction over any run, for any number of processes."""

@@ -1,0 +1,234 @@
+"""Any run of a protocol of multicasts, for any number of receivers (`any_run`).
+
+`send` goes through the receivers of a message in a comprehension, which has no end for a set of unknown size. Here it
+runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
+that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
+
+Then one packet speaks for all, of any number, since `branch_free` admits nothing that could distinguish four
+receivers from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no
+condition, and carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured,
+nor compared, nor read by place. So
+
+- a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, however many there are;
+- how many packets there are is a sum of powers of the number N of receivers, no coefficient negative: 1 for N = 1
+  leaves one power with the coefficient one, and 2 for N = 2 the first. So there are N for every N;
+- a list can be taken apart only if its length is the same for N = 1, 2 and 3, hence for every N; so nothing else, and
+  no state, comes from a list of receivers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.proofs.language.symbols import AnyReceivers, Symbol
+from crownless.proofs.language.terms import Term, Terms, is_array
+from crownless.spec.computation import Message
+
+from .any_run import (
+    ACCEPTED,
+    CAUSAL_PAST,
+    AnyRun,
+    Event,
+    SymbolicState,
+    functions,
+    leaves,
+    refused,
+    same_shape,
+    sent,
+    shape,
+)
+
+ASSUMED = (
+    "each message is sent once, to any set of other processes, and delivered to each of them at most once",
+    "a copy is what its sender put on the channel; it may take any time, overtake others, and be lost",
+    CAUSAL_PAST,
+    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+)
+
+#: A loop is run over so many receivers, and fewer; two of them in both orders.
+MOST = 3
+
+TO_OTHERS = "m is not to its sender"
+TO_ALL_OTHERS = "m is to all others"
+
+
+@dataclass(frozen=True)
+class Receivers:
+    """A set of processes of any size: a few of it, of which nothing is known, and which processes are in it."""
+
+    some: tuple[Term, ...]
+    has: Callable[[Term], Term]
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.some)
+
+    def as_symbols(self, loops: bool) -> AnyReceivers:
+        """As a machine finds them."""
+        return AnyReceivers(tuple(map(Symbol, self.some)), self.has, loops)
+
+
+class AnyMulticast(AnyRun):
+    """A run in which messages are to sets of processes; i takes the next step, with its copy of the message m."""
+
+    #: If broadcasts only: each is to all others.
+    broadcasts = False
+
+    def _declare(self) -> None:
+        process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
+        self._to = z3.Function("to", message, process, truth)
+        #: 1, 2, … for the messages of one process.
+        self.number = z3.Function("number", message, number)
+        #: The message of that number of a process.
+        self.numbered = z3.Function("numbered", process, number, message)
+        p = self.terms.any_process("p")
+        initial = self.machine.initial(p)
+        shape(self.machine, "initial", initial)
+        _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
+        #: On the copy of a message for a process.
+        self.stamp = functions("stamp", packet(p).stamp, message, process)
+        self.before = SymbolicState(
+            functions("local", initial, process),
+            z3.Function("sent", message, truth),
+            z3.Function("delivered", message, process, truth),
+            z3.Function("knows", process, message, truth),
+            z3.Function("count", process, number),
+            z3.Function("witness", process, process, process, message),
+        )
+
+    def to(self, x: Term, p: Term) -> Term:
+        return self._to(x, p)
+
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
+        return now.delivered(x, p)
+
+    def each_delivery(self, holds: Callable[..., Term]) -> Term:
+        return self.processes(holds)
+
+    def all_numbered(self, now: SymbolicState) -> Term:
+        k, number = self.terms.any_process("k"), z3.Int("number")
+        x = self.numbered(k, number)
+        is_it = z3.And(now.sent(x), self.sender(x) == k, self.number(x) == number)
+        there = z3.Implies(z3.And(number >= 1, number <= now.count(k)), is_it)
+        return z3.ForAll([k, number], there, patterns=[x])
+
+    def packet(self, m: Term) -> Packet:
+        """The copy of a message for i; who else has one it cannot ask but by `ops.indicator`."""
+        sender = self.sender(m)
+        receivers: Any = Receivers((), lambda k: self.to(m, k))
+        return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
+
+    @property
+    def start(self) -> SymbolicState:
+        no = z3.BoolVal(False)
+        return replace(super().start, delivered=lambda x, p: no, count=lambda k: z3.IntVal(0))
+
+    def sending(self) -> Event:
+        """Process i sends the message m. From then on it is the witness of its receivers' rows."""
+        i, m, before = self.i, self.m, self.before
+        step, packet = copies(self.machine, self.terms, i, before.local(i), lambda k: self.to(m, k))
+        same_shape(self.machine, "send", self.stamp(m, i), packet(i).stamp, "the stamp")
+        others = self.processes(lambda k: self.to(m, k) == (k != i)) if self.broadcasts else z3.Not(self.to(m, i))
+        given = {
+            "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
+            TO_ALL_OTHERS if self.broadcasts else TO_OTHERS: others,
+            "each copy carries what i attaches": self.processes(
+                lambda j: self._same(self.stamp(m, j), packet(j).stamp)
+            ),
+            "m has the next number of its sender": z3.And(
+                self.number(m) == before.count(i) + 1, self.numbered(i, self.number(m)) == m
+            ),
+            "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
+            "m has the witnesses of i": self.processes(
+                lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
+            ),
+        }
+        after = replace(
+            self._stepped(step),
+            sent=lambda x: z3.Or(before.sent(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
+            count=lambda k: before.count(k) + z3.If(k == i, 1, 0),
+            witness=lambda p, l, k: z3.If(z3.And(p == i, self.to(m, l)), m, before.witness(p, l, k)),
+        )
+        return Event("sending", given, after, sends=True)
+
+    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
+        i, m, before = self.i, self.m, self.before
+        unicast = super().delivering()
+
+        def witness(p: Term, l: Term, k: Term) -> Term:
+            if takes is None:
+                return before.witness(p, l, k)
+            brought = z3.If(self.to(m, l), m, self.witness(m, l, k))
+            return z3.If(z3.And(p == i, takes(l, k)), brought, before.witness(p, l, k))
+
+        after = replace(
+            unicast.after,
+            delivered=lambda x, p: z3.Or(before.delivered(x, p), z3.And(x == m, p == i)),
+            witness=witness,
+        )
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
+
+    def _same(self, one: Any, other: Any) -> Term:
+        """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees it."""
+        return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
+
+    def _same_term(self, a: Term, b: Term) -> Term:
+        if not is_array(a):
+            return a == b
+        return self.processes(lambda k: self._same_term(a[k], z3.simplify(b[k])))
+
+
+def copies(
+    machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
+) -> tuple[Step, Callable[[Term], Packet]]:
+    """What process i does when it sends to these processes, and the packet for each; raises `Refused` if the packets
+    are not made each for itself, in whatever order, however many there are.
+    """
+    some = [z3.FreshConst(terms.process, "receiver") for _ in range(MOST)]
+    k, l = z3.FreshConst(terms.process, "k"), z3.FreshConst(terms.process, "l")
+
+    def sending(receivers: tuple[Term, ...]) -> Step:
+        those: Any = Receivers(receivers, to)
+        return sent(machine, i, state, Message("m", i, those))
+
+    alone = sending((some[0],))
+    after, (one,) = _read(alone.state, k, l), alone.packets
+    stamp = _read(one.stamp, k, l)
+    for receivers in (tuple(some[:1]), tuple(some[:2]), tuple(some[1::-1]), tuple(some)):
+        step = sending(receivers)
+        for each in step.packets:
+            same_shape(machine, "send", one.stamp, each.stamp, "the stamp")
+        unlike = list(zip(after, _read(step.state, k, l), strict=True))
+        for each in step.packets:
+            own = [z3.simplify(z3.substitute(term, (some[0], each.destination))) for term in stamp]
+            unlike += zip(own, _read(each.stamp, k, l), strict=True)
+        if not all(a.eq(b) for a, b in unlike):
+            raise refused(machine, "send", "a loop over the receivers of a message shows in a state or a stamp")
+    if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):
+        raise refused(machine, "send", "the state after a message to several processes speaks of one of them")
+
+    def packet(j: Term) -> Packet:
+        return one._replace(destination=j, stamp=_substituted(one.stamp, some[0], j))
+
+    return alone, packet
+
+
+def _read(value: Any, k: Term, l: Term) -> list[Term]:
+    """Any entry of each of its vectors and matrices, so that terms can be compared."""
+    return [z3.simplify(_entry(leaf, [k, l])) for leaf in leaves(value)]
+
+
+def _entry(leaf: Term, places: list[Term]) -> Term:
+    return _entry(leaf[places[0]], places[1:]) if is_array(leaf) else leaf
+
+
+def _substituted(value: Any, this: Term, that: Term) -> Any:
+    if isinstance(value, tuple):
+        parts = [_substituted(part, this, that) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    return z3.substitute(value, (this, that)) if z3.is_expr(value) else value

@@ -1,0 +1,356 @@
+"""Any run of a protocol, as z3 sees it: any number of processes and messages, one step after another.
+
+A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). Beside it stands what the
+specification speaks of, its history variables: which messages are sent and delivered, and what each process knows, that
+is, which sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when
+it is sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
+
+Assumed of the world, and of nothing else, is what `ASSUMED` says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import z3
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.refusals import Refused
+from crownless.proofs.language.terms import Term, Terms, as_term
+from crownless.spec.computation import Message
+
+CAUSAL_PAST = (
+    "the causal past of a process grows by what it sends and, on delivery, by the message and the message's own past"
+)
+ASSUMED = (
+    "each message is sent once, to one process that is not its sender, and delivered at most once",
+    "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
+    CAUSAL_PAST,
+    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+)
+
+ACCEPTED = "i accepts m"
+TO_ANOTHER = "m is not to its sender"
+
+
+@dataclass(frozen=True)
+class SymbolicState:
+    """All that changes in a run, in one state; each part a function to a term."""
+
+    local: Callable[[Term], Any]  #: process → its local state
+    sent: Callable[[Term], Term]  #: message → True if it is sent
+    delivered: Callable[
+        ..., Term
+    ]  #: message → True if it is delivered; in `any_multicast`: message, process → if to this process
+    knows: Callable[[Term, Term], Term]  #: process, message → True if its send is in the causal past of the process
+    #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
+    count: Callable[..., Term]
+    witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
+
+
+class Event(NamedTuple):
+    """A step that some process may take: what is given when it does, and what is then."""
+
+    name: str
+    given: Mapping[str, Term]
+    after: SymbolicState
+    sends: bool = False
+
+
+class AnyRun:
+    """A run of the protocol at any moment; process `i` takes the next step, with the message `m`."""
+
+    def __init__(self, protocol: type[ProtocolMachine], *, terms: Terms | None = None, message: Term = None) -> None:
+        """Of any number of processes and messages, unless sorts of so many are given."""
+        self.terms = terms = Terms() if terms is None else terms
+        self.machine = for_every_n(protocol, terms)
+        for method in ("internal", "receive", "agree"):
+            if getattr(protocol, method) is not getattr(ProtocolMachine, method):
+                raise refused(self.machine, method, "takes steps beside sending and delivering, which no run here has")
+        self.message = z3.DeclareSort("Message") if message is None else message
+        process, message = terms.process, self.message
+        self.i, self.m = terms.any_process("i"), z3.Const("m", message)
+        self.sender = z3.Function("sender", message, process)
+        #: True if the send of the first message happens before that of the second.
+        self.precedes = z3.Function("precedes", message, message, z3.BoolSort())
+        #: The witnesses (`SymbolicState.witness`) of its sender when it was sent.
+        self.witness = z3.Function("witness-of", message, process, process, message)
+        self._declare()
+
+    def _declare(self) -> None:
+        """The other functions of a message, and the state before the next step."""
+        process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
+        self.receiver = z3.Function("receiver", message, process)
+        #: 1, 2, … for the messages from one process to another.
+        self.number = z3.Function("number", message, number)
+        #: The message of that number from one process to another.
+        self.numbered = z3.Function("numbered", process, process, number, message)
+        p = self.terms.any_process("p")
+        initial = self.machine.initial(p)
+        shape(self.machine, "initial", initial)
+        step = sent(self.machine, p, initial, Message("m", p, (p,)))
+        self.stamp = functions("stamp", step.packets[0].stamp, message)
+        self.before = SymbolicState(
+            functions("local", initial, process),
+            z3.Function("sent", message, truth),
+            z3.Function("delivered", message, truth),
+            z3.Function("knows", process, message, truth),
+            z3.Function("count", process, process, number),
+            z3.Function("witness", process, process, process, message),
+        )
+
+    def to(self, x: Term, p: Term) -> Term:
+        """True if the message is to this process."""
+        return self.receiver(x) == p
+
+    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
+        """True if the message is to this process and delivered to it."""
+        return now.delivered(x)
+
+    # -- speaking of all -----------------------------------------------------------------------------------------------
+
+    def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+        """For all messages, or all pairs of them."""
+        some = [z3.FreshConst(self.message, "x") for _ in range(of)]
+        return z3.ForAll(some, holds(*some))
+
+    def processes(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+        """For all processes, or pairs or triples of them."""
+        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
+        return z3.ForAll(some, holds(*some))
+
+    def each_delivery(self, holds: Callable[..., Term]) -> Term:
+        """For all places where a message may be delivered: of a unicast there is one, which need not be named."""
+        return holds()
+
+    def all_numbered(self, now: SymbolicState) -> Term:
+        """Each number, up to how many there are, is that of a message of the channel."""
+        k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")
+        x = self.numbered(k, l, number)
+        is_it = z3.And(now.sent(x), self.sender(x) == k, self.receiver(x) == l, self.number(x) == number)
+        there = z3.Implies(z3.And(number >= 1, number <= now.count(k, l)), is_it)
+        return z3.ForAll([k, l, number], there, patterns=[x])
+
+    def packet(self, m: Term) -> Packet:
+        """The packet of a message."""
+        sender, receiver = self.sender(m), self.receiver(m)
+        return Packet(sender, receiver, "message", Message("m", sender, (receiver,)), self.stamp(m))
+
+    # -- what may happen -----------------------------------------------------------------------------------------------
+
+    @property
+    def start(self) -> SymbolicState:
+        """Nothing has happened."""
+        no = z3.BoolVal(False)
+        return replace(
+            self.before,
+            local=self.machine.initial,
+            sent=lambda x: no,
+            delivered=lambda x: no,
+            knows=lambda p, x: no,
+            count=lambda k, l: z3.IntVal(0),
+        )
+
+    def sending(self) -> Event:
+        """Process i sends the message m. From then on it is the witness of its receiver's row."""
+        i, m, before = self.i, self.m, self.before
+        j = self.receiver(m)
+        step = sent(self.machine, i, before.local(i), Message("m", i, (j,)))
+        (packet,) = step.packets
+        same_shape(self.machine, "send", self.stamp(m), packet.stamp, "the stamp")
+        stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
+        given = {
+            "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
+            TO_ANOTHER: i != j,
+            "m carries what i attaches": z3.And(*[a == b for a, b in stamps]),
+            "m has the next number of its channel": z3.And(
+                self.number(m) == before.count(i, j) + 1, self.numbered(i, j, self.number(m)) == m
+            ),
+            "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
+            "m has the witnesses of i": self.processes(
+                lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
+            ),
+        }
+        after = replace(
+            self._stepped(step),
+            sent=lambda x: z3.Or(before.sent(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
+            count=lambda k, l: before.count(k, l) + z3.If(z3.And(k == i, l == j), 1, 0),
+            witness=lambda p, l, k: z3.If(z3.And(p == i, l == j), m, before.witness(p, l, k)),
+        )
+        return Event("sending", given, after, sends=True)
+
+    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
+        """Process i delivers the message m. `takes`: True of the entries (l, k) of which m brings the greater one,
+        and so the witness.
+        """
+        i, m, before = self.i, self.m, self.before
+        step = taken_in(self.machine, i, before.local(i), self.packet(m)._replace(destination=i))
+
+        def witness(p: Term, l: Term, k: Term) -> Term:
+            if takes is None:
+                return before.witness(p, l, k)
+            return z3.If(z3.And(p == i, takes(l, k)), self.witness(m, l, k), before.witness(p, l, k))
+
+        after = replace(
+            self._stepped(step),
+            delivered=lambda x: z3.Or(before.delivered(x), x == m),
+            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, z3.Or(x == m, self.precedes(x, m)))),
+            witness=witness,
+        )
+        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
+
+    def events(self, takes: Callable[[Term, Term], Term] | None = None) -> list[Event]:
+        """All that may happen; `takes` as in `delivering`."""
+        return [self.sending(), self.delivering(takes)]
+
+    @property
+    def in_flight(self) -> dict[str, Term]:
+        """The message m is in flight to i."""
+        i, m, now = self.i, self.m, self.before
+        return {"m is in flight to i": z3.And(self.to(m, i), now.sent(m), z3.Not(self.arrived(now, m, i)))}
+
+    @property
+    def accepted(self) -> Term:
+        """True if m is deliverable at i now."""
+        packet = self.packet(self.m)._replace(destination=self.i)
+        return as_term(self.machine.deliverable(self.i, self.before.local(self.i), packet))
+
+    @property
+    def past_delivered(self) -> Term:
+        """What was sent to i, causally before m, is delivered: what causal order asks when m is."""
+        i, m, now = self.i, self.m, self.before
+        return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.to(x, i)), self.arrived(now, x, i)))
+
+    def earliest(self, time: Callable[[Term], Term]) -> Term:
+        """No message that is in flight has an earlier time than m."""
+        now, m = self.before, self.m
+
+        def waits(x: Term, p: Term) -> Term:
+            return z3.And(now.sent(x), self.to(x, p), z3.Not(self.arrived(now, x, p)))
+
+        return self.messages(lambda x: self.processes(lambda p: z3.Implies(waits(x, p), time(m) <= time(x))))
+
+    def _stepped(self, step: Step) -> SymbolicState:
+        """The state after a step of i, without the history variables."""
+        before, i = self.before, self.i
+        return replace(before, local=lambda p: chosen(p == i, step.state, before.local(p)))
+
+
+# -- steps -------------------------------------------------------------------------------------------------------------
+
+
+def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Step:
+    """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `Refused`
+    if it does. (A packet for each receiver is looked at by `any_multicast`.)
+    """
+    step = _only(machine, "send", machine.send(i, state, message), state, AppEvent("send", message))
+    receivers = list(message.receivers)
+    if len(step.packets) != len(receivers):
+        raise refused(
+            machine, "send", "a message does not go to each of its receivers, once, or something else goes with it"
+        )
+    for packet, j in zip(step.packets, receivers, strict=True):
+        as_told = packet.source is i and packet.destination is j and packet.message is message
+        if not as_told or packet.kind != "message":
+            raise refused(machine, "send", "what is transmitted is not the message, from its sender to its receiver")
+        shape(machine, "send", packet.stamp, "the stamp")
+    return step
+
+
+def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
+    """What a process does when a message comes: it is delivered, and nothing is sent; raises `Refused` if not so."""
+    assert packet.message is not None
+    step = _only(machine, "on_packet", machine.on_packet(i, state, packet), state, AppEvent("deliver", packet.message))
+    if step.packets:
+        raise refused(machine, "on_packet", "something is sent on delivery")
+    return step
+
+
+def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: Any, happened: AppEvent) -> Step:
+    if len(steps) != 1:
+        raise refused(machine, method, f"there are {len(steps)} steps, and not just one")
+    events = steps[0].events
+    if len(events) != 1 or events[0].kind != happened.kind or events[0].message is not happened.message:
+        raise refused(machine, method, f"what happens is not the {happened.kind} of the message, and that alone")
+    same_shape(machine, method, state, steps[0].state)
+    return steps[0]
+
+
+def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
+    """The error for what a method of a machine `for_every_n` gives."""
+    error: Refused = machine.refused(method, reason, hint)
+    return error
+
+
+# -- values ------------------------------------------------------------------------------------------------------------
+
+
+def parts(value: Any) -> list[Any]:
+    """The parts of a value, in order."""
+    if isinstance(value, tuple):
+        return [deeper for part in value for deeper in parts(part)]
+    return [value]
+
+
+def leaves(value: Any) -> list[Term]:
+    """The terms that a value consists of, in order. (All else in it is a constant of the protocol: `shape`.)"""
+    return [part for part in parts(value) if z3.is_expr(part)]
+
+
+def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the state") -> Any:
+    """What a value consists of, but for the values of its terms; raises `Refused` if something in it is neither a term
+    nor declared to be constant, such as a tuple that may grow: z3 would not see it.
+    """
+    if z3.is_expr(value):
+        return str(value.sort())  # a sort itself can be compared with sorts alone
+    if value is None and what == "the stamp":
+        return None
+    if isinstance(value, tuple) and value:
+        named = hasattr(value, "_fields")
+        names = getattr(value, "_fields", range(len(value)))
+        return (
+            type(value),
+            *(
+                (name, type(part), repr(part))
+                if name in machine.constants
+                else shape(machine, method, part, f"{name} in {what}" if named else what)
+                for name, part in zip(names, value, strict=True)
+            ),
+        )
+    is_what = "an empty tuple" if value == () else f"of the type {type(value).__name__}"
+    hint = "build it with self.ops, or name its field in the protocol's constants if it never changes"
+    raise refused(machine, method, f"{what} is {is_what}, which z3 does not see", hint)
+
+
+def same_shape(machine: ProtocolMachine, method: str, one: Any, other: Any, what: str = "the state") -> None:
+    """Raises `Refused` unless the two differ in the values of their terms only: what is declared constant is so."""
+    if shape(machine, method, one, what) != shape(machine, method, other, what):
+        raise refused(machine, method, f"{what} changes in its form, or in what is declared constant")
+
+
+def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
+    """A value like this one, of these terms."""
+    rest = iter(terms)
+
+    def build(part: Any) -> Any:
+        if isinstance(part, tuple):
+            parts = [build(each) for each in part]
+            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+        return next(rest) if z3.is_expr(part) else part
+
+    return build(value)
+
+
+def functions(name: str, value: Any, *of: Term) -> Callable[..., Any]:
+    """Values like this one, one for each thing of a sort, or each few of several, of which nothing is known."""
+    each = [z3.Function(f"{name}-{k}", *of, leaf.sort()) for k, leaf in enumerate(leaves(value))]
+    return lambda *things: _rebuilt(value, [function(*things) for function in each])
+
+
+def chosen(condition: Term, this: Any, other: Any) -> Any:
+    """This value if the condition holds, else the other."""
+    return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(leaves(this), leaves(other), strict=True)])

@@ -1,0 +1,248 @@
+"""The proof obligations that a protocol realises causal order, for every n and any number of messages.
+
+Given invariants, three things follow by z3, a query each conjunct:
+
+- *safe*: when m is delivered at i, all messages to i whose sends happened before m's are delivered already;
+- *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
+- *live*: of the messages in flight, one whose send no other's happened before is accepted. So as long as any message
+  is in flight one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
+
+The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third
+rests on the second, and on happened-before having no cycle: a message is sent later than those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.language.ground import Things, instances, said_of, three
+from crownless.proofs.language.refusals import Refused
+from crownless.proofs.language.terms import Term, Terms
+
+from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
+from .theorem import Claim
+
+#: What holds at every moment: name → what it says of a moment of a run.
+Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
+
+#: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
+KNOWN_IS_SENT: Invariants = {
+    "what is known or delivered is sent": lambda run, now: z3.And(
+        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
+        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
+        run.messages(lambda x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x)))),
+    ),
+}
+
+#: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
+OF_CHANNELS: Invariants = {
+    **KNOWN_IS_SENT,
+    "a channel's messages are numbered from one": lambda run, now: z3.And(
+        run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
+        run.messages(
+            lambda x: z3.Implies(
+                now.sent(x),
+                z3.And(
+                    run.number(x) >= 1,
+                    run.number(x) <= now.count(run.sender(x), run.receiver(x)),
+                    run.sender(x) != run.receiver(x),
+                ),
+            )
+        ),
+    ),
+    "each number is that of one message": lambda run, now: run.messages(
+        lambda x: z3.Implies(now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x)
+    ),
+    "there is a message of each number": lambda run, now: run.all_numbered(now),
+}
+
+PAST = "all sent to i before m is delivered"
+
+#: What is put to z3, mostly.
+CODE = "its code"
+
+#: What is shown: what that means, and which parts of the proof it takes.
+MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
+    "safe": (
+        "a message is delivered after all that was sent to its receiver causally before it",
+        ("invariants", "safe"),
+    ),
+    "optimal": (
+        "it waits only while one of those is missing: nothing that keeps causal order delivers it sooner",
+        ("invariants", "optimal"),
+    ),
+    "live": (
+        "of the messages in flight the earliest is accepted, so that each is delivered in the end",
+        ("invariants", "optimal", "live"),
+    ),
+}
+
+
+@dataclass(frozen=True)
+class CausalOrder:
+    """A proof; each `…_by` names the invariants that are used, since z3 finds its way through a few more easily."""
+
+    protocol: type[ProtocolMachine]
+    invariants: Invariants
+    safe_by: Sequence[str]
+    optimal_by: Sequence[str]
+    #: The message that is missing if entry k of the guard does not hold.
+    missing: Callable[[AnyRun, Term], Term]
+    #: Of an invariant, the others that are used to show that a delivery keeps it; of one that is not here, all.
+    kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: Of what the receiver keeps, and m carries, the entries (l, k) that m brings. None: no witnesses are needed.
+    takes: Callable[[AnyRun, Term, Term], Term] | None = None
+    #: What may happen in a run, if not just that a message is sent or delivered.
+    world: type[AnyRun] = AnyRun
+    #: True if safe delivery of m replaces the guard, to show that its delivery keeps the invariants.
+    #: Safety follows from them, and from the guard.
+    safe_helps: bool = False
+    #: What is put to z3, and what of the protocol's code that is, if not all of it.
+    of: str = CODE
+    remark: str = ""
+    #: What is assumed of the world.
+    assumed: Sequence[str] = ASSUMED
+
+    def __repr__(self) -> str:
+        return f"<proof of {self.protocol.__name__}>"
+
+    @property
+    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        return MEANT
+
+    def claims(self) -> dict[str, list[Claim]]:
+        """The claims to put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
+        run = self.world(self.protocol)
+        try:
+            return self._claims(run)
+        except Refused:
+            raise
+        except (TypeError, AttributeError, ValueError, z3.Z3Exception) as error:
+            name = self.protocol.__name__
+            raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
+
+    def claims_of_three(self) -> Callable[[str], Claim]:
+        """Gives each claim, by its name, of three processes and three messages, where z3 sees at once if anything is
+        against it.
+        """
+        run, things = self.of_three()
+        claims = {claim.name: claim for claims in self._claims(run).values() for claim in claims}
+        said = said_of(things)
+
+        def of_three(name: str) -> Claim:
+            _, given, shows = claims[name]
+            return Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
+
+        return of_three
+
+    def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
+        return {
+            "invariants": self._induction(run),
+            "safe": [Claim("safe", self._given(run, self.safe_by, delivered=True), run.past_delivered)],
+            "optimal": self._optimal(run),
+            "live": _live(run),
+        }
+
+    def of_three(self) -> tuple[AnyRun, Things]:
+        """A run of three processes and three messages, and what there is of each sort."""
+        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
+        run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
+        numbers = [z3.IntVal(number) for number in range(1, 4)]
+        return run, {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
+
+    def vacuity(self) -> list[Claim]:
+        """That in no system of three processes and three messages, in no state in which the invariants hold, m is
+        accepted with something sent to i before it, nor any other event happens: each to be refuted.
+        """
+        run, things = self.of_three()
+        x = z3.Const("before m", run.message)
+        past = {"something was sent to i before m": z3.And(run.precedes(x, run.m), run.to(x, run.i))}
+        said = said_of(things)
+
+        def ground(given: Mapping[str, Term]) -> dict[str, Term]:
+            return {name: said(holds) for name, holds in given.items()}
+
+        now = ground({name: holds(run, run.before) for name, holds in self.invariants.items()})
+
+        def never(name: str, given: Mapping[str, Term]) -> Claim:
+            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
+
+        return [
+            never("vacuous", {**run.in_flight, ACCEPTED: run.accepted, **past}),
+            *(never(f"{event.name}: never", event.given) for event in run.events()),
+        ]
+
+    def _induction(self, run: AnyRun) -> list[Claim]:
+        claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in self.invariants.items()]
+        now = {name: holds(run, run.before) for name, holds in self.invariants.items()}
+        takes = self.takes
+        for event in run.events(None if takes is None else lambda l, k: takes(run, l, k)):
+            for name, holds in self.invariants.items():
+                used = now if event.sends else self.kept_by.get(name, now)
+                given = {other: now[other] for other in (name, *used)} | dict(event.given)
+                if self.safe_helps and not event.sends:
+                    given[PAST] = run.past_delivered
+                    del given[ACCEPTED]
+                claims.append(Claim(f"{name}: kept by {event.name}", given, holds(run, event.after)))
+        return claims
+
+    def _given(self, run: AnyRun, by: Iterable[str], *, delivered: bool) -> dict[str, Term]:
+        now = {name: self.invariants[name](run, run.before) for name in by}
+        return {**now, **run.in_flight, **({ACCEPTED: run.accepted} if delivered else {PAST: run.past_delivered})}
+
+    def _optimal(self, run: AnyRun) -> list[Claim]:
+        """One claim for each part of the guard."""
+        k = run.terms.any_process("k")
+        senders = [k, run.sender(run.m)]
+        messages, processes = [run.m, *[self.missing(run, p) for p in senders]], [run.i, *senders]
+        numbers = [part for m in messages for part in m.children() if part.sort() == z3.IntSort()]
+        things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
+        used = self._given(run, self.optimal_by, delivered=False)
+        given = {name: z3.And(instances(holds, things)) for name, holds in used.items()}
+        parts = _parts(run.accepted, k)
+        return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
+
+
+def _parts(guard: Term, k: Term) -> list[Term]:
+    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
+    if z3.is_quantifier(guard):
+        return [z3.substitute_vars(guard.body(), k)]
+    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
+
+
+def _live(run: AnyRun) -> list[Claim]:
+    """Let `time` number the sends as they happen: what happened before was sent earlier; and the earliest message under
+    way has all its past delivered, so that it is accepted, if the protocol is optimal.
+    """
+    now, m = run.before, run.m
+    time = z3.Function("time", run.message, z3.IntSort())
+    clock = z3.Int("clock")
+
+    def in_order(moment: SymbolicState, clock: Term) -> dict[str, Term]:
+        return {
+            "what is known is sent": run.processes(
+                lambda p: run.messages(lambda x: z3.Implies(moment.knows(p, x), moment.sent(x)))
+            ),
+            "sends happened before now": run.messages(lambda x: z3.Implies(moment.sent(x), time(x) < clock)),
+            "what happened before was sent, and earlier": run.messages(
+                lambda x, y: z3.Implies(
+                    z3.And(moment.sent(y), run.precedes(x, y)), z3.And(moment.sent(x), time(x) < time(y))
+                ),
+                of=2,
+            ),
+        }
+
+    claims = [Claim(f"{name}: at the start", {}, holds) for name, holds in in_order(run.start, clock).items()]
+    for event in run.events():
+        given = {**in_order(now, clock), **event.given}
+        if event.sends:
+            given["m is sent now"] = time(m) == clock
+        for name, holds in in_order(event.after, clock + 1 if event.sends else clock).items():
+            claims.append(Claim(f"{name}: kept by {event.name}", given, holds))
+    given = {**in_order(now, clock), **run.in_flight, "m is the earliest in flight": run.earliest(time)}
+    claims.append(Claim("the earliest message has its past delivered", given, run.past_delivered))
+    return claims

@@ -1,0 +1,388 @@
+"""The proof of a protocol, put to z3: the claims shown for every n, their assumptions, and what they rest on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import z3
+
+from crownless.impl.extra_messages import ExtraMessages
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol_validation import check_class, machine_errors
+from crownless.impl.registry import qualified_name_of
+from crownless.proofs.language.ops_comparison import compare_ops
+from crownless.proofs.language.refusals import failures_refused
+from crownless.proofs.language.symbolic_queues import UnsupportedStep
+from crownless.proofs.protocols.buffer import BUFFER
+from crownless.proofs.protocols.cbcast import CBCAST
+from crownless.proofs.protocols.extra_messages import EXTRA_MESSAGES
+from crownless.proofs.protocols.extra_messages_steps import same_steps
+from crownless.proofs.protocols.murty_garg import MURTY_GARG
+from crownless.proofs.protocols.rst import RST, RST_SENT_ALONE
+from crownless.proofs.protocols.rst_before import RST_BEFORE
+from crownless.proofs.protocols.ses import SES, SES_DELETE
+from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
+from crownless.runtime.ending import Stopped, stop_reason
+from crownless.spec.errors import BadInput
+from crownless.spec.printable import in_brackets, printable, some
+
+from .causal_order import CausalOrder
+from .queues import QueueProof
+from .refinement import Refinement, refines, refines_along_runs
+from .replay import Replayed, replayed
+from .second_solver import recheck_with_cvc5
+from .step_refinement import step_claims
+from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
+
+Proof = CausalOrder | QueueProof
+
+#: The protocols of which something is proved, by name.
+PROOFS: Mapping[str, Proof] = {
+    "rst": RST,
+    "rst-sent-alone": RST_SENT_ALONE,
+    "rst-before": RST_BEFORE,
+    "ses": SES,
+    "ses-delete": SES_DELETE,
+    "ses-multicast": SES_MULTICAST,
+    "cbcast": CBCAST,
+    "extra-messages": EXTRA_MESSAGES,
+    "buffer": BUFFER,
+    "murty-garg": MURTY_GARG,
+}
+
+
+def proof_of(protocol: type[ProtocolMachine]) -> Proof:
+    """The proof of a protocol, or that of the one it is derived from, put to its own code; raises `BadInput` if there
+    is none, or if the class cannot be one.
+    """
+    check_class(protocol)
+    for kind in protocol.__mro__:
+        for proof in PROOFS.values():
+            if proof.protocol is kind:
+                return proof if kind is protocol else replace(proof, protocol=protocol)
+    name = qualified_name_of(protocol)
+    hint = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
+    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", hint=hint)
+
+
+#: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
+SHOWN = ("safe", "optimal", "live")
+
+#: Steps of z3 that show most claims here; see `necessary_hypotheses`.
+MOST = 100_000
+
+#: What a run that breaks these, up to a bound, refutes.
+REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
+
+#: The part of a proof that compares the machine's own steps with what is proved.
+STEPS = "steps"
+
+#: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
+PartOutcome = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
+
+
+@dataclass(frozen=True)
+class Obligation:
+    """A claim that was put to z3."""
+
+    part: str
+    claim: Claim
+    verdict: Verdict
+    seconds: float
+    #: What the second solver says, if it was asked.
+    again: Outcome | None = None
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.claim.name}: {self.verdict.outcome}")
+
+
+@dataclass(frozen=True)
+class ProofReport:
+    """z3's verdicts on a protocol's proof."""
+
+    protocol: str
+    proof: Proof
+    claims: tuple[Obligation, ...]
+    #: True if z3 finds a state that the proof is about: one in which a message with a past at its receiver is
+    #: deliverable, and one for each event. Else the proof may be vacuous.
+    not_vacuous: bool
+    #: Of a proof about an abstraction, or another form of the protocol: how far its machine was compared with that.
+    refinements: tuple[Refinement, ...]
+    seconds: float
+    #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.
+    ops_differ: tuple[str, ...] = ()
+    #: Why the machine's steps could not be put to z3 for queues of any content, if they could not.
+    unsupported: str | None = None
+    #: Why not all of it was put to z3, if it was not.
+    stopped: str | None = None
+
+    def __repr__(self) -> str:
+        outcomes = ", ".join(f"{shown}: {self.outcome(shown)}" for shown in SHOWN)
+        return in_brackets(f"{self.protocol}: {outcomes}; {some(len(self.claims), 'claim')}")
+
+    def __str__(self) -> str:
+        shown = [f"{shown}: {self.outcome(shown)}: {meaning}" for shown, (meaning, _) in self.proof.shown.items()]
+        claims = [f"  {put.part}: {put.claim.name}: {put.verdict.outcome}" for put in self.claims]
+        assumed = [f"- {assumption}" for assumption in self.proof.assumed]
+        of = printable(f"{self.protocol}, of {self.of}; processes: {self.processes}; messages: {self.messages}")
+        stopped = [f"not all was put to z3: {self.stopped}"] if self.stopped else []
+        return "\n".join([of, *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
+
+    def outcome(self, shown: str) -> PartOutcome:
+        """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,
+        which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
+        the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
+        """
+        if shown not in self.proof.shown:
+            return "not claimed"
+        of_it = [put for put in self.claims if put.part in self.proof.shown[shown][1]]
+        outcomes = [put.verdict.outcome for put in of_it]
+        if any(put.again == "refuted" and put.verdict for put in of_it):
+            return "unknown"
+        if all(outcome == "proved" for outcome in outcomes):
+            if not self.not_vacuous or not all(self.refinements) or self.ops_differ:
+                return "unknown"
+            return "proved" if self.covers_machine else "proved of the abstraction"
+        if self.replayed is not None and REFUTES.get(self.replayed.breaks) == shown:
+            return "refuted"
+        return "not proved" if "refuted" in outcomes else "unknown"
+
+    @property
+    def refuted(self) -> list[str]:
+        """What a run of the machine breaks, of what was to be shown; then nothing rests on z3, or on an assumption."""
+        return [shown for shown in SHOWN if self.outcome(shown) == "refuted"]
+
+    @cached_property
+    def replayed(self) -> Replayed | None:
+        """Where a proof of the machine's own code fails: what becomes of its state on the machine."""
+        if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
+            return None
+        return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
+
+    @property
+    def covers_machine(self) -> bool:
+        """True if what is proved is proved of the machine's own steps, whatever its state."""
+        steps = all(put.verdict for put in self.claims if put.part == STEPS)
+        return self.unsupported is None and steps and all(self.refinements)
+
+    @property
+    def of(self) -> str:
+        """What is proved, and how far that is the machine."""
+        if isinstance(self.proof, QueueProof) and self.covers_machine:
+            return "its code, by an abstraction"
+        if not self.refinements:
+            return self.proof.of
+        if self.covers_machine:
+            return f"{self.proof.of}; machine {self.processes} processes"
+        if not all(self.refinements):
+            return f"{self.proof.of}; not its machine"
+        compared = [
+            f"{each.processes}×{'any' if each.any_length else each.messages}"
+            for each in self.refinements
+            if each.runs is None
+        ]
+        return f"{self.proof.of}; machine up to {', '.join(compared) or 'no bound'}"
+
+    @property
+    def processes(self) -> str:
+        """Of how many processes it is proved of the machine."""
+        complete = [each for each in self.refinements if each.any_length]
+        if complete:
+            return f"up to {max(each.processes for each in complete)}"
+        return "any number" if self.covers_machine else reach(self.refinements)
+
+    @property
+    def messages(self) -> str:
+        """Of how many messages it is proved of the machine."""
+        return "any number" if self.covers_machine else reach(self.refinements)
+
+    @property
+    def confirmed(self) -> int | None:
+        """How many of the claims the second solver proves too; None if it was not asked."""
+        if all(put.again is None for put in self.claims):
+            return None
+        return sum(put.again == "proved" for put in self.claims)
+
+    @property
+    def failures(self) -> list[Obligation]:
+        return [put for put in self.claims if not put.verdict]
+
+    def json(self) -> dict[str, Any]:
+        return {
+            "protocol": self.protocol,
+            **{shown: self.outcome(shown) for shown in SHOWN},
+            "means": {shown: meaning for shown, (meaning, _) in self.proof.shown.items()},
+            "processes": self.processes,
+            "messages": self.messages,
+            "of": self.of,
+            "covers_machine": self.covers_machine,
+            "machine_unsupported": self.unsupported,
+            "assumptions": list(self.proof.assumed),
+            "trusted": list(trusted(self.proof, compares=self.stopped is None)),
+            "remark": self.proof.remark,
+            "not_vacuous": self.not_vacuous,
+            "abstraction_checked": [
+                {
+                    "processes": each.processes,
+                    "messages": each.messages,
+                    "states": each.states,
+                    "runs": each.runs,
+                    "differs": each.differs,
+                }
+                for each in self.refinements
+            ],
+            "claims": [
+                {
+                    "part": put.part,
+                    "name": put.verdict.name,
+                    "outcome": "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome,
+                    "given": list(put.verdict.given),
+                    "reason": put.verdict.reason,
+                    **({} if put.again is None else {"cvc5": put.again}),
+                    "seconds": round(put.seconds, 3),
+                }
+                for put in self.claims
+            ],
+            "seconds": round(self.seconds, 3),
+            "stopped": self.stopped,
+        }
+
+
+def reach(refinements: Sequence[Refinement]) -> str:
+    """How far the machine was compared, in words."""
+    return "; ".join(each.scope for each in refinements) or "nowhere"
+
+
+def prove(
+    protocol: str,
+    proof: Proof,
+    effort: int = EFFORT,
+    progress: Callable[[str], None] | None = None,
+    attempts: int = ATTEMPTS,
+    recheck: bool = False,
+) -> ProofReport:
+    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is called with the name of
+    each before.
+
+    Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
+
+    With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
+    """
+    check_class(proof.protocol)
+    with machine_errors(proof.protocol):
+        return _prove(protocol, proof, effort, progress, attempts, recheck)
+
+
+def _prove(
+    protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
+) -> ProofReport:
+    started = time.monotonic()
+    claims: list[Obligation] = []
+    stopped = None
+    not_vacuous, refinements, differ = False, tuple[Refinement, ...](), tuple[str, ...]()
+    parts, unsupported = dict(proof.claims()), None
+    if isinstance(proof, QueueProof):
+        try:
+            with failures_refused(proof.protocol, UnsupportedStep):
+                parts[STEPS] = step_claims(proof)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+    every = [(part, claim) for part, some in parts.items() for claim in some]
+    try:
+        for part, claim in every:
+            if progress is not None:
+                progress(claim.name)
+            began = time.monotonic()
+            verdict = theorem(*claim, effort=effort, attempts=attempts)
+            again = recheck_with_cvc5(claim) if recheck and verdict else None
+            claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
+        possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
+        not_vacuous = all(possible)
+        try:
+            with failures_refused(proof.protocol, UnsupportedStep):
+                refinements = _refinements(proof, progress)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+        differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
+    except (Stopped, z3.Z3Exception):
+        stopped = stop_reason()
+        if stopped is None:
+            raise
+        not_vacuous = False  # not all that it rests on was looked at
+    unknown = [
+        Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+        for part, claim in every[len(claims) :]
+    ]
+    seconds = time.monotonic() - started
+    proved = ProofReport(
+        protocol,
+        proof,
+        (*claims, *unknown),
+        not_vacuous,
+        refinements,
+        seconds,
+        ops_differ=differ,
+        unsupported=unsupported,
+        stopped=stopped,
+    )
+    try:
+        _ = proved.replayed  # looked for while it can be stopped
+    except (Stopped, z3.Z3Exception):
+        reason = stop_reason()
+        if reason is None:
+            raise
+        return replace(proved, stopped=reason)
+    return proved
+
+
+def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
+    """The trusted base of a proof, beside its assumptions about the world; `compares`: not of one that ended early."""
+    z3_itself = "z3, and Python with its integers"
+    if not isinstance(proof, CausalOrder) or not compares:
+        return (z3_itself,)
+    compared = compare_ops()
+    some = f"{compared.compared:,} cases of {compared.scope}"
+    return (
+        z3_itself,
+        f"a machine's arithmetic, which z3 sees as terms, does on integers the same: compared on {some}",
+        "its source is what runs: it is read to see that no step branches, counts, or depends on more than it is given",
+    )
+
+
+def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
+    """Compares the machine with what is proved, where that is not put to z3 as it is."""
+    if progress is not None:
+        progress("comparing the machine with what is proved")
+    if isinstance(proof, QueueProof):
+        return (
+            *(refines(proof, n, messages) for n, messages in proof.refined),
+            *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
+        )
+    return same_steps(proof.protocol) if issubclass(proof.protocol, ExtraMessages) else ()
+
+
+def necessary_hypotheses(
+    proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None
+) -> dict[str, list[str]]:
+    """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
+    needed = {}
+    for claims in proof.claims().values():
+        for claim in claims:
+            if progress is not None:
+                progress(claim.name)
+            steps = next(
+                (few for few in (MOST, 5 * MOST, effort) if few <= effort and theorem(*claim, effort=few)), None
+            )
+            if steps is not None:
+                # Without one that is needed there is nothing to find, and z3 may look for long.
+                verdicts = without_each(*claim, effort=2 * steps)
+                needed[claim.name] = [
+                    hypothesis if verdict.outcome == "refuted" else f"{hypothesis} (?)"
+                    for hypothesis, verdict in verdicts.items()
+                    if not verdict
+                ]
+    return needed

@@ -1,0 +1,116 @@
+"""The proof of a protocol of queues: invariants of its abstraction (`queue_abstraction`), by induction.
+
+What is proved is proved of the abstraction, for any number of processes and messages. That the protocol's machine does
+just what its abstraction does is checked up to a bound (`refinement`), and said so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.language.ground import ground_over, three
+from crownless.proofs.language.machine_view import MachineView
+
+from .queue_abstraction import Abstraction, Invariants, SymbolicLogic, Truth, fixed_by, symbolic
+from .theorem import Claim
+
+#: Claims by name: what is given, beside the invariants, and what follows.
+Given = Mapping[str, tuple[Mapping[str, Truth], Truth]]
+
+
+@dataclass(frozen=True)
+class QueueProof:
+    """A proof about an abstraction of a protocol."""
+
+    protocol: type[ProtocolMachine]
+    abstraction: type[Abstraction]
+    invariants: Invariants
+    #: What is shown: what that means, and the claims that follow from the invariants.
+    follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
+    #: A state that the proof is about: it must be possible.
+    eventful: Callable[[Any], Mapping[str, Truth]]
+    #: What the machine's local states, and the packets in flight, are at a moment.
+    view: MachineView
+    assumed: Sequence[str]
+    #: What is taken for granted of processes.
+    axioms: Invariants = field(default_factory=dict)
+    #: Of an invariant, the others that are used to show that it is kept; of one that is not here, all.
+    kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    #: True if the text admits messages to oneself.
+    self_sends: bool = False
+
+    #: That its machine does what the abstraction does is checked for so many processes and messages; beside the proof
+    #: that each of its steps does, since that rests on how the machine is read.
+    refined: Sequence[tuple[int, int]] = ((2, 3), (3, 2))
+    #: The same along random runs.
+    refined_along_runs: Sequence[tuple[int, int]] = ((3, 4),)
+
+    #: What is put to z3.
+    of: str = "an abstraction"
+
+    @property
+    def remark(self) -> str:
+        return "of an abstraction of its queues: the stages that a message goes through, and when it came to each"
+
+    def __repr__(self) -> str:
+        return f"<proof of {self.protocol.__name__}>"
+
+    @property
+    def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
+        """The properties shown: meaning, and the parts of the proof that each takes."""
+        return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
+
+    def claims(self) -> dict[str, list[Claim]]:
+        """The claims to put to z3, by the part of the proof."""
+        run = symbolic(self.abstraction)
+        now = self.now(run)
+        claims = {"invariants": self._induction(run, now)}
+        for part, (_, follows) in self.follows.items():
+            claims[part] = [Claim(name, {**now, **given}, shows) for name, (given, shows) in follows(run).items()]
+        return claims
+
+    def now(self, run: Abstraction) -> dict[str, Truth]:
+        """The hypotheses about any state."""
+        all_said = {**self.axioms, **self.invariants}
+        return {name: holds(run, run.before, run.logic) for name, holds in all_said.items()}
+
+    def _induction(self, run: Abstraction, now: Mapping[str, Truth]) -> list[Claim]:
+        start = run.start()
+        claims = [
+            Claim(f"{name}: at the start", {}, holds(run, start, run.logic)) for name, holds in self.invariants.items()
+        ]
+        for event in (*run.events(), *run.events_with_another()):
+            happens = {**event.given, **fixed_by(run, event)}
+            for name, holds in self.invariants.items():
+                given = {other: now[other] for other in (*self.axioms, name, *self.kept_by.get(name, now))}
+                shows = holds(run, event.after, run.logic)
+                claims.append(Claim(f"{name}: kept by {event.name}", {**given, **happens}, shows))
+        return claims
+
+    def vacuity(self) -> list[Claim]:
+        """That of three processes and three messages, in no state in which the invariants hold, what the proof is
+        about can happen, nor any of the events: each to be refuted.
+        """
+        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
+        run = symbolic(self.abstraction, SymbolicLogic(process.sort, message.sort))
+        numbers = [z3.IntVal(number) for number in range(1, 4)]
+        things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
+
+        def ground(given: Mapping[str, Truth]) -> dict[str, Truth]:
+            return {name: ground_over(holds, things) for name, holds in given.items()}
+
+        now = ground(self.now(run))
+
+        def never(name: str, given: Mapping[str, Truth]) -> Claim:
+            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
+
+        events = (*run.events(), *run.events_with_another())
+        return [
+            never("vacuous", self.eventful(run)),
+            *(never(f"{event.name}: never", {**event.given, **fixed_by(run, event)}) for event in events),
+        ]

@@ -1,0 +1,388 @@
+"""The steps of a queue machine and the events of its abstraction correspond, for queues of any content, by z3.
+
+The machine's own code runs on symbolic queues (`symbolic_queues`), along every way through it. Let its local states and
+the packets in flight be what the abstraction says (`machine_view`), and let the invariants hold. Then
+
+- an input that the machine takes is an event that may happen: *some event happens*;
+- where it may, the machine comes to the state, transmits the packets, and reports the application events that it does;
+  all other processes keep their states: *as …*;
+- where the machine does nothing no event may happen: *not …*;
+- each event comes of an input: *… comes of an input*.
+
+An application may request a message of any process, or of one; the abstraction does not distinguish the two, so a
+machine whose `receive` does is not shown.
+
+With *at the start* that is a bisimulation, for any number of processes and messages, so that what is proved of the
+abstraction holds of the machine. That a queue which is not empty has an oldest element is taken for granted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import z3
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol_validation import WrongMachine
+from crownless.model_check.system.machine_calls import Call
+from crownless.proofs.language.machine_code import compiled_anew
+from crownless.proofs.language.machine_view import FlagField, OptionField, QueueField
+from crownless.proofs.language.symbolic_queues import (
+    MessageSymbol,
+    NumberOfProcesses,
+    One,
+    OnQueues,
+    Path,
+    ProcessSymbol,
+    Queue,
+    Stretch,
+    UnsupportedStep,
+    every_path,
+)
+from crownless.proofs.language.terms import Term
+from crownless.spec.printable import shown
+
+from .queue_abstraction import AbstractState, StageEvent, fixed_by, symbolic
+from .queues import QueueProof
+from .theorem import Claim
+
+Formula = Term
+
+
+@dataclass(frozen=True)
+class _Input:
+    """An input of the machine, when it comes, and what it does then: a step, or none."""
+
+    name: str
+    given: Mapping[str, Formula]
+    taken: Callable[[Path], Step | None]
+    events: Sequence[str]
+    #: True if it is about m. Else about the oldest message of a queue.
+    of_message: bool = True
+    #: The kind of the packet that it takes from the channel.
+    consumed: str | None = None
+
+
+def step_claims(proof: QueueProof) -> list[Claim]:
+    """The claims to put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
+    return _Steps(proof).claims()
+
+
+class _Steps:
+    def __init__(self, proof: QueueProof) -> None:
+        self.proof, self.view = proof, proof.view
+        self.run = symbolic(proof.abstraction)
+        number: Any = NumberOfProcesses()
+        self.machine = compiled_anew(proof.protocol, OnQueues)(number, number)
+        self.rank = self.run.rank if "rank" in proof.abstraction.lasting else None
+        self.events = {event.name: event for event in (*self.run.events(), *self.run.events_with_another())}
+        self.now = proof.now(self.run)
+
+    def claims(self) -> list[Claim]:
+        inputs = self._inputs()
+        claims = self._at_the_start()
+        for each in inputs:
+            for number, (path, step) in enumerate(every_path(each.taken, self.rank), 1):
+                claims += self._of_path(each, f"{each.name}, way {number}", path, step)
+        for name, event in self.events.items():
+            comes = [z3.And(*each.given.values()) for each in inputs if name in each.events]
+            claims.append(Claim(f"{name}: comes of an input", {**self.now, **event.given}, z3.Or(*comes)))
+        return claims
+
+    # -- inputs --------------------------------------------------------------------------------------------------------
+
+    def _inputs(self) -> list[_Input]:
+        run, view = self.run, self.view
+        now, i, m, l = run.before, run.i, run.m, run.logic
+        machine = self.machine
+        submitted = {"m is submitted to i": l.both(run.sender(m) == i, view.fresh(run, now, m))}
+        if not self.proof.self_sends:
+            submitted["nobody sends to itself"] = run.sender(m) != run.receiver(m)
+
+        def sent(path: Path) -> Step | None:
+            return self._only("send", machine.send(self._i(path), self._state(path), self._message(path, m)))
+
+        def received(path: Path) -> Step | None:
+            return self._only("receive", machine.receive(self._i(path), self._state(path), None))
+
+        def received_from(path: Path) -> Step | None:
+            sender: Any = ProcessSymbol(z3.Const("requested sender", i.sort()), path)
+            return self._only("receive", machine.receive(self._i(path), self._state(path), sender))
+
+        def internal(path: Path) -> Step | None:
+            named = _plain(machine.internal(self._i(path), self._state(path)))
+            if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in named):
+                raise self._wrong("internal", named, "a list of pairs of a name and a Step")
+            return self._only("internal", [step for _, step in named])
+
+        return [
+            _Input("send", submitted, sent, view.on_send),
+            _Input("request", {}, received, view.on_receive, of_message=False),
+            _Input("request of a sender", {}, received_from, view.on_receive, of_message=False),
+            _Input("internal step", {}, internal, view.on_internal, of_message=False),
+            *(self._packet(machine, kind) for kind in view.packets),
+        ]
+
+    def _packet(self, machine: ProtocolMachine, kind: str) -> _Input:
+        run, packet = self.run, self.view.packets[kind]
+        now, i, m, l = run.before, run.i, run.m, run.logic
+
+        def arrived(path: Path) -> Step | None:
+            at, state = self._i(path), self._state(path)
+            source = ProcessSymbol(packet.source(run, m), path)
+            carried = self._message(path, m) if packet.carries else None
+            arriving = Packet(source, at, kind, carried)
+            if not machine.deliverable(at, state, arriving):
+                return None
+            return self._only("on_packet", machine.on_packet(at, state, arriving))
+
+        comes = {
+            f"m's {kind} is in flight to i": l.both(packet.in_flight(run, now, m), packet.destination(run, m) == i)
+        }
+        return _Input(f"receive {kind}", comes, arrived, self.view.on_packet[kind], consumed=kind)
+
+    def _only(self, method: str, steps: Any) -> Step | None:
+        """The one outcome, if there is one."""
+        if len(_plain(steps)) > 1:
+            raise UnsupportedStep("a step has several outcomes")
+        if not all(isinstance(step, Step) for step in steps):
+            raise self._wrong(method, steps, "a list of steps")
+        return next(iter(steps), None)
+
+    def _wrong(self, method: str, answer: Any, noun: str) -> WrongMachine:
+        return Call(self.proof.protocol, method).wrong(f"returns {shown(answer)}, not {noun}", f"return {noun}")
+
+    def _i(self, path: Path) -> Any:
+        return ProcessSymbol(self.run.i, path)
+
+    def _message(self, path: Path, x: Term) -> Any:
+        sender, receiver = self.run.sender(x), self.run.receiver(x)
+        return MessageSymbol(x, path, ProcessSymbol(sender, path), ProcessSymbol(receiver, path))
+
+    def _symbol(self, path: Path, value: Term) -> Any:
+        return self._message(path, value) if value.sort() == self.run.m.sort() else ProcessSymbol(value, path)
+
+    def _state(self, path: Path) -> Any:
+        """The local state of i, whatever its queues hold."""
+        run, now, i = self.run, self.run.before, self.run.i
+        values: dict[str, Any] = {}
+        for name, field in self.view.fields.items():
+            if isinstance(field, FlagField):
+                values[name] = path.holds(field.holds(run, now, i))
+            elif isinstance(field, OptionField):
+                there = path.holds(field.there(run, now, i))
+                values[name] = ProcessSymbol(field.value(run, now, i), path) if there else None
+            else:
+                values[name] = Queue([self._stretch(path, field)], path, run.m.sort())
+        return self.view.state(**values)
+
+    def _stretch(self, path: Path, field: QueueField) -> Stretch:
+        run, now, i = self.run, self.run.before, self.run.i
+        return Stretch(
+            lambda x: field.inside(run, now, i, x),
+            lambda x: field.at(run, x),
+            lambda x: self._symbol(path, field.element(run, x)),
+        )
+
+    # -- what is claimed of a way through a step -----------------------------------------------------------------------
+
+    def _of_path(self, each: _Input, name: str, path: Path, step: Step | None) -> list[Claim]:
+        run = self.run
+        given = {**self.now, **each.given, "this way is taken": z3.And(*path.conditions)}
+        claims = []
+        if step is not None:
+            others = [run.m, *path.oldest]
+            happens = [
+                z3.substitute(z3.And(*self.events[event].given.values()), (run.m, about), (run.w, other))
+                for event in each.events
+                for about in (others[:1] if each.of_message else others)
+                for other in others
+            ]
+            claims.append(Claim(f"{name}: some event happens", given, z3.Or(*happens)))
+        for event in map(self.events.__getitem__, each.events):
+            happening = {**given, **event.given, **fixed_by(run, event)}
+            if step is None:
+                claims.append(Claim(f"{name}: not {event.name}", happening, z3.BoolVal(False)))
+            else:
+                does = z3.And(*self._does(step, event, each.consumed))
+                claims.append(Claim(f"{name}: as {event.name}", happening, does))
+        return claims
+
+    def _at_the_start(self) -> list[Claim]:
+        run = self.run
+        start = run.start()
+        claims = []
+        for path, state in every_path(lambda path: self.machine.initial(self._i(path)), self.rank):
+            packets = [
+                run.logic.messages(lambda x, kind=kind: z3.Not(kind.in_flight(run, start, x)))
+                for kind in self.view.packets.values()
+            ]
+            is_so = z3.And(*self._is(state, start), *packets)
+            claims.append(Claim("the machine: at the start", {"a way": z3.And(*path.conditions)}, is_so))
+        return claims
+
+    def _does(self, step: Step, event: StageEvent, consumed: str | None) -> list[Formula]:
+        """True if the step is what the event does."""
+        return [
+            *self._is(step.state, event.after),
+            *self._others_stay(event.after),
+            *self._transmits(step.packets, event.after, consumed),
+            *self._reports(step.events, event.happens()),
+        ]
+
+    def _is(self, state: Any, now: AbstractState) -> list[Formula]:
+        """True if this is the local state of i in that state."""
+        run, i = self.run, self.run.i
+        if type(state) is not self.view.state:
+            raise UnsupportedStep(f"a step comes to a state that is no {self.view.state.__qualname__}")
+        said: list[Formula] = []
+        for name, field in self.view.fields.items():
+            value = getattr(state, name)
+            if isinstance(field, FlagField):
+                if not isinstance(value, bool):
+                    raise UnsupportedStep(f"{name} is neither True nor False")
+                said.append(field.holds(run, now, i) == value)
+            elif isinstance(field, OptionField):
+                there = field.there(run, now, i)
+                said.append(z3.Not(there) if value is None else z3.And(there, _same(value, field.value(run, now, i))))
+            else:
+                inside = lambda x, field=field: field.inside(run, now, i, x)  # noqa: E731
+                said += self._same_queue(_pieces(value), inside, field)
+        return said
+
+    def _same_queue(
+        self, pieces: Sequence[Stretch | One], inside: Callable[[Term], Formula], field: QueueField
+    ) -> list[Formula]:
+        """True if the pieces hold what is inside, in the order in which it came."""
+        run, l = self.run, self.run.logic
+        parts = [self._messages_of(piece) for piece in pieces]
+        said = [l.messages(lambda x: inside(x) == z3.Or(*(part(x) for part in parts)))]
+
+        def in_order(one: Callable[[Term], Formula], other: Callable[[Term], Formula]) -> Formula:
+            return l.messages(
+                lambda x, y: z3.Implies(z3.And(one(x), other(y)), field.at(run, x) < field.at(run, y)), of=2
+            )
+
+        said += [in_order(one, other) for k, one in enumerate(parts) for other in parts[k + 1 :]]
+        for piece, part in zip(pieces, parts, strict=True):
+            said.append(l.messages(lambda x, p=piece, part=part: z3.Implies(part(x), self._stands_for(p, x, field))))
+            if isinstance(piece, Stretch):
+                ordered = lambda x, y, p=piece: (p.at(x) < p.at(y)) == (field.at(run, x) < field.at(run, y))  # noqa: E731
+                both = lambda x, y, part=part: z3.And(part(x), part(y))  # noqa: E731
+                said.append(l.messages(lambda x, y, b=both, o=ordered: z3.Implies(b(x, y), o(x, y)), of=2))
+        return said
+
+    def _stands_for(self, piece: Stretch | One, x: Term, field: QueueField) -> Formula:
+        expected = field.element(self.run, x)
+        value = piece.value if isinstance(piece, One) else piece.element(x)
+        return _same(value, expected)
+
+    def _messages_of(self, piece: Stretch | One) -> Callable[[Term], Formula]:
+        """The messages that the elements stand for; an element that is none stands for the message of the step."""
+        if isinstance(piece, Stretch):
+            return piece.inside
+        value = piece.value.message if isinstance(piece.value, Packet) else piece.value
+        message = value.term if isinstance(value, MessageSymbol) else self.run.m
+        return lambda x: x == message
+
+    def _others_stay(self, after: AbstractState) -> list[Formula]:
+        run, now, i, l = self.run, self.run.before, self.run.i, self.run.logic
+
+        def stays(field: QueueField | FlagField | OptionField, p: Term) -> Formula:
+            if isinstance(field, QueueField):
+                return l.messages(lambda x: field.inside(run, now, p, x) == field.inside(run, after, p, x))
+            if isinstance(field, FlagField):
+                return field.holds(run, now, p) == field.holds(run, after, p)
+            there = field.there(run, now, p)
+            same = z3.Implies(there, field.value(run, now, p) == field.value(run, after, p))
+            return z3.And(there == field.there(run, after, p), same)
+
+        return [
+            l.processes(lambda p, field=field: z3.Implies(p != i, stays(field, p)))
+            for field in self.view.fields.values()
+        ]
+
+    def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
+        """True if, of each kind, these packets are put on the channel, and only the received one taken off."""
+        run, now, l = self.run, self.run.before, self.run.logic
+        by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}
+        for piece in _pieces(packets):
+            packet = piece.value if isinstance(piece, One) else piece.element(run.m)
+            if not isinstance(packet, Packet) or packet.kind not in by_kind or packet.stamp is not None:
+                raise UnsupportedStep("a step transmits what is not a packet of the protocol")
+            if self.view.packets[packet.kind].carries != (packet.message is not None):
+                raise UnsupportedStep(f"a step transmits a packet of kind {packet.kind} with a message, or without")
+            by_kind[packet.kind].append(piece)
+        said: list[Formula] = []
+        for name, kind in self.view.packets.items():
+            parts = [self._messages_of(piece) for piece in by_kind[name]]
+
+            def put(x: Term, parts: Sequence[Callable[[Term], Formula]] = parts) -> Formula:
+                return z3.Or(*(part(x) for part in parts))
+
+            def was(x: Term, kind: Any = kind) -> Formula:
+                return kind.in_flight(run, now, x)
+
+            def comes(x: Term, kind: Any = kind) -> Formula:
+                return kind.in_flight(run, after, x)
+
+            def taken(x: Term, name: str = name) -> Formula:
+                return x == run.m if name == consumed else z3.BoolVal(False)
+
+            said.append(l.messages(lambda x, put=put, was=was, comes=comes: put(x) == z3.And(comes(x), z3.Not(was(x)))))
+            said.append(
+                l.messages(lambda x, taken=taken, was=was, comes=comes: taken(x) == z3.And(was(x), z3.Not(comes(x))))
+            )
+            said += [
+                l.messages(lambda x, one=one, other=other: z3.Not(z3.And(one(x), other(x))))
+                for k, one in enumerate(parts)
+                for other in parts[k + 1 :]
+            ]
+            for piece, part in zip(by_kind[name], parts, strict=True):
+
+                def goes(x: Term, piece: Stretch | One = piece, kind: Any = kind) -> Formula:
+                    packet = piece.value if isinstance(piece, One) else piece.element(x)
+                    way = [
+                        _same(packet.source, kind.source(run, x)),
+                        _same(packet.destination, kind.destination(run, x)),
+                    ]
+                    return z3.And(*way, *([_same(packet.message, x)] if kind.carries else []))
+
+                said.append(l.messages(lambda x, part=part, goes=goes: z3.Implies(part(x), goes(x))))
+        return said
+
+    def _reports(self, events: Any, expected: Sequence[AppEvent]) -> list[Formula]:
+        if not isinstance(events, list | tuple) or not all(isinstance(each, AppEvent) for each in events):
+            raise UnsupportedStep("a step reports what is not an application event")
+        if len(events) != len(expected):
+            return [z3.BoolVal(False)]
+        return [
+            z3.And(_kind(one.kind) == _kind(other.kind), _same(one.message, other.message))
+            for one, other in zip(events, expected, strict=True)
+        ]
+
+
+def _kind(kind: Any) -> Term:
+    return z3.StringVal(kind) if isinstance(kind, str) else kind
+
+
+def _same(value: Any, expected: Term) -> Formula:
+    if not isinstance(value, ProcessSymbol | MessageSymbol):
+        raise UnsupportedStep("a step comes to a value that is neither a process nor a message")
+    return value.term == expected if value.term.sort() == expected.sort() else z3.BoolVal(False)
+
+
+def _pieces(some: Any) -> Sequence[Stretch | One]:
+    if isinstance(some, Queue):
+        return some.pieces
+    if not isinstance(some, list | tuple):
+        raise UnsupportedStep("a step comes to a value that is not a queue")
+    return [One(each) for each in some]
+
+
+def _plain(steps: Any) -> Sequence[Any]:
+    if not isinstance(steps, list | tuple):
+        raise UnsupportedStep("a step is not a list of outcomes")
+    return steps

@@ -1,0 +1,99 @@
+"""A theorem, put to z3: proved, refuted with a model, or unknown with z3's reason. Unknown is never success.
+
+z3 looks for a state in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
+own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
+
+A model that refutes a step of an induction is a state, not a run: nothing says that a run ever gets there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import z3
+
+from crownless.proofs.language.terms import Term
+from crownless.proofs.language.z3_query import ask, own_context, reason_for_giving_up
+from crownless.spec.printable import in_brackets
+
+#: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
+EFFORT = 2_000_000
+#: So many ways z3 may take, where it gives up on the first.
+ATTEMPTS = 5
+
+
+Outcome = Literal["proved", "refuted", "unknown"]
+
+
+class Claim(NamedTuple):
+    """A claim to put to z3: `theorem(*claim)`."""
+
+    name: str
+    given: Mapping[str, Term]  #: the hypotheses, by name
+    shows: Term
+
+    def __repr__(self) -> str:
+        return in_brackets(f"claim {self.name}")
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """z3's verdict on a claim; true only if it is proved."""
+
+    name: str
+    outcome: Outcome
+    given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
+    model: Term = None  #: if refuted: a state in which the given holds and the claim fails
+    reason: str = ""  #: if unknown: why, in z3's words
+
+    def __repr__(self) -> str:
+        return in_brackets(f"{self.name}: {self.outcome}")
+
+    def __bool__(self) -> bool:
+        return self.outcome == "proved"
+
+
+def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
+    """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
+
+    Each theorem has a context of its own, in which z3 knows nothing of earlier queries. Which way it takes depends on
+    its seed; where it gives up, the query is repeated with another seed, so many times in all, each with as many steps.
+    """
+    reason = ""
+    context = own_context()
+    query = [_boolean(term).translate(context) for term in (*given.values(), z3.Not(shows))]
+    for seed in range(attempts):
+        solver = z3.Solver(ctx=context)
+        solver.set(rlimit=effort, random_seed=seed)
+        solver.add(*query)
+        answer = ask(solver)
+        if answer != z3.unknown:
+            break
+        reason = reason_for_giving_up(solver.reason_unknown())
+    if answer == z3.unsat:
+        return Verdict(name, "proved", tuple(given))
+    if answer == z3.sat:
+        return Verdict(name, "refuted", tuple(given), model=solver.model().translate(z3.main_ctx()))
+    return Verdict(name, "unknown", tuple(given), reason=reason)
+
+
+def _boolean(term: Term) -> Term:
+    """The term, also of a plain `bool`."""
+    return z3.BoolSort().cast(term)
+
+
+def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:
+    """For each hypothesis the verdict without it: refuted if it mattered, proved if it was not needed."""
+
+    def without(dropped: str) -> Verdict:
+        rest = {hypothesis: term for hypothesis, term in given.items() if hypothesis != dropped}
+        return theorem(f"{name}, without: {dropped}", rest, shows, effort)
+
+    return {hypothesis: without(hypothesis) for hypothesis in given}
+
+
+def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
+    """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state it is about."""
+    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)

@@ -1,0 +1,1 @@
+"""Machine code as z3 terms."""

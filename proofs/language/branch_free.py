@@ -1,0 +1,191 @@
+"""A protocol's own machine, run for any number of processes on symbols, in a part of Python without branches.
+
+A `Symbol` refuses what z3 cannot see when it is asked, but not everything asks it: a counter in a loop, the length of a
+list and ``is`` give an answer in the proof that is none for the runs. So the code is read (`machine_code`), and
+
+- there are no branches, but on whether something is None; no loops, but comprehensions without a condition;
+- what is read by subscript is a vector or a matrix, and no list is compared: both depend on how long it is;
+- what is called is `self.ops`, other methods and functions, and named tuples; nothing of Python's own.
+
+Hence a transition has one path, the same in every run. It can build lists from the receivers of a message only entry by
+entry; `any_multicast` shows that what comes out for one, two and three receivers comes out for any number.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, TypeVar, cast
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.model_check.system.machine_calls import Call
+from crownless.spec.computation import Message
+
+from .machine_code import Reader, asks_for_none, attribute, compiled_anew
+from .refusals import HINT, Refused, refuse
+from .symbols import AnyNumber, AnyReceivers, Symbol, SymbolicOps, in_terms, is_truth, symbolic
+from .terms import Terms
+
+Machine = TypeVar("Machine", bound=ProtocolMachine)
+
+_LOOP = "go through receivers and packets in a list comprehension without a condition"
+_CONDITIONS = "combine conditions with self.ops.all_of and self.ops.one_if"
+_FIXED = "a transition that is proved depends on its arguments alone"
+
+
+def _attribute(where: str, of: Any, name: str) -> Any:
+    try:
+        return attribute(of, name)
+    except LookupError as error:
+        raise Refused(f"{where}: {error} is not part of what can be proved", hint=_FIXED) from None
+
+
+def _compare(where: str, comparison: str, one: Any, other: Any) -> Any:
+    if isinstance(one, list | tuple) or isinstance(other, list | tuple):
+        raise Refused(f"{where}: compares lists or tuples", hint="compare numbers, processes and vectors")
+    return getattr(operator, comparison)(one, other)
+
+
+def _subscript(where: str, of: Any, at: Any) -> Any:
+    if not isinstance(of, Symbol | AnyReceivers):
+        hint = "keep what differs in vectors and matrices, or in named tuples"
+        raise Refused(f"{where}: reads a list or tuple by place", hint=hint)
+    return of[at]
+
+
+_OPERATORS: Mapping[type[ast.cmpop], str] = {
+    ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "lt", ast.LtE: "le", ast.Gt: "gt", ast.GtE: "ge",
+}  # fmt: skip
+
+
+class BranchFree(Reader):
+    """Refuses whatever could give a transition another path."""
+
+    allowed = (
+        *(ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.If, ast.Pass, ast.Expr),
+        *(ast.Constant, ast.Name, ast.Attribute, ast.Call, ast.keyword, ast.Lambda, ast.ListComp, ast.comprehension),
+        *(ast.Tuple, ast.List, ast.Starred, ast.BinOp, ast.UnaryOp, ast.Compare, ast.Subscript, ast.IfExp),
+        *(ast.Add, ast.Sub, ast.Mult, ast.USub, ast.Is, ast.IsNot),
+        *_OPERATORS,
+        *(ast.Load, ast.Store, ast.arguments, ast.arg),
+    )
+    hooks: ClassVar[Mapping[str, Callable[..., Any]]] = {
+        "__attribute": _attribute, "__compare": _compare, "__subscript": _subscript,
+    }  # fmt: skip
+    hints: ClassVar[Mapping[str, str]] = {
+        **dict.fromkeys(("For", "While", "GeneratorExp", "Slice", "len", "next", "iter", "sorted", "sum"), _LOOP),
+        **dict.fromkeys(("BoolOp", "Not"), _CONDITIONS),
+        **dict.fromkeys(("In", "NotIn"), "use self.ops.indicator"),
+    }
+
+    @classmethod
+    def refused(cls, where: str, reason: str, hint: str = "") -> Refused:
+        return Refused(f"{where}: {reason}", hint=hint or HINT)
+
+    def _branches(self, node: ast.If | ast.IfExp | ast.Assert) -> ast.AST:
+        if not asks_for_none(node.test):
+            self.refuse(node, "a branch on anything but whether something is None is not part of what can be proved")
+        return self.generic_visit(node)
+
+    visit_If = visit_IfExp = visit_Assert = _branches  # noqa: N815
+
+    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
+        if node.ifs or node.is_async:
+            self.refuse(node.iter, "a condition in a comprehension is not part of what can be proved", _LOOP)
+        return self.generic_visit(node)
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:  # noqa: N802
+        if any(isinstance(part, ast.Starred) for target in node.targets for part in ast.walk(target)):
+            self.refuse(node, "it cuts a list by assigning it in parts", _LOOP)
+        return super().visit_Assign(node)
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
+        if any(isinstance(each, ast.Starred) for each in node.args) or any(each.arg is None for each in node.keywords):
+            self.refuse(node, "arguments given by * or ** depend on how many there are", _LOOP)
+        return super().visit_Call(node)
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:  # noqa: N802
+        if len(node.ops) > 1:
+            self.refuse(node, "a chain of comparisons branches", _CONDITIONS)
+        visited = super().visit_Compare(node)
+        if isinstance(node.ops[0], ast.Is | ast.IsNot):
+            return visited
+        comparison = ast.Constant(_OPERATORS[type(node.ops[0])])
+        return self.redirected("__compare", node, comparison, node.left, node.comparators[0])
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:  # noqa: N802
+        super().visit_Subscript(node)
+        return self.redirected("__subscript", node, node.value, node.slice)
+
+
+# -- machines ----------------------------------------------------------------------------------------------------------
+
+#: These take a message in; who else has it they cannot ask but by `ops.indicator`.
+_TAKE_IN = ("deliverable", "on_packet")
+
+
+def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
+    """The protocol for any number of processes: given terms, its methods give terms. Raises `Refused` where it does
+    something that z3 would not see, at once or, where it depends on what it is given, when it is called.
+    """
+    machine: Any = OnTerms(protocol, terms)
+    i, j = terms.any_process("i"), terms.any_process("j")
+    state = machine.initial(i)
+    for step in machine.send(i, state, Message("m", i, (j,))):
+        for packet in step.packets:
+            machine.deliverable(j, state, packet)
+            machine.on_packet(j, state, packet)
+    machine.receive(i, state, None)
+    machine.receive(i, state, j)
+    machine.internal(i, state)
+    return cast(Machine, machine)
+
+
+class OnTerms:
+    """A machine each of whose methods takes and gives terms, and runs on symbols."""
+
+    def __init__(self, protocol: type[ProtocolMachine], terms: Terms) -> None:
+        self.ops = terms
+        self._protocol = protocol
+        number: Any = AnyNumber()
+        self._machine = compiled_anew(protocol, BranchFree)(number, SymbolicOps(terms))
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._machine, name)
+        if not callable(attribute):
+            return attribute
+
+        def method(*given: Any) -> Any:
+            try:
+                values = [symbolic(value, loops=name not in _TAKE_IN) for value in given]
+                return in_terms(_checked(name, attribute(*values)))
+            except Refused as error:
+                raise self.refused(name, error.message, error.hint) from error
+            except Exception as error:  # the machine is somebody else's: anything may be wrong with it
+                reason = str(error).splitlines()[0] if str(error) else "without a word"
+                raise self.refused(name, f"fails when it runs on terms: {type(error).__name__}: {reason}") from error
+
+        return method
+
+    def refused(self, method: str, reason: str, hint: str = "") -> Refused:
+        """The error for something that one of its methods gives."""
+        return Refused(f"{Call(self._protocol, method).subject}: {reason}", hint=hint)
+
+
+def _checked(name: str, result: Any) -> Any:
+    """Steps that are steps, and a guard that gives a truth."""
+    if name == "deliverable" and not isinstance(result, bool) and not is_truth(result):
+        refuse("gives no truth value", "return a comparison of values, self.ops.every(…) or self.ops.all_of(…)")
+    if name not in ("send", "on_packet"):
+        return result
+    if not isinstance(result, list | tuple):
+        refuse("does not give a list of steps", "return [Step(…)]")
+    for step in result:
+        if not isinstance(step, Step) or not (_all(step.packets, Packet) and _all(step.events, AppEvent)):
+            refuse("gives something that is not a step of packets and events", "return [Step(state, packets, events)]")
+    return result
+
+
+def _all(some: object, of: type) -> bool:
+    return isinstance(some, list | tuple) and all(isinstance(one, of) for one in some)

@@ -1,0 +1,117 @@
+"""The lemmas of [MF] §3.3, for any number of processes and messages, on the abstraction of the buffer protocol.
+
+The abstraction is that of `buffer`, with two history variables more: when a message is posted, and when it is
+delivered. "x ≺ y" is read as: in every run in which y happens, x happens earlier. That is what ≺ says of the events of
+a computation, all of whose interleavings are runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from crownless.proofs.induction.queue_abstraction import AbstractState, Fixed, Invariants, Part, StageEvent, Truth
+from crownless.proofs.induction.queues import Given, QueueProof
+
+from .buffer import BUFFER, Buffers
+
+
+class BuffersInTime(Buffers):
+    """The same, and when messages are posted and delivered."""
+
+    lasting = {
+        **Buffers.lasting,
+        "posted_at": Part(("message",), "number"),
+        "delivered_at": Part(("message",), "number"),
+    }
+
+    def posting(self) -> StageEvent:
+        return self._timed(super().posting(), "posted_at")
+
+    def delivering(self) -> StageEvent:
+        return self._timed(super().delivering(), "delivered_at")
+
+    def _timed(self, event: StageEvent, name: str) -> StageEvent:
+        now, m = self.before, self.m
+        return event._replace(fixes={**event.fixes, name: Fixed(lambda x: x == m, lambda x: now.clock)})
+
+
+def _of_one_sender(run: BuffersInTime, x: object, y: object) -> Truth:
+    return run.sender(x) == run.sender(y)
+
+
+def _got_before(run: BuffersInTime, now: AbstractState, x: object, y: object) -> Truth:
+    return run.logic.both(now.got(x), run.got_at(x) < run.got_at(y))
+
+
+IN_TIME: Invariants = {
+    **BUFFER.invariants,
+    "posts and deliveries are of the past": lambda run, now, l: l.messages(
+        lambda x: l.both(
+            l.implies(now.posted(x), run.posted_at(x) < now.clock),
+            l.implies(now.delivered(x), run.delivered_at(x) < now.clock),
+        )
+    ),
+    "a later post follows the acknowledgement of the one before": lambda run, now, l: l.messages(
+        lambda x, y: l.implies(
+            l.both(now.posted(x), now.posted(y), _of_one_sender(run, x, y), run.posted_at(x) < run.posted_at(y)),
+            l.both(now.acknowledged(x), run.got_at(x) < run.posted_at(y)),
+        ),
+        of=2,
+    ),
+    "messages are posted in the order sent": lambda run, now, l: l.messages(
+        lambda x, y: l.implies(
+            l.both(now.posted(y), now.sent(x), _of_one_sender(run, x, y), run.sent_at(x) < run.sent_at(y)),
+            l.both(now.posted(x), run.posted_at(x) < run.posted_at(y)),
+        ),
+        of=2,
+    ),
+    "a message is got after it is posted": lambda run, now, l: l.messages(
+        lambda x: l.implies(now.got(x), run.posted_at(x) < run.got_at(x))
+    ),
+    "messages are delivered in the order got": lambda run, now, l: l.messages(
+        lambda x, y: l.implies(
+            l.both(now.delivered(y), now.got(x), run.receiver(x) == run.receiver(y), run.got_at(x) < run.got_at(y)),
+            l.both(now.delivered(x), run.delivered_at(x) < run.delivered_at(y)),
+        ),
+        of=2,
+    ),
+}
+
+
+def _lemma_2(run: BuffersInTime) -> Given:
+    now, l, x, y = run.before, run.logic, run.m, run.w
+    posts = l.both(now.posted(x), now.posted(y), _of_one_sender(run, x, y), run.posted_at(x) < run.posted_at(y))
+    given = {"one output buffer posts x before y": posts, "y is got": now.got(y)}
+    return {"Lemma 2": (given, _got_before(run, now, x, y))}
+
+
+def _lemma_3(run: BuffersInTime) -> Given:
+    now, l, x, y = run.before, run.logic, run.m, run.w
+    sends = l.both(now.sent(x), now.sent(y), _of_one_sender(run, x, y), run.sent_at(x) < run.sent_at(y))
+    given = {"one process sends x before y": sends, "y is got": now.got(y)}
+    return {"Lemma 3": (given, _got_before(run, now, x, y))}
+
+
+def _lemma_4(run: BuffersInTime) -> Given:
+    now, l, x, y = run.before, run.logic, run.m, run.w
+    gets = l.both(now.got(x), now.got(y), run.receiver(x) == run.receiver(y), run.got_at(x) < run.got_at(y))
+    received = l.both(now.delivered(x), run.delivered_at(x) < run.delivered_at(y))
+    return {"Lemma 4": ({"one input buffer gets x before y": gets, "y is received": now.delivered(y)}, received)}
+
+
+def _eventful(run: BuffersInTime) -> Mapping[str, Truth]:
+    """Each lemma is about two messages: one process has sent two to one process, and the second is received."""
+    now, l, x, y = run.before, run.logic, run.m, run.w
+    two = l.both(_of_one_sender(run, x, y), run.receiver(x) == run.receiver(y), run.sent_at(x) < run.sent_at(y))
+    return {"two messages on one channel are received": l.both(two, now.sent(x), now.delivered(y))}
+
+
+def in_time(abstraction: type[BuffersInTime] = BuffersInTime) -> QueueProof:
+    """The proof of the lemmas, of this abstraction or of a variant."""
+    follows = {
+        "Lemma 2": ("what one output buffer posts first is got first", _lemma_2),
+        "Lemma 3": ("what one process sends first is got first", _lemma_3),
+        "Lemma 4": ("what one input buffer gets first is received first", _lemma_4),
+    }
+    return replace(BUFFER, abstraction=abstraction, invariants=IN_TIME, follows=follows, eventful=_eventful, kept_by={})

@@ -1,0 +1,202 @@
+"""Consequences of the constraints of the extra-message protocol, at any moment of any run ([SA] §3 and §4).
+
+Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
+time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
+claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a state of three.
+
+- *clearing* (§3): sending m to j sets column j to zeroes but for the number of m. "This can be done safely because the
+  delivery of m will imply the satisfaction of the constraints": what a delivered message carried stays satisfied.
+- *Lemma 2*: the constraints after a step imply those before it.
+- *Lemma 3*: those after a delivery imply those that the message carried, from the delivery on.
+- *Proposition 5*: a message whose number DELIV has not come to is not delivered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import z3
+
+from crownless.impl.extra_messages import ExtraMessages, State
+from crownless.impl.protocol import ProtocolMachine
+from crownless.proofs.induction.any_run import SymbolicState
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.ground import said_of
+from crownless.proofs.language.terms import Term
+
+from .extra_messages import EXTRA_MESSAGES, WithExtraMessages
+
+CARRIED = "what a delivered message carried for its receiver is satisfied there"
+COUNTS = "DELIV counts what is delivered"
+
+
+def _carried_is_satisfied(run: WithExtraMessages, now: SymbolicState) -> Term:
+    def satisfied(m: Term, k: Term) -> Term:
+        return run.stamp(m)[k][run.receiver(m)] <= now.local(run.receiver(m)).deliv[k]
+
+    return run.messages(lambda m: run.processes(lambda k: z3.Implies(now.delivered(m), satisfied(m, k))))
+
+
+def _of_the_proof(run: WithExtraMessages, *names: str) -> dict[str, Term]:
+    """Invariants of the proof of causal order, which `crownless prove extra-messages` shows."""
+    return {name: EXTRA_MESSAGES.invariants[name](run, run.before) for name in names}
+
+
+class _Clearing:
+    """At a moment of a run: what process i keeps before and after it sends m to j, earlier or later; a process q."""
+
+    def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
+        self.run = run = WithExtraMessages(protocol, **sorts)
+        machine: Any = run.machine
+        self.m, self.i, self.j = run.m, run.sender(run.m), run.receiver(run.m)
+        self.q = run.terms.any_process("q")
+        self.one = run.terms.any_matrix("before the send")
+        nothing_delivered = run.terms.any_vector("DELIV of the sender")
+        self.two = machine.after_sending(self.i, State(self.one, nothing_delivered), self.j).matrix
+
+    def satisfied(self, matrix: Term) -> Term:
+        """True if process q satisfies the constraints of the matrix now."""
+        deliv = self.run.before.local(self.q).deliv
+        return self.run.processes(lambda k: matrix[k][self.q] <= deliv[k])
+
+    @property
+    def given(self) -> dict[str, Term]:
+        """Both kinds of message carry column j as it was; their number is the next after the one that i keeps."""
+        column = self.run.processes(lambda k: self.run.stamp(self.m)[k][self.j] == self.one[k][self.j])
+        number = self.run.number(self.m) == self.one[self.i][self.j] + 1
+        return {"m carries column j as it was": column, "m has the next number": number}
+
+
+def _attached(protocol: type[ProtocolMachine], **sorts: Any) -> list[Claim]:
+    """What `_Clearing.given` says is so when i sends m, whichever kind of message that is."""
+    run = WithExtraMessages(protocol, **sorts)
+    i, m = run.i, run.m
+    j, matrix = run.receiver(m), run.before.local(i).matrix
+    column = run.processes(lambda k: run.stamp(m)[k][j] == matrix[k][j])
+    attached = z3.And(column, run.number(m) == matrix[i][j] + 1)
+    counted = _of_the_proof(run, "a sender counts what it sent")
+    return [
+        Claim(f"{event.name}: m carries column j, and has the next number", {**counted, **event.given}, attached)
+        for event in run.events()
+        if event.sends
+    ]
+
+
+def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
+    """`CARRIED`, by induction on the run."""
+    run = WithExtraMessages(protocol, **sorts)
+    before = {CARRIED: _carried_is_satisfied(run, run.before)}
+    claims = [Claim(f"{CARRIED}: at the start", {}, _carried_is_satisfied(run, run.start))]
+    for event in run.events():
+        given = {**before, **event.given}
+        claims.append(Claim(f"{CARRIED}: kept by {event.name}", given, _carried_is_satisfied(run, event.after)))
+    return claims
+
+
+def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
+    """§3, and Lemma 2 for an event that sends, a message of the application or an extra one."""
+    claims = carried_claims(protocol, **sorts)
+    claims += _attached(protocol, **sorts)
+    at = _Clearing(protocol, **sorts)
+    given = {
+        **at.given,
+        **_of_the_proof(at.run, COUNTS),
+        CARRIED: _carried_is_satisfied(at.run, at.run.before),
+        "m is sent": at.run.before.sent(at.m),
+        "the new constraints hold": at.satisfied(at.two),
+    }
+    claims.append(Claim("from the send on the new constraints imply the old", given, at.satisfied(at.one)))
+    given = {
+        "m has the next number": at.given["m has the next number"],
+        **_of_the_proof(at.run, "DELIV counts no more than there are"),
+        "m is not sent yet": at.run.number(at.m) > at.run.before.count(at.i, at.j),
+        "about its receiver": at.q == at.j,
+    }
+    claims.append(Claim("before the send the new constraints do not hold", given, z3.Not(at.satisfied(at.two))))
+    return claims
+
+
+def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
+    """Lemma 2 for an event that delivers, and Lemma 3."""
+    run, carried = WithExtraMessages(protocol, **sorts), carried_claims(protocol, **sorts)
+    machine: Any = run.machine
+    i, m, now, q = run.i, run.m, run.before, run.terms.any_process("q")
+    after = machine.after_delivering(i, now.local(i), run.sender(m), run.stamp(m)).matrix
+    at_any_time = run.terms.any_vector("DELIV at any time")
+
+    def satisfied(matrix: Term, deliv: Term) -> Term:
+        return run.processes(lambda k: matrix[k][q] <= deliv[k])
+
+    def own_column_is_zero(moment: SymbolicState) -> Term:
+        return run.processes(lambda p, k: moment.local(p).matrix[k][p] == 0, of=2)
+
+    own = {"the own column is zero": own_column_is_zero(now)}
+    claims = [*carried, Claim("the own column is zero: at the start", {}, own_column_is_zero(run.start))]
+    for event in run.events():
+        claims.append(
+            Claim(
+                f"the own column is zero: kept by {event.name}", {**own, **event.given}, own_column_is_zero(event.after)
+            )
+        )
+    held = {"the new constraints hold": satisfied(after, at_any_time)}
+    claims.append(
+        Claim(
+            "the constraints after a delivery imply those before",
+            {**own, **held},
+            satisfied(now.local(i).matrix, at_any_time),
+        )
+    )
+    later = now.local(q).deliv
+    given = {
+        CARRIED: _carried_is_satisfied(run, now),
+        "m is delivered to i": z3.And(run.receiver(m) == i, now.delivered(m)),
+        "the constraints after the delivery hold": satisfied(
+            machine.after_delivering(
+                i, State(run.terms.any_matrix("at the delivery"), later), run.sender(m), run.stamp(m)
+            ).matrix,
+            later,
+        ),
+    }
+    claims.append(
+        Claim(
+            "from the delivery on the constraints after it imply those that m carried",
+            given,
+            satisfied(run.stamp(m), later),
+        )
+    )
+    return claims
+
+
+def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver: bool = True, **sorts: Any) -> Claim:
+    """Proposition 5: if DELIV_j[i] < n, message n from P_i to P_j has not been delivered. Of DELIV_i[j], the sender's,
+    it does not follow.
+    """
+    run = WithExtraMessages(protocol, **sorts)
+    m, now = run.m, run.before
+    names = (COUNTS, "what is known or delivered is sent")
+    here, there = (run.receiver(m), run.sender(m)) if by_receiver else (run.sender(m), run.receiver(m))
+    given = {
+        **_of_the_proof(run, *names),
+        "DELIV is less than its number": now.local(here).deliv[there] < run.number(m),
+    }
+    return Claim("Proposition 5", given, z3.Not(now.delivered(m)))
+
+
+def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
+    """Of three processes and three messages, for each claim: that there is no state with all that it is given and
+    all invariants of the proof; each to be refuted, by such a state.
+    """
+    run, things = EXTRA_MESSAGES.of_three()
+    said = said_of(things)
+    # No channel has a number above the third, so that what is said of all numbers is said of these.
+    few = {"three messages": said(run.processes(lambda k, l: run.before.count(k, l) <= 3, of=2))}
+    now = {name: said(holds(run, run.before)) for name, holds in EXTRA_MESSAGES.invariants.items()}
+    return [
+        Claim(
+            f"{claim.name}: never",
+            {**few, **now, **{f"given: {name}": said(holds) for name, holds in claim.given.items()}},
+            z3.BoolVal(False),
+        )
+        for claim in claims_of(terms=run.terms, message=run.message)
+    ]

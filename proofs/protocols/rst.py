@@ -1,0 +1,123 @@
+"""The matrix protocol realises causal order, for every n and any number of messages ([Kup], [RST91]).
+
+Why it works: SENT_i counts the messages that i knows of. On each channel those are the first ones, since whoever knows
+of a message knows of all its sender sent before; so a count says which they are, and the stamp of m which sends
+happened before m's. DELIV_i counts what is delivered from each process, which is what i knows of that was sent to it.
+So the guard asks precisely for what causal order asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import z3
+
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.rst import Rst
+from crownless.impl.rst_variants import RstSentAlone
+from crownless.proofs.induction.any_run import AnyRun, SymbolicState
+from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder, Invariants
+from crownless.proofs.language.terms import Term
+
+
+class Counts(NamedTuple):
+    """Where a protocol of matrices keeps its counts."""
+
+    #: moment, process p, k, l → the messages from k to l that p knows of.
+    known: Callable[[SymbolicState, Term, Term, Term], Term]
+    #: moment, process p, k → those from k that are delivered to p.
+    delivered: Callable[[SymbolicState, Term, Term], Term]
+    #: run, message m, k, l → those from k to l that happened before m, by m's stamp.
+    carried: Callable[[AnyRun, Term, Term, Term], Term]
+
+
+def counting(at: Counts) -> Invariants:
+    """The invariants of a protocol that counts messages."""
+
+    def of_channel(run: AnyRun, x: Term) -> tuple[Term, Term]:
+        return run.sender(x), run.receiver(x)
+
+    return {
+        **OF_CHANNELS,
+        "a sender counts what it sent": lambda run, now: run.processes(
+            lambda k, l: at.known(now, k, k, l) == now.count(k, l), of=2
+        ),
+        "nobody counts more than there are": lambda run, now: run.processes(
+            lambda p, k, l: at.known(now, p, k, l) <= now.count(k, l), of=3
+        ),
+        "no stamp counts more than there are": lambda run, now: run.messages(
+            lambda m: run.processes(
+                lambda k, l: z3.Implies(now.sent(m), at.carried(run, m, k, l) <= now.count(k, l)), of=2
+            )
+        ),
+        "SENT counts what is known": lambda run, now: run.processes(
+            lambda p: run.messages(
+                lambda x: z3.Implies(
+                    now.sent(x), now.knows(p, x) == (run.number(x) <= at.known(now, p, *of_channel(run, x)))
+                )
+            )
+        ),
+        "a stamp counts what happened before": lambda run, now: run.messages(
+            lambda x, m: z3.Implies(
+                z3.And(now.sent(m), now.sent(x)),
+                run.precedes(x, m) == (run.number(x) <= at.carried(run, m, *of_channel(run, x))),
+            ),
+            of=2,
+        ),
+        "a stamp counts those before on its channel": lambda run, now: run.messages(
+            lambda m: z3.Implies(now.sent(m), at.carried(run, m, *of_channel(run, m)) == run.number(m) - 1)
+        ),
+        "DELIV is the own column of SENT": lambda run, now: run.processes(
+            lambda p, k: z3.And(at.delivered(now, p, k) == at.known(now, p, k, p), at.delivered(now, p, k) >= 0), of=2
+        ),
+        "DELIV counts what is delivered": lambda run, now: run.messages(
+            lambda x: z3.Implies(
+                now.sent(x), now.delivered(x) == (run.number(x) <= at.delivered(now, run.receiver(x), run.sender(x)))
+            )
+        ),
+    }
+
+
+SAFE_BY = (
+    "what is known or delivered is sent",
+    "a stamp counts what happened before",
+    "DELIV counts what is delivered",
+)
+OPTIMAL_BY = (
+    "there is a message of each number",
+    "no stamp counts more than there are",
+    "a stamp counts what happened before",
+    "a stamp counts those before on its channel",
+    "DELIV is the own column of SENT",
+    "DELIV counts what is delivered",
+)
+
+
+def by_counts(protocol: type[ProtocolMachine], at: Counts) -> CausalOrder:
+    """The proof of a protocol of matrices: what is missing is the last message that the stamp counts."""
+    return CausalOrder(
+        protocol,
+        counting(at),
+        SAFE_BY,
+        OPTIMAL_BY,
+        lambda run, k: run.numbered(k, run.i, at.carried(run, run.m, k, run.i)),
+    )
+
+
+RST = by_counts(
+    Rst,
+    Counts(
+        lambda now, p, k, l: now.local(p).sent[k][l],
+        lambda now, p, k: now.local(p).deliv[k],
+        lambda run, m, k, l: run.stamp(m)[k][l],
+    ),
+)
+RST_SENT_ALONE = by_counts(
+    RstSentAlone,
+    Counts(
+        lambda now, p, k, l: now.local(p).sent[k][l],
+        lambda now, p, k: now.local(p).sent[k][p],
+        lambda run, m, k, l: run.stamp(m)[k][l],
+    ),
+)

@@ -1,0 +1,156 @@
+"""DELIV is redundant in the protocol of [RST91], for every n: the open question at the end of [Kup].
+
+"So it would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
+either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,
+as long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
+
+Assumed: what a claim lists as given, and no more. In particular nothing is assumed
+
+- of n, of the number of messages, or of the other processes;
+- of the packet that i delivers, beyond that i accepts it: its stamp may be any matrix and its sender anybody. So the
+  answer holds over any channel, and even if packets are lost, duplicated or forged.
+
+What mattered (`without_each`, and the tests): the invariant before the step, of course. On sending, that the receiver
+is another process: a message to itself counts once in DELIV_i[i], when delivered, but twice in SENT_i[i, i], when sent
+and again when delivered. On delivering, the guard: it is [Kup]'s own argument that SENT_i has not heard of any message
+to i that i has not delivered, lest i would not have accepted the message that carried it.
+
+The invariant is about one process's bookkeeping. It does not show causal order, nor that anything is ever delivered,
+and it would survive the loss of the updates that serve only other processes (the tests name them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import z3
+
+from crownless.impl.protocol import Packet, Step
+from crownless.impl.rst import Rst, State
+from crownless.impl.rst_before import RstBefore
+from crownless.proofs.induction.any_run import AnyRun
+from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.protocols.rst import RST
+from crownless.spec.computation import Message
+
+INVARIANT = "DELIV_i is column i of SENT_i"
+TO_ANOTHER = "the receiver is not i"
+GUARD = "i accepts the packet"
+
+
+def deliv_equals_sent_column(machine: Rst, i: Term, state: State) -> Term:
+    """For all k: DELIV_i[k] = SENT_i[k, i]; `spec.invariants` has it for integers."""
+    return machine.ops.every(lambda k: state.deliv[k] == state.sent[k][i])
+
+
+def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
+    """The invariant holds initially and is kept by every step of process i; and so DELIV may be read from SENT.
+
+    Constants: process `i` with its matrix `sent` and vector `deliv`, another or the same process `j`, to which i sends
+    or from which it delivers, and the `stamp` on what it delivers.
+    """
+    terms = Terms()
+    machine = for_every_n(protocol, terms)
+    i, j = terms.any_process("i"), terms.any_process("j")
+    state = State(terms.any_matrix("sent"), terms.any_vector("deliv"))
+    before = deliv_equals_sent_column(machine, i, state)
+
+    sending = _only(machine.send(i, state, Message("m", i, (j,))))
+    packet = Packet(j, i, "message", Message("m", j, (i,)), terms.any_matrix("stamp"))
+    deliverable = machine.deliverable(i, state, packet)
+    delivering = _only(machine.on_packet(i, state, packet))
+    assert [*machine.receive(i, state, None), *machine.internal(i, state)] == [], "there are no other steps"
+
+    without_deliv = State(state.sent, terms.vector(lambda k: state.sent[k][i]))
+    return (
+        Claim("initially", {}, deliv_equals_sent_column(machine, i, machine.initial(i))),
+        Claim(
+            "kept by sending",
+            {INVARIANT: before, TO_ANOTHER: i != j},
+            deliv_equals_sent_column(machine, i, sending.state),
+        ),
+        Claim(
+            "kept by delivering",
+            {INVARIANT: before, GUARD: deliverable},
+            deliv_equals_sent_column(machine, i, delivering.state),
+        ),
+        Claim(
+            "the guard may read column i of SENT_i instead of DELIV_i",
+            {INVARIANT: before},
+            machine.deliverable(i, without_deliv, packet) == deliverable,
+        ),
+    )
+
+
+# -- increment before or after sending ---------------------------------------------------------------------------------
+
+SAME = "SENT_i is M_i"
+ONE_MORE = "m carries one more in the one form, at its own place"
+NOT_DELIVERED = "DELIV_i counts no more than came before m on its channel"
+ACCEPTED = "i accepts m, in the form of [Kup]"
+
+
+def same_forms(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple[Claim, ...]:
+    """That the two forms of the protocol, increment before ([MF] §2) or after sending ([Kup]), are one.
+
+    They run side by side: process `i`, with the matrix `sent` and the vector `deliv`, sends to `j`, or delivers from
+    `j` what carries the `stamp`, or that and one more. Assumed, beside the equality before the step, is what `rst`
+    proves of every run without self-sends: such a message would be delivered in the one form, and never in the other.
+    """
+    terms = Terms()
+    late, early = for_every_n(after, terms), for_every_n(before, terms)
+    i, j = terms.any_process("i"), terms.any_process("j")
+    sent, matrix, stamp = terms.any_matrix("sent"), terms.any_matrix("matrix"), terms.any_matrix("stamp")
+    also = terms.any_matrix("stamp of the one form")
+    state = State(sent, terms.any_vector("deliv"))
+    message = Message("m", i, (j,))
+
+    def equal(one: Term, other: Term) -> Term:
+        k, l = terms.any_process("k"), terms.any_process("l")
+        return z3.ForAll([k, l], one[k][l] == other[k][l])
+
+    same = {SAME: equal(sent, matrix)}
+    sends, sends_also = _only(late.send(i, state, message)), _only(early.send(i, matrix, message))
+    got, got_also = (Packet(j, i, "message", Message("m", j, (i,)), each) for each in (stamp, also))
+    deliverable, accepts_also = late.deliverable(i, state, got), early.deliverable(i, matrix, got_also)
+    delivers, delivers_also = _only(late.on_packet(i, state, got)), _only(early.on_packet(i, matrix, got_also))
+    known = {
+        **same,
+        INVARIANT: deliv_equals_sent_column(late, i, state),
+        ONE_MORE: equal(also, terms.incremented(stamp, j, i)),
+        NOT_DELIVERED: state.deliv[j] <= stamp[j][i],
+    }
+    return (
+        Claim(f"{SAME}: at the start", {}, equal(late.initial(i).sent, early.initial(i))),
+        Claim(f"{SAME}: kept by sending", same, equal(sends.state.sent, sends_also.state)),
+        Claim(
+            ONE_MORE,
+            same,
+            equal(sends_also.packets[0].stamp, terms.incremented(sends.packets[0].stamp, i, j)),
+        ),
+        Claim("one form accepts m if the other does", known, deliverable == accepts_also),
+        Claim(
+            f"{SAME}: kept by delivering",
+            {**known, ACCEPTED: deliverable},
+            equal(delivers.state.sent, delivers_also.state),
+        ),
+        _not_delivered(),
+    )
+
+
+def _not_delivered() -> Claim:
+    """What `claims` assumes of a message in flight is so in every run."""
+    run = AnyRun(Rst)
+    by = ("a stamp counts those before on its channel", "DELIV counts what is delivered")
+    given = {name: RST.invariants[name](run, run.before) for name in by}
+    sender = run.sender(run.m)
+    shows = run.before.local(run.i).deliv[sender] <= run.stamp(run.m)[sender][run.i]
+    return Claim(NOT_DELIVERED, {**given, **run.in_flight}, shows)
+
+
+def _only(steps: Sequence[Step]) -> Step:
+    """The protocol leaves no choice."""
+    (step,) = steps
+    return step

@@ -1,0 +1,341 @@
+"""The states and moves of a check as data, for the run explorer: what can happen in each state, and what that breaks.
+
+A node is a global state with the monitor states beside it, so that each step of a run has one effect on the orders.
+Nodes are numbered as they are reached; 0 is the beginning. Everything else is in tables, and the
+nodes refer to it by number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from crownless.impl.protocol import Packet
+from crownless.model_check.check.request import ResolvedCheck
+from crownless.model_check.system.local_variables import variables_of
+from crownless.model_check.system.named_numbers import comparisons
+from crownless.model_check.system.properties import DELIVERS_ALL, default_orders
+from crownless.model_check.system.system import LocalStep, MonitorState, State, System
+from crownless.runtime.ending import Limits, look, stoppable
+from crownless.spec.computation import Message
+from crownless.spec.orders import ORDERS
+from crownless.spec.printable import printable
+
+#: Nodes that fit on a page, and moves.
+NODES, MOVES = 40_000, 300_000
+#: Nodes between two reports of progress.
+EVERY = 500
+#: A node that is not on the page.
+BEYOND = -1
+
+
+class Table:
+    """Values numbered as they come, each as data."""
+
+    def __init__(self) -> None:
+        self.rows: list[Any] = []
+        self._numbers: dict[Any, int] = {}
+
+    def number(self, key: Any, row: Callable[[], Any]) -> int:
+        """The number of the value with that key, of which `row` is the data."""
+        known = self._numbers.get(key)
+        if known is None:
+            data = row()
+            known = self._numbers[key] = len(self.rows)
+            self.rows.append(data)
+        return known
+
+
+class Names(NamedTuple):
+    """What the page calls the processes, and messages that a program calls otherwise; and the scope in words."""
+
+    processes: Sequence[str]
+    messages: Mapping[str, str]
+    scope: str
+
+
+class StateSpace:
+    """A part of the states and moves of a check. `as_data` is what the page reads. `names`: those of the check's own
+    workload if they are not given.
+    """
+
+    def __init__(self, check: ResolvedCheck, names: Names | None = None) -> None:
+        self.check = check
+        #: False of nodes and computations: there is no class of a protocol to check.
+        self.is_of_a_protocol = names is None and type(check.machine).shows_variables
+        self.names = names or Names(check.workload.processes, {}, check.workload.scope)
+        self.system: System = check.system()
+        self.properties = [known for known in check.properties() if known.kind == "always" or known == DELIVERS_ALL]
+        self._place = {known.name: k for k, known in enumerate(self.properties)}
+        self._effects = Table()
+        self._effect(())
+        self._messages, self._packets, self._steps, self._locals = Table(), Table(), Table(), Table()
+        self._guards: dict[str, list[str]] = {}
+        self._keys: list[tuple[Any, ...]] = []  # of each step, by which moves are sorted
+        self._nodes: list[tuple[State, MonitorState]] = []
+        self._numbers: dict[tuple[State, MonitorState], int] = {}
+        self._node(self.system.initial(), self.system.initial_monitor_state())
+
+    def as_data(
+        self,
+        nodes: int = NODES,
+        limits: Limits | None = None,
+        progress: Callable[[int], None] | None = None,
+        *,
+        start: Sequence[int] = (),
+        serves_more: bool = False,
+    ) -> dict[str, Any]:
+        """The tables, and so many nodes: the nearest to the beginning, and those of the run of the choices `start`.
+
+        Of each node: its moves one after the other, each as three numbers (a step, the node after it, and the set of
+        properties that it breaks, in the table `effects`); and of those where a run may end what it breaks by ending.
+        `states`: how many global states the nodes have. `stopped`: why there are fewer nodes, if a limit or a signal
+        ended the search. `serves_more`: moves may lead to nodes that are not there, which `more` has.
+        """
+        check = self.check
+        moves: list[list[int]] = []
+        ends: dict[str, int] = {}
+        with stoppable(limits) as part:
+            in_all = 0
+            while len(moves) < min(len(self._nodes), nodes) and in_all < MOVES:
+                look()
+                flat, broken = self.moves(len(moves))
+                if broken:
+                    ends[str(len(moves))] = broken
+                moves.append(flat)
+                in_all += len(flat) // 3
+                if progress is not None and not len(moves) % EVERY:
+                    progress(len(moves))
+        kept = list(range(len(moves)))
+        if not serves_more:
+            for node in self._nodes_of(start):
+                if node >= len(kept) and node not in kept:
+                    kept.append(node)
+                    flat, broken = self.moves(node)
+                    if broken:
+                        ends[str(len(moves))] = broken
+                    moves.append(flat)
+        beyond = len(self._nodes) > len(moves)
+        if beyond and not serves_more:
+            number = {node: k for k, node in enumerate(kept)}
+            moves = [[number.get(x, BEYOND) if k % 3 == 1 else x for k, x in enumerate(flat)] for flat in moves]
+        initial = self._nodes[0][0]
+        return {
+            "protocol": printable(check.protocol),
+            "check": check.json() if self.is_of_a_protocol else None,
+            "promised": self._promised(),
+            "scope": printable(self.names.scope),
+            "channel": check.channel_name,
+            "processes": [printable(name) for name in self.names.processes],
+            "states": len({self._nodes[node][0] for node in kept}),
+            "properties": [[printable(known.name), printable(known.meaning)] for known in self.properties],
+            "initial": [self._local(p, initial[p]) for p in range(self.system.n)],
+            "moves": moves,
+            "ends": ends,
+            "effects": self._effects.rows,
+            "beyond": beyond,
+            "stopped": part.reason,
+            "messages": self._messages.rows,
+            "packets": self._packets.rows,
+            "steps": self._steps.rows,
+            "locals": self._locals.rows,
+            "guards": self._guards,
+        }
+
+    def more(self, node: int, known: Mapping[str, int]) -> dict[str, Any]:
+        """The moves of one more node, what a run breaks that ends there, and the rows of each table from the known
+        ones on. Raises `IndexError` if there is no such node.
+        """
+        if not 0 <= node < len(self._nodes):
+            raise IndexError(node)
+        moves, ends = self.moves(node)
+        tables = {
+            "effects": self._effects.rows,
+            "messages": self._messages.rows,
+            "packets": self._packets.rows,
+            "steps": self._steps.rows,
+            "locals": self._locals.rows,
+        }
+        further = {name: rows[max(known.get(name, 0), 0) :] for name, rows in tables.items()}
+        guards = dict(list(self._guards.items())[max(known.get("guards", 0), 0) :])
+        return {"moves": moves, "ends": ends, **further, "guards": guards}
+
+    @property
+    def step_rows(self) -> list[list[Any]]:
+        """The table of steps; see `_step`."""
+        return self._steps.rows
+
+    @property
+    def message_rows(self) -> list[str]:
+        """The table of messages: their names, if a program gives them names."""
+        return self._messages.rows
+
+    @property
+    def packet_rows(self) -> list[list[Any]]:
+        """The table of packets; see `_packet`."""
+        return self._packets.rows
+
+    def moves(self, node: int) -> tuple[list[int], int]:
+        """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
+        state, monitor_state = self._nodes[node]
+        moves = self._moves(state)
+        flat: list[int] = []
+        for step, target in moves:
+            after, broken = self.system.evaluate(monitor_state, step)
+            effect = self._effect({*broken, *self._false_after(step)})
+            flat += (self._step(step), self._node(target, after), effect)
+        self._explain(state)
+        owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
+        return flat, self._effect((DELIVERS_ALL.name,) if owed else ())
+
+    def broken_by(self, effect: int) -> list[str]:
+        """The properties in a row of the table `effects`."""
+        return [self.properties[k].name for k in self._effects.rows[effect]]
+
+    def step(self, node: int, choice: int) -> LocalStep:
+        """The step of a move of a node."""
+        return self._moves(self._nodes[node][0])[choice][0]
+
+    def choice_of(self, node: int, step: LocalStep) -> int:
+        """The number of the move of a node that takes a step."""
+        return [known[:4] for known, _ in self._moves(self._nodes[node][0])].index(step[:4])
+
+    def _moves(self, state: State) -> list[tuple[LocalStep, State]]:
+        """The moves of a state, in an order that does not depend on what was looked at before: choices mean the same in
+        every space of one check, and in addresses.
+        """
+        return sorted(self.system.moves(state), key=lambda move: self._keys[self._step(move[0])])
+
+    def _node(self, state: State, monitor_state: MonitorState) -> int:
+        """The number of a node, which may be a new one."""
+        number = self._numbers.setdefault((state, monitor_state), len(self._nodes))
+        if number == len(self._nodes):
+            self._nodes.append((state, monitor_state))
+        return number
+
+    def _promised(self) -> list[str]:
+        """The properties that the protocol itself is to keep, but for orders that are only of interest."""
+        of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
+        return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
+
+    def _nodes_of(self, choices: Sequence[int]) -> Iterator[int]:
+        """The nodes of a run."""
+        node = 0
+        for choice in choices:
+            yield node
+            node = self.moves(node)[0][3 * choice + 1]
+        yield node
+
+    def _effect(self, broken: Iterable[str]) -> int:
+        """The set of these properties, as the numbers of those that the page has."""
+        places = tuple(sorted(self._place[name] for name in broken if name in self._place))
+        return self._effects.number(places, lambda: list(places))
+
+    def _false_after(self, step: LocalStep) -> list[str]:
+        """The invariants that are false of the local state after a step."""
+        state = self.system.state_after(step)
+        if state is None:
+            return []
+        machine, i = self.system.machine, step.action.process
+        return [name for name, holds in machine.invariants.items() if not holds(machine, i, state)]
+
+    def _explain(self, state: State) -> None:
+        """Why the guard holds back each packet that is there."""
+        for packet in self.system.refused(state):
+            q = packet.destination
+            key = f"{self._local(q, state[q])},{self._packet(packet)}"
+            if key not in self._guards:
+                said = comparisons(
+                    self.system.machine, q, self.system.local_state(state[q]), packet, self.names.processes
+                )
+                self._guards[key] = [printable(line) for line in said]
+
+    # -- tables --------------------------------------------------------------------------------------------------------
+
+    def _step(self, step: LocalStep) -> int:
+        """Process, action, message, packet, receivers, packets transmitted, events, by the channel, local state after.
+
+        -1 stands for no message, packet or local state.
+        """
+        return self._steps.number(step[:4], lambda: self._data_of_step(step))
+
+    def _data_of_step(self, step: LocalStep) -> list[Any]:
+        action = step.action
+        receivers: Sequence[int] = ()
+        if action.name == "send" and action.message is not None:
+            receivers = action.message.receivers
+        own = self.system.state_after(step) is not None
+        self._keys.append(self._key(step))
+        return [
+            action.process,
+            printable(action.name),
+            -1 if action.message is None else self._message(action.message),
+            -1 if action.packet is None else self._packet(action.packet),
+            list(receivers),
+            [self._packet(packet) for packet in self.system.transmitted(step)],
+            [[kind, self._message(message)] for kind, _, message in step.observations if kind != "hand"],
+            int(action.by_channel),
+            self._local(action.process, step.local) if own else -1,
+        ]
+
+    def _key(self, step: LocalStep) -> tuple[Any, ...]:
+        """What a step is, in values that sort alike in every space."""
+
+        def packet_key(packet: Packet | None) -> tuple[Any, ...]:
+            if packet is None:
+                return ()
+            return packet.source, packet.destination, packet.kind, _in_text(packet.message), _in_text(packet.stamp)
+
+        action = step.action
+        return (
+            action.by_channel,
+            action.process,
+            action.name,
+            _in_text(action.message),
+            packet_key(action.packet),
+            _in_text(self.system.state_after(step)),
+            [packet_key(packet) for packet in self.system.transmitted(step)],
+            [(kind, _in_text(message)) for kind, _, message in step.observations],
+        )
+
+    def _message(self, message: Message) -> int:
+        """Its name, if a program gives it one."""
+        free = self.check.workload.takes_anything
+        name = self.names.messages.get(message.name, message.name)
+        return self._messages.number(message, lambda: "" if free else printable(name))
+
+    def _packet(self, packet: Packet) -> int:
+        """Kind, message, source, destination, and 1 if it carries no message."""
+        return self._packets.number(
+            packet,
+            lambda: [
+                printable(packet.kind),
+                -1 if packet.message is None else self._message(packet.message),
+                packet.source,
+                packet.destination,
+                int(self.system.machine.is_control(packet)),
+            ],
+        )
+
+    def _local(self, process: int, number: int) -> int:
+        """The variables of a local state, each as its name and its rows. Messages in it are `\\x00` and a number."""
+
+        def data() -> list[Any]:
+            if not self.system.machine.shows_variables:
+                return []
+            variables = variables_of(self.system.local_state(number), lambda message: f"\0{self._message(message)}\0")
+            return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
+
+        return self._locals.number((process, number), data)
+
+
+def _in_text(value: Any) -> str:
+    """A value in words that are the same wherever it is equal."""
+    if isinstance(value, Message):
+        return f"{value.sender} {value.receivers} {value.name}"
+    return "; ".join(map(str, variables_of(value, _in_text)))
+
+
+def _shown(cell: str) -> str:
+    """The text of a cell, in which the names of messages are still to be put in."""
+    return "\0".join(printable(part) for part in cell.split("\0"))
