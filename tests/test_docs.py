@@ -122,7 +122,7 @@ SMALLEST = {
 def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
     """Of as many messages as the smallest has."""
     shown: list[tuple[str, str, str]] = []
-    section = CONCEPTS[CONCEPTS.index("## The seven orders") : CONCEPTS.index("How many complete computations")]
+    section = CONCEPTS[CONCEPTS.index("## The seven orders") : CONCEPTS.index("The number of complete computations")]
     namespace = {"show": lambda *arguments: shown.append(arguments)}
     for example in doctest.DocTestParser().get_examples(section):
         exec(example.source, namespace)

@@ -101,8 +101,6 @@ def test_output_that_cannot_be_written_has_codes_of_its_own(script: str, code: i
         ("crownless check rst --program /dev/zero", "/dev/zero: this is a device, not a file; name a text file"),
         ("crownless classify /proc/self/mem", "/proc/self/mem: cannot read it: "),
         ("crownless cost --seeds 1000000000000000000000", "Invalid value for '--seeds'"),
-        ("crownless cost rst --out $'a\\xff'", "--out a\\udcff: the name is not UTF-8; name another folder"),
-        ("crownless classify x --out $'a\\xff'", "--out a\\udcff: the name is not UTF-8; name another folder"),
     ],
 )
 def test_input_that_cannot_be_used_is_one_line(script: str, said: str) -> None:
@@ -154,8 +152,6 @@ def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_p
         ("/dev/full", "/dev/full is not a folder; name a new folder, or one that is there"),
         ("/dev/full/x", "/dev/full is not a folder; name a new folder, or one that is there"),
         ("file/x", "file is not a folder; name a new folder, or one that is there"),
-        ("loop", "loop is not a folder; name a new folder, or one that is there"),
-        ("x" * 300, "File name too long; name another folder"),
     ],
 )
 @pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out"])
@@ -169,7 +165,6 @@ def test_a_folder_that_cannot_be_one_is_refused_at_once(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    Path("loop").symlink_to("loop")
     with pytest.raises(SystemExit) as ended:
         command_line.main([*verb.split(), folder])
     assert ended.value.code == 2

@@ -46,28 +46,39 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bo
 
     if not content.isascii():
         as_text(content, name)  # which refuses what is not UTF-8
+    content = content.removeprefix(b"\xef\xbb\xbf")
     loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
-    tables, line = [], first
-    for lines in blocks_of_lines(content.removeprefix(b"\xef\xbb\xbf"), BLOCK if loop else len(content)):
+    tables: list[pa.Table] = []
+    plain: list[pa.RecordBatch] = []
+    for begin, past in blocks_of_lines(content, BLOCK if loop else len(content)):
         look()
-        plain = loop.read(lines) if loop else None
-        if plain is not None:
-            tables.append(plain_table(pa.Table.from_batches([plain]), options.kinds))
-        else:
-            text = bytes(lines).decode().split("\n")
-            rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
-            tables.append(table_of_rows([*rows]))
-        line += bytes(lines).count(b"\n")
+        batch = loop.read(memoryview(content)[begin:past]) if loop else None
+        if batch is not None:
+            plain.append(batch)
+            continue
+        tables += _plain_tables(plain, options)
+        plain = []
+        line = first + content.count(b"\n", 0, begin)
+        text = content[begin:past].decode().split("\n")
+        rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
+        tables.append(table_of_rows([*rows]))
+    tables += _plain_tables(plain, options)
     return pa.concat_tables(tables) if tables else table_of_rows([])
 
 
-def blocks_of_lines(content: bytes, size: int) -> Iterator[memoryview]:
-    """Whole lines, at most `size` bytes at a time unless a line is longer."""
+def _plain_tables(batches: list[pa.RecordBatch], options: LogOptions) -> list[pa.Table]:
+    import pyarrow as pa
+
+    return [plain_table(pa.Table.from_batches(batches), options.kinds)] if batches else []
+
+
+def blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
+    """Where blocks of whole lines begin and end, each of at most `size` bytes unless a line is longer."""
     begin = 0
     while begin < len(content):
         past = content.rfind(b"\n", begin, begin + size) + 1 if len(content) - begin > size else len(content)
         past = past or content.find(b"\n", begin) + 1 or len(content)
-        yield memoryview(content)[begin:past]
+        yield begin, past
         begin = past
 
 

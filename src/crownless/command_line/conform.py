@@ -17,7 +17,6 @@ from crownless.model_check.conformance.conforming import conform, conform_at_ran
 from crownless.model_check.conformance.node import Implementation
 from crownless.model_check.conformance.schedules import Schedule, read_schedule, replay
 from crownless.model_check.exploration import Exploration
-from crownless.model_check.exports import junit as junit_of
 from crownless.model_check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.runtime.ending import Limits
 from crownless.spec.enumeration import known_sends
@@ -34,6 +33,7 @@ from .implementations import TIMEOUT, WithCommand, implementation_of
 from .options import limits_of, with_output, within
 from .output import EXIT_HOLDS, EXIT_VIOLATED, print_json, shown_progress
 from .pictures import write_file
+from .reports import Reports, with_reports
 
 #: The options that go with `--replay`; a schedule has all others.
 WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
@@ -41,7 +41,7 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 
 @click.command(
     cls=WithCommand,
-    everyday="processes messages orders channel replies random form save_in replayed as_test max_seconds as_json",
+    everyday="processes messages orders channel replies random save_in replayed svg html max_seconds as_json",
 )
 @click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
@@ -79,7 +79,7 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 @click.option(
     "--replay", "replayed", type=InputFile(), metavar="FILE", help="Run only the schedule in FILE: is it still broken?"
 )
-@click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them.")
+@with_reports
 @click.option("--max-seconds", type=click.FloatRange(min=0), help="End after this time, with what is known (exit 3).")
 @with_output
 @click.pass_context
@@ -100,7 +100,7 @@ def conform_(
     timeout: float,
     save_in: str | None,
     replayed: str | None,
-    junit: str | None,
+    reports: Reports,
     max_seconds: float | None,
     as_json: bool,
     quiet: bool,
@@ -138,8 +138,7 @@ def conform_(
             result = _conform(implementation, request, limits, quiet or as_json)
         else:
             result = _at_random(implementation, request, random, limits, quiet or as_json)
-    if junit is not None:
-        write_file("--junit", junit, junit_of([result.suite()]))
+    reports.write([result.suite()])
     if save_in is not None:
         _save(save_in, next((result.schedule(line.property.name) for line in shown(result)), None))
     if as_json:

@@ -58,13 +58,19 @@ class OutputFolder(click.Path):
     name = "folder"
 
     def __init__(self) -> None:
-        super().__init__(file_okay=False, writable=True, path_type=Path)
+        super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         option, name = option_of(param), os.fsdecode(value)
         if not name:
             raise BadInput(f"{option}: the name is empty", hint="give a name")
-        path = Path(os.fsdecode(super().convert(value, param, ctx)))
+        path = Path(name)
+        nearest = next(folder for folder in (path, *path.parents) if folder.exists())
+        if not nearest.is_dir():
+            hint = "name a new folder, or one that is there"
+            raise BadInput(f"{option} {printable_name(name)}: {nearest} is not a folder", hint=hint)
+        if not os.access(nearest, os.W_OK):
+            raise cannot_be_written(option, name, "Permission denied")
         keep_output(ctx, option, name)
         return path
 
