@@ -320,8 +320,8 @@ def test_any_protocol_over_any_channel_does_what_it_promises_and_is_judged_as_th
 
 @pytest.mark.parametrize("protocol", ["isis", "ses-rollback"])
 def test_a_protocol_that_survives_a_crash_goes_on_in_order_and_delivers_what_the_survivors_send(protocol: str) -> None:
-    taken = drive(PROTOCOLS[protocol], "unordered", examples=15, shrinks=True, crashes=True)
-    taken += drive(PROTOCOLS[protocol], "unordered", examples=200, shrinks=True, crashes=True, program="ses-fig6")
+    taken = drive(PROTOCOLS[protocol], "unordered", examples=30, shrinks=True, crashes=True)
+    taken += drive(PROTOCOLS[protocol], "unordered", examples=400, shrinks=True, crashes=True, program="ses-fig6")
     assert taken["crash"] > 20
     assert (taken["agree"] > 0) == (protocol == "ses-rollback")
 
