@@ -1,1 +1,1 @@
-"""Oracles: which order somebody else's logs and implementations keep."""
+"""Oracles: the orders that the logs and implementations of others keep."""

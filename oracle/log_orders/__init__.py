@@ -1,1 +1,1 @@
-"""Which orders an event log keeps, by compiled monitors."""
+"""Decisions on the orders that an event log keeps, by compiled monitors."""

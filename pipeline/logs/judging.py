@@ -203,7 +203,7 @@ def judge_one_run(
 ) -> LogResult:
     """Judges the one run of these events; all seven orders unless some are named.
 
-    Spark sorts the rows; then one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that
+    Spark sorts the rows; one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that
     may still matter. Copies of rows, and rows that are no events, go to quarantine. Raises `BadInput` if the columns
     are not those of a log, if the rows are of several runs, or contradict each other.
     """
