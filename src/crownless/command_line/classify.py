@@ -61,10 +61,10 @@ NOT_BESIDE = {
 }
 
 
-def option(*names: str, rare: bool = False, **how: Any) -> Any:
-    """A field of `ClassifyOptions` that is an option of the verb; a rare one is not in its help."""
+def option(*names: str, **how: Any) -> Any:
+    """A field of `ClassifyOptions` that is an option of the verb."""
     default = how.get("default", () if how.get("multiple") else False if how.get("is_flag") else None)
-    return field(default=default, metadata={"option": click.option(*names, hidden=rare, **how)})
+    return field(default=default, metadata={"option": click.option(*names, **how)})
 
 
 @dataclass(frozen=True)
@@ -116,39 +116,34 @@ class ClassifyOptions:
     one_run: bool = option(
         "--one-run",
         is_flag=True,
-        rare=True,
         help="The log is of one run, perhaps larger than memory: it is read in blocks.",
     )
-    clocks: bool = option("--clocks", is_flag=True, rare=True, help="Compare the log with its vector clocks.")
+    clocks: bool = option("--clocks", is_flag=True, help="Compare the log with its vector clocks.")
     processes: str | None = option(
-        "--processes", rare=True, help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]"
+        "--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]"
     )
-    master: str | None = option("--master", rare=True, help="With --engine spark: where Spark runs, such as local[2].")
+    master: str | None = option("--master", help="With --engine spark: where Spark runs, such as local[2].")
     live: bool = option(
-        "--live", is_flag=True, rare=True, help="With --engine spark: FILE is a folder that files are being put into."
+        "--live", is_flag=True, help="With --engine spark: FILE is a folder that files are being put into."
     )
     checkpoint: str | None = option(
         "--checkpoint",
         metavar="DIR",
         callback=output_folder,
-        rare=True,
         help="With --live: go on here where an earlier call ended.",
     )
     idle_timeout: float | None = option(
         "--idle-timeout",
         type=click.FloatRange(min=0, min_open=True),
-        rare=True,
         help="With --live: seconds without events after which a run ends.",
     )
     event_time: str | None = option(
         "--event-time",
-        rare=True,
         help="With --live: the column of time stamps by which runs end, not the machine's clock.",
     )
     max_lateness: float | None = option(
         "--max-lateness",
         type=click.FloatRange(min=0),
-        rare=True,
         help="With --event-time: how many seconds late an event may be.",
     )
 
@@ -202,7 +197,7 @@ def _with_options(verb: Any) -> Any:
     return verb
 
 
-@click.command(cls=Verb, everyday="orders form_of_log columns by_process match max_seconds as_json")
+@click.command(cls=Verb, everyday="orders form columns by_process match max_seconds as_json")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @_with_options
 @with_log_options
