@@ -58,8 +58,7 @@ def _by_file(names: dict[int, str]) -> dict[str, int]:
 NOT_IN_THE_SAMPLE = _by_file(
     {
         0: """
-            check_on_spark classify_on_spark cost_on_spark pipeline_by_clocks pipeline_exploration pipeline_live
-            pipeline_logs pipeline_one_run pipeline_one_run_parts spark_session
+            cost_on_spark pipeline_exploration pipeline_live pipeline_logs spark_session
         """
     }
 )
@@ -68,31 +67,29 @@ NOT_IN_THE_SAMPLE = _by_file(
 ONE_IN = _by_file(
     {
         3: """
-            classified_logs classify_details classify_files code_base conform conform_adapters conform_reports
-            contributing crowns
-            diagram_page discovery_of_stages explore large_runs log_monitor plain_lines
-            printable proofs proofs_read_crownless_names run_explorer run_explorer_files run_explorer_pictures
-            run_explorer_states shortest story_earlier_realizations unsound_proof_machines
+            classified_logs classify_details classify_files code_base conform contributing crowns diagram_page
+            explore large_runs log_monitor printable proofs proofs_read_crownless_names run_explorer
+            run_explorer_files run_explorer_pictures run_explorer_states shortest story_earlier_realizations
+            unsound_proof_machines
         """,
         7: """
-            command_line command_line_bad_input command_line_classify complete_logs conform_hostile_nodes
-            conform_in_process conform_maelstrom conform_random conform_sockets conform_states delivery_disorder
-            discovery engines explorer interrupts_of_proofs limits log_formats log_matching monitors ops_comparison
-            pinned_explorations programs renaming second_solver steps_of_queue_machines
-            story_mattern_fuenfrocken_footnotes story_sanchez_alvarez story_sanchez_alvarez_optimal
+            command_line command_line_bad_input command_line_classify complete_logs conform_in_process
+            conform_maelstrom conform_random delivery_disorder discovery engines explorer log_formats
+            log_matching monitors ops_comparison pinned_explorations programs renaming second_solver
+            steps_of_queue_machines story_sanchez_alvarez story_sanchez_alvarez_optimal
             story_schiper_eggli_sandoz story_schiper_eggli_sandoz_agreement story_schiper_eggli_sandoz_failure
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """
             checkpoints conform_examples cost_bytes cost_page cost_simulation cost_sweeps declared_symmetry
-            inclusions_of_orders incomplete_computations machines_are_pure native_checkpoints
-            native_parts native_rounds orders orders_of_large_computations replay rules verdicts_on_orders witnesses
+            inclusions_of_orders incomplete_computations machines_are_pure native_parts native_rounds orders
+            orders_of_large_computations replay rules verdicts_on_orders witnesses
         """,
         23: """
             docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
         """,
         61: """
-            any_protocol broken_protocols fuzz ledger ledger_murty_garg native_engine proofs_of_causal_order
+            any_protocol broken_protocols fuzz ledger native_engine proofs_of_causal_order
         """,
     }
 )
@@ -119,14 +116,13 @@ LONG = {
 IN_CI_ONE_IN = _by_file(
     {
         2: """
-            complete_logs conform_maelstrom conform_random conform_sockets conform_states cost_bytes cost_on_spark
-            cost_page cost_simulation cost_sweeps declared_symmetry explorer inclusions_of_orders
-            incomplete_computations ledger_evidence machines_are_pure orders orders_of_large_computations
-            pinned_explorations pipeline_exploration reductions renaming rules steps_of_queue_machines
-            verdicts_on_orders witnesses
+            complete_logs conform_maelstrom conform_random cost_bytes cost_on_spark cost_page cost_simulation
+            cost_sweeps declared_symmetry explorer inclusions_of_orders incomplete_computations ledger_evidence
+            machines_are_pure orders orders_of_large_computations pinned_explorations pipeline_exploration
+            reductions renaming rules steps_of_queue_machines verdicts_on_orders witnesses
         """,
         3: """
-            pipeline_by_clocks pipeline_logs pipeline_one_run pipeline_one_run_parts
+            pipeline_logs
         """,
         6: """
             any_protocol broken_protocols native_engine proofs_of_causal_order symbolic_runs

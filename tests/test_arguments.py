@@ -137,7 +137,7 @@ def test_every_option_that_a_message_names_is_an_argument_in_python() -> None:
     """Of those in the code that the functions of `crownless` call: not `cost`, and how logs are taken."""
     root = Path(__file__).parents[1]
     named = set()
-    for folder in ("spec", "impl", "model_check"):
+    for folder in ("spec", "impl", "model_check", "oracle"):
         for file in (root / folder).rglob("*.py"):
             for text in re.findall(r"(?:BadInput|NotApplicable)\((?:[^()]|\([^()]*\))*\)", file.read_text("utf-8")):
                 named.update(re.findall(r"(?<![\w-])--[a-z][a-z-]*|-[nm]/--\w+", text))

@@ -274,35 +274,6 @@ def test_terms_that_another_thread_drops_do_not_break_z3_at_work() -> None:
 
 # -- memory ------------------------------------------------------------------------------------------------------------
 
-#: Runs the command line where only some MiB of address space more than it has by then may be had.
-NARROW = """
-import resource, sys
-import psutil
-from crownless import command_line
-from crownless.command_line import VERBS
-command_line.crownless.get_command(None, sys.argv[2])
-from crownless.model_check import suite
-from crownless.model_check.native import search
-limit = psutil.Process().memory_info().vms + (int(sys.argv[1]) << 20)
-resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
-command_line.main(sys.argv[2:])
-"""
-
-
-@pytest.mark.parametrize(
-    ("mebibytes", "verb"),
-    [
-        (60, "check rst -n 4 -m 8 --engine plain --quiet"),
-        (250, "check rst -n 4 -m 8 --workers 1 --quiet"),
-        (60, "realize rst -n 4 -m 6 --quiet"),
-    ],
-)
-def test_where_memory_runs_out_what_is_known_is_printed(mebibytes: int, verb: str) -> None:
-    command = [sys.executable, "-c", NARROW, str(mebibytes), *verb.split()]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LONG)
-    assert (ended.returncode, "Traceback" in ended.stderr) == (3, False), ended.stderr
-    assert "no more memory could be had" in " ".join(ended.stdout.split())
-
 
 @pytest.mark.parametrize("engine", ["native", "plain"])
 def test_a_search_stops_by_itself_at_its_limit_of_memory(engine: str) -> None:
@@ -333,8 +304,10 @@ def fails_after(calls: int, function: Callable[..., Any]) -> Callable[..., Any]:
 
 def test_memory_that_cannot_be_had_in_a_level_leaves_a_checkpoint_to_go_on_from(tmp_path: Path) -> None:
     both = question("rst", 3, 4)
+    (tmp_path / "saved").mkdir()
     with patch.object(RowSet, "make_room", fails_after(12, RowSet.make_room)):
-        found = both.search(workers=2).explore(checkpoint=Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False))
+        saved = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=False, every=0)
+        found = both.search(workers=2).explore(checkpoint=saved)
     assert found.stopped == "no more memory could be had"
     again = Checkpoint(tmp_path / "saved", {"ask": "this"}, resume=True)
     assert reported(both.native(checkpoint=again)) == reported(both.plain())

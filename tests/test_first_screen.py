@@ -281,8 +281,8 @@ OUT_OF_TIME = SimpleNamespace(
 @pytest.mark.parametrize(
     ("where", "how"),
     [
-        ("check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
-        ("check.Search._native", {"return_value": OUT_OF_TIME}),
+        ("check.check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
+        ("check.check.Search._native", {"return_value": OUT_OF_TIME}),
     ],
 )
 def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(where: str, how: dict[str, Any]) -> None:

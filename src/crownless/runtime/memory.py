@@ -15,6 +15,7 @@ NO_MEMORY = "no more memory could be had"
 #: Seconds between two looks at the memory in use, since a look is slow.
 LOOK_EVERY = 0.02
 
+_PROCESS = psutil.Process()
 #: When the memory in use was last looked at, and what it was.
 _last_look = [float("-inf"), 0]
 
@@ -23,7 +24,7 @@ def memory_in_use() -> int:
     """The bytes of memory that this process has taken, looked at now and then."""
     now = time.monotonic()
     if now - _last_look[0] > LOOK_EVERY:
-        _last_look[:] = now, psutil.Process().memory_info().rss
+        _last_look[:] = now, _PROCESS.memory_info().rss
     return int(_last_look[1])
 
 
