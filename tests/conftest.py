@@ -96,18 +96,11 @@ ONE_IN = _by_file(
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.
 LONG = {
-    "TestNumberedKeepsFifoOrder",
-    "test_one_run_is_judged_as_one_of_many_is",
-    "test_symmetry_reduction_of_processes_that_differ_is_dropped",
+    "test_every_run_has_the_verdicts_of_the_spec",
+    "test_a_program_ends_in_the_failure_that_it_is",
     "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
     "test_a_planted_fault_changes_the_verdict[SA5: waits for nothing]",
-    "test_an_encoding_that_caps_what_it_counts_is_not_proved_of_the_machine",
-    "test_a_killed_search_goes_on",
-    "test_heartbeats_that_are_named_are_set_aside",
-    "test_a_long_run_is_no_endless_one",
     "test_on_larger_computations_the_procedures_agree_and_their_witnesses_are_genuine",
-    "test_an_answer_is_not_taken_to_have_ended_before_it_has[a queue that is looked at every so often]",
-    "test_a_fault_within_the_bound_leaves_it_unknown_of_the_machine",
     "test_a_planted_fault_changes_the_verdict[MG7: z3 checks CommitsWhenItAsks]",
     "test_it_is_proved_for_every_n[buffer]",
 }
