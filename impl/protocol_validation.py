@@ -155,7 +155,7 @@ def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None
         raise
     except WrongAnswer as error:
         raise wrong_answer(kind, error) from error
-    except Exception as error:
+    except (Exception, SystemExit, GeneratorExit) as error:
         at = place_of_error(error)
         if isinstance(error, MemoryError) or (at is None and not call):
             raise

@@ -72,7 +72,7 @@ def readdressed(**changed: Any) -> type[ProtocolMachine]:
     return send(lambda step: [step._replace(packets=[p._replace(**changed) for p in step.packets])])
 
 
-def raises(error: Exception) -> Callable[..., Any]:
+def raises(error: BaseException) -> Callable[..., Any]:
     def fail(*_: Any) -> Any:
         raise error
 
@@ -117,6 +117,8 @@ WRONG: dict[str, tuple[type[ProtocolMachine], str]] = {
      rf"Mine\.internal fails at P1: ZeroDivisionError: .* \(HERE\), {IN_STATE}.*"),
     "renamed-fails": (wrong(symmetric=True, renamed=lambda self, state, renaming: renaming[0]),
      rf"Mine\.renamed fails: TypeError: .* \(HERE\), given the renaming P1→P2, P2→P3, P3→P1 {IN_STATE}.*"),
+    "ends-the-process": (wrong(on_packet=raises(SystemExit(0))),
+     rf"Mine\.on_packet fails at P\d: SystemExit: 0 \(HERE\), {PACKET}.*"),
     "takes-no-message": (wrong(send=lambda self, i, state: []),
      r"Mine\.send fails at P\d: TypeError: .* takes 3 positional arguments but 4 were given, given the message .*"),
     "recursion": (wrong(deliverable=lambda self, *given: self.deliverable(*given)),

@@ -119,7 +119,7 @@ class Call(NamedTuple):
         """The error for an answer that cannot be used."""
         return WrongMachine(f"{self.subject} {problem}{self.arguments}", hint=hint)
 
-    def failed(self, error: Exception) -> WrongMachine:
+    def failed(self, error: BaseException) -> WrongMachine:
         """The error for an exception in the call."""
         if isinstance(error, WrongAnswer):
             return wrong_answer(self.kind, error)
@@ -261,7 +261,7 @@ class MachineCalls:
                 again = checked(function(*arguments), method, arguments)
         except BadInput:
             raise
-        except Exception as error:
+        except (Exception, SystemExit, GeneratorExit) as error:
             if isinstance(error, MemoryError):
                 raise
             raise Call.of(self._kind, method, arguments).failed(error) from error

@@ -154,7 +154,7 @@ def _add_lost_events(log: ConvertedLog, run: str, events: Sequence[ClockedEvent]
     lost = {found[1] for _, text in others if (found := has_clock.match(text))}
     for host, number in last.items() if lost else ():
         if host in lost or None in lost:
-            end = max(number, *(row.index for row in log.events if (row.run, row.process) == (run, host)))
+            end = max(number - 1, *(row.index for row in log.events if (row.run, row.process) == (run, host)))
             log.events.append(Row(others[-1][0], run, host, end + 2, "internal"))
     if lost:
         log.note(run, LOST)
