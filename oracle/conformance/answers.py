@@ -208,9 +208,6 @@ def _same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
 
 def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
     """The difference between two answers to the same inputs, in words."""
-    for one in (first, then):
-        if isinstance(one, NodeFailure) and one.kind in VARYING:
-            return one.said
     if isinstance(first, NodeFailure) or isinstance(then, NodeFailure):
         said = [f"{one.kind}: {one.said}" if isinstance(one, NodeFailure) else "an answer" for one in (first, then)]
         return f"after the same inputs it gave first {said[0]}, and then {said[1]}"
