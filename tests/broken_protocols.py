@@ -22,7 +22,7 @@ import broken_rst
 import broken_ses
 import broken_ses_variants
 
-from crownless.impl.variants import Fault, Harmless
+from planted import Fault, Harmless
 
 FILES = (
     broken_fifo,
