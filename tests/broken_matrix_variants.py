@@ -16,13 +16,13 @@ from overrides import (
     blocked_if,
     for_every,
     learning,
+    matrix_sum,
     no_matrix,
     no_vector,
     part_read,
     part_sent,
     part_where,
     stamped,
-    summed,
 )
 from planted import Setup, breaks, keeps, planted_in
 
@@ -113,7 +113,7 @@ LearnsNothing = breaks(causal=(3, 3, 5), delivers_all=(2, 2, 3))(
 TakesTheMatrixOver = breaks(causal=(2, 3, 5), delivers_all=(2, 3, 5))(
     RstBefore, after_delivering=lambda self, state, stamp: stamp
 )
-AddsTheMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(RstBefore, after_delivering=summed)
+AddsTheMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(RstBefore, after_delivering=matrix_sum)
 LearnsItsColumnAlone = breaks(causal=(3, 3, 5))(RstBefore, on_packet=part_read(lambda i, k, l: l == i))
 #: Harmless in `rst`, where the receiver counts its deliveries.
 LearnsAllButItsColumn = breaks(delivers_all=(2, 2, 3))(RstBefore, on_packet=part_read(lambda i, k, l: l != i))
@@ -183,7 +183,7 @@ ReplacesItsMatrix = breaks(causal=(2, 3, 5), delivers_all=(3, 3, 5))(
 AddsToItsMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
     RstSentAlone,
     after_delivering=lambda self, i, state, j, stamp: rst.State(
-        summed(self, self.ops.incremented(state.sent, j, i), stamp), ()
+        matrix_sum(self, self.ops.incremented(state.sent, j, i), stamp), ()
     ),
 )
 

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from overrides import after_delivery, always, blocked_if, for_every, no_matrix, part_read, part_sent, stamped, summed
+from overrides import (
+    after_delivery,
+    always,
+    blocked_if,
+    for_every,
+    matrix_sum,
+    no_matrix,
+    part_read,
+    part_sent,
+    stamped,
+)
 from planted import breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
@@ -75,7 +85,7 @@ AddsInsteadOfMerging = breaks(delivers_all=(2, 3, 5), deliv_equals_sent_column=(
     Rst,
     after_delivering=after_delivery(
         lambda self, i, j, stamp, before, after: after._replace(
-            sent=summed(self, self.ops.incremented(before.sent, j, i), stamp)
+            sent=matrix_sum(self, self.ops.incremented(before.sent, j, i), stamp)
         )
     ),
 )

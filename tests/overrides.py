@@ -131,6 +131,15 @@ def each_step(change: Method) -> Override:
     )
 
 
+def each_internal(change: Method) -> Override:
+    """`internal`, each of whose steps becomes `change(state, step)`."""
+    return Override(
+        lambda base: (
+            lambda self, i, state: [(name, change(state, step)) for name, step in base.internal(self, i, state)]
+        )
+    )
+
+
 def part_read(where: Method) -> Override:
     """`on_packet` at i, as if the matrix of the packet were zero where not `where(i, k, l)`."""
 
@@ -215,8 +224,13 @@ def part_where(machine: Any, matrix: Any, where: Method) -> Any:
     return machine.ops.matrix(lambda k, l: matrix[k][l] * machine.ops.one_if(where(k, l)))
 
 
-def summed(machine: Any, one: Any, other: Any) -> Any:
-    """The sum of two matrices."""
+def vector_sum(machine: Any, one: Any, other: Any) -> Any:
+    """The sum, entry by entry."""
+    return machine.ops.vector(lambda k: one[k] + other[k])
+
+
+def matrix_sum(machine: Any, one: Any, other: Any) -> Any:
+    """The sum, entry by entry."""
     return machine.ops.matrix(lambda k, l: one[k][l] + other[k][l])
 
 
