@@ -22,7 +22,7 @@ NOBODY_ASKS = "P1: send x to P2; send y to P3\nP2:\nP3: receive"
 #: The first program of §4.1 with P3's selective receives.
 PROGRAM_1_SELECTIVE = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1"
 
-# -- the output buffer: a FIFO queue; dequeue the next message, transmit it, wait for an acknowledgement ---
+# -- the output buffer: a FIFO queue; dequeue the next message, transmit it, wait for an acknowledgement ---------------
 
 InsertsAtTheFront = breaks(fifo=(2, 2, 5))(
     Buffer, insert=lambda self, state, message: state._replace(output=(message, *state.output))
@@ -60,7 +60,7 @@ class PostsToEverybody(Buffer):
 
 NeverStopsWaiting = breaks(delivers_all=(2, 2, 6))(Buffer, acknowledged=lambda self, state, j: state)
 
-# -- the input buffer: a FIFO queue; enqueue a message, and acknowledge it to its sender ---
+# -- the input buffer: a FIFO queue; enqueue a message, and acknowledge it to its sender -------------------------------
 
 NeverAcknowledgesAGet = breaks(delivers_all=(2, 2, 5))(Buffer, acknowledgement=none_sent)
 AcknowledgesTwice = breaks(fifo=(2, 3, 12))(Buffer, acknowledgement=DOUBLE)
@@ -115,7 +115,7 @@ class EnqueuesLate(HoldsBackFromTheApplication, Buffer):
     """Getting is not one operation: another message may be enqueued in between."""
 
 
-# -- variations ---
+# -- variations --------------------------------------------------------------------------------------------------------
 
 #: Acknowledging before enqueuing, as §3.2 prints it, needs only that gets do not overlap: the next message is got when
 #: both are done.

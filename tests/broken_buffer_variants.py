@@ -50,7 +50,7 @@ PostsOnToAnotherReceiver = breaks(ProgramCatch("causal", PROGRAM_1, 10, FIFO))(
 #: The first acknowledgement ends the waiting, whatever else is outstanding.
 WaitsForOneAcknowledgement = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
     BufferPipelined,
-    acknowledged=lambda self, state, j: BufferPipelined.acknowledged(self, state._replace(outstanding=1), j),
+    acknowledged=lambda self, state, j: state._replace(awaits=None, outstanding=0) if state.awaits == j else state,
 )
 #: What is posted on is not counted: one acknowledgement is awaited for all.
 CountsOnePost = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
@@ -92,7 +92,7 @@ NeverPostsOn = keeps(
     ],
 )(BufferPipelined, may_post_on=lambda self, state, message: False)
 
-# -- footnote 2: a full buffer blocks an enqueue, and nothing is lost ---
+# -- footnote 2: a full buffer blocks an enqueue, and nothing is lost --------------------------------------------------
 
 
 def has_place(machine: BufferBounded, state: Any) -> bool:
