@@ -119,7 +119,7 @@ class LearnsTheTimeOnArrival(Ses):
 
 #: The pair (S2, VT(M)) is inserted before the buffer goes with M: M waits for itself.
 SendsItsOwnPairAlong = breaks(delivers_all=(2, 1, 1))(
-    Ses, send=stamped(lambda self, packet, before, after: ses.Stamp(*after))
+    Ses, send=stamped(lambda self, packet, before, after: ses.Stamp(after.time, after.buffer))
 )
 
 
@@ -139,18 +139,23 @@ SendsAllButThePairOfTheReceiver = breaks(fifo=(2, 2, 3))(Ses, send=with_pairs(la
 NeverInsertsAPair = breaks(fifo=(2, 2, 3))(Ses, with_pair=lambda self, buffer, j, time: buffer)
 
 
-def inserting(pair: Method) -> Override:
-    """`send`, after which `pair(self, message, time)`, a site and a time, is what is inserted."""
+def inserting(time: Method) -> Override:
+    """`send`, after which a pair with `time(self, message, VT(M))` is inserted for the receiver."""
     return after_send(
         lambda self, message, before, after: after._replace(
-            buffer=self.with_pair(before.buffer, *pair(self, message, after.time))
+            buffer=self.with_pair(before.buffer, message.receiver, time(self, message, after.time))
         )
     )
 
 
 #: (S1, VT(M)) for (S2, VT(M)).
 InsertsAPairForItself = breaks(no_pair_for_itself=(2, 1, 1), fifo=(2, 2, 3))(
-    Ses, send=inserting(lambda self, message, time: (message.sender, time))
+    Ses,
+    send=after_send(
+        lambda self, message, before, after: after._replace(
+            buffer=self.with_pair(before.buffer, message.sender, after.time)
+        )
+    ),
 )
 KeepsTheOlderPair = breaks(fifo=(2, 3, 5))(
     Ses, with_pair=lambda self, buffer, j, time: buffer if any(buffer[j]) else Ses.with_pair(self, buffer, j, time)
@@ -165,7 +170,7 @@ AddsToTheOlderPair = breaks(pairs_are_of_the_past=(2, 2, 2), delivers_all=(2, 3,
     ),
 )
 InsertsATimeToCome = breaks(pairs_are_of_the_past=(2, 1, 1), delivers_all=(2, 2, 3))(
-    Ses, send=inserting(lambda self, message, time: (message.receiver, self.after_event(message.sender, time)))
+    Ses, send=inserting(lambda self, message, time: self.after_event(message.sender, time))
 )
 #: The insertion is a local event after the sending, and the pair has its time: M does not mention it.
 InsertsInAnEventOfItsOwn = breaks(delivers_all=(2, 2, 3))(
@@ -274,9 +279,7 @@ MergesWithTheOlderPair = keeps((3, 4, 9761))(
 #: that it stands for, and the proof of liveness is then right that it numbers a message for S.
 InsertsOnlyItsOwnEntry = keeps((3, 4, 9731))(
     Ses,
-    send=inserting(
-        lambda self, message, time: (message.receiver, entries_where(self, time, lambda k: k == message.sender))
-    ),
+    send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender)),
 )
 #: §4.1: that < is reflexive is never needed: VT(S2) has counted the delivery itself, which VT has not.
 ChecksStrictly = keeps((3, 4, 9761))(
