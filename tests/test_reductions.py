@@ -51,7 +51,6 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     ("unordered", 3, 2, {"self_sends": True, "sends": "multicast"}),
     *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, (4, 4, 4))),
     *(("buffer-bounded", 2, 3, {"parameters": {"output": o, "input": i}}) for o, i in ((2, 1), (1, 2))),
-    ("kearns", 3, 3, {"parameters": {"server": 2}, "channel": "fifo"}),
     *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 2)),
     *(("rst", 3, 2, {"clocks": (clock,)}) for clock in ("lamport-times", "vector-times")),
     *(
