@@ -16,7 +16,6 @@ from crownless.impl.variants.for_murty_garg import (
     SendsWhenWanted,
 )
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, form_of
 from crownless.model_check.search.reachable import reachable
 from crownless.proofs.induction.evidence import Evidence, fact, found, measured, together
@@ -29,7 +28,6 @@ from crownless.proofs.theorems.impossible_protocols import (
     no_symmetric_protocol,
 )
 from crownless.proofs.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
-from crownless.spec.computation import Computation
 from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import parse, to_computation
@@ -63,6 +61,7 @@ from .splits import Split, split_by_names, splits_up_to
 CHANNELS = ("unordered", "fifo")
 
 SILENCE = "a process whose send is not acknowledged transmits nothing, and → goes through messages and acknowledgements"
+NONE_SMALLER = "none has fewer messages, control messages included, or as many among fewer processes"
 LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is smaller is left to the full run"
 
 
@@ -281,15 +280,16 @@ def mg9(quick: bool) -> list[Evidence]:
     formula = monitored(machines.MonitoredByTheLetter, 4, 4)
     smaller = [] if quick else [monitored(machines.MonitoredByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
     none_smaller = fact(True, "", LEFT_TO_THE_FULL_RUN) if quick else keep(smaller, "RC")
+    asking = bundled.program_of(bundled.run("counterexample-mg9"))
     by_requests = "of requests none has fewer packets, or as many among fewer processes; of five, among 6 processes"
     without_requests = monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
     return [
         found(
             "Fig. 8: s(m1) ≺ r(m3), and r(m3) → r(m1)",
-            _breaks_rc_by_asking(quick),
+            monitored(machines.MonitoredMurtyGarg, 4, 5, asking)["RC"].run,
             "counterexample-mg9",
-            LEFT_TO_THE_FULL_RUN if quick else f"z3: {by_requests}",
-        ).refutes(),
+        ).refutes()
+        & _is_smallest(quick, search.none_smaller_against_theorem_5_by_requests, by_requests),
         breaks(
             formula,
             "RC",
@@ -303,18 +303,6 @@ def mg9(quick: bool) -> list[Evidence]:
 
 #: Processes and messages of every smaller system: with fewer messages than four, or not among four processes.
 BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
-
-
-def _breaks_rc_by_asking(quick: bool) -> Run | None:
-    """A shortest run of Fig. 8 that breaks RC, of the smallest program that z3 finds; if quick, of the bundled one."""
-    if quick:
-        text = bundled.program_of(bundled.run("counterexample-mg9"))
-    else:
-        packets = search.against_theorem_5_by_requests()
-        if packets is None:
-            return None
-        text = search.program_of_fig_8(packets)
-    return monitored(machines.MonitoredMurtyGarg, 4, 5, text)["RC"].run
 
 
 @claim(
@@ -407,12 +395,16 @@ GAP = (
     reading=f"AC, as printed, is RC; crowns of two or more distinct messages (MG2). False as printed: {GAP}",
 )
 def mg13(quick: bool) -> list[Evidence]:
-    split = _counterexample("mg13", search.against_lemma_4, quick)
+    split = _counterexample("mg13")
     no_strong = split.send_condition() and split.receive_condition() and split.ranked()
     no_strong &= not split.crown_sizes(split.precedes)
     title = "SC, RC and PR hold, c1 is a control message; a crown m1, m2, m3 by ↦, and no strong crown"
-    broken = found(title, split.whole, "counterexample-mg13", _none_smaller(quick)) & fact(
-        no_strong, f"{_size_of(split)} have SC, RC and PR, which the lemma does not even ask for, and no strong crown"
+    broken = (
+        found(title, split.whole, "counterexample-mg13")
+        & _is_smallest(quick, search.none_smaller_against_lemma_4)
+        & fact(
+            no_strong, f"{_size_of(split)} have SC, RC, and PR, which the lemma does not ask for; no strong crown"
+        )
     )
 
     def has_crown(before: Callable[[int, int], bool], name: str) -> Evidence:
@@ -427,11 +419,8 @@ def mg13(quick: bool) -> list[Evidence]:
     ]
 
 
-def _counterexample(name: str, search_for: Callable[[], Computation | None], quick: bool) -> Split:
-    """The smallest, as z3 finds it; if quick, the bundled one. If there is none, one that is no counterexample."""
-    smallest = None if quick else search_for()
-    bundled_one = bundled.computation(f"counterexample-{name}")
-    return split_by_names(bundled_one if quick else smallest or to_computation(parse("P1:")))
+def _counterexample(name: str) -> Split:
+    return split_by_names(bundled.computation(f"counterexample-{name}"))
 
 
 def _size_of(split: Split) -> str:
@@ -439,11 +428,9 @@ def _size_of(split: Split) -> str:
     return f"{len(split.whole.processes)} processes, {len(split.own)} messages and {some(control, 'control message')}"
 
 
-def _none_smaller(quick: bool) -> str:
-    """How far z3 has looked for a smaller one, in words."""
-    if quick:
-        return LEFT_TO_THE_FULL_RUN
-    return "z3: none has fewer messages, control messages included, or as many among fewer processes"
+def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NONE_SMALLER) -> Evidence:
+    """That none is smaller than the bundled counterexample, which is left to the full run."""
+    return fact(True, "", LEFT_TO_THE_FULL_RUN) if quick else fact(none_smaller(), "", f"z3: {scope}")
 
 
 @claim(
@@ -457,13 +444,14 @@ def _none_smaller(quick: bool) -> str:
     reading="AC, as printed, is RC. Control messages as §3 and §4.3 have them are acknowledgements",
 )
 def mg14(quick: bool) -> list[Evidence]:
-    split = _counterexample("mg14", search.against_theorem_6, quick)
+    split = _counterexample("mg14")
     has_all = split.send_condition() and split.receive_condition() and split.ranked() and split.answers_only()
     watch = monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
     title = "what the application sees of it: a crown"
     return [
         (
-            found("SC, RC and PR hold, c1 acknowledges m3", split.whole, "counterexample-mg14", _none_smaller(quick))
+            found("SC, RC and PR hold, c1 acknowledges m3", split.whole, "counterexample-mg14")
+            & _is_smallest(quick, search.none_smaller_against_theorem_6)
             & found(title, split.application, "counterexample-mg14-application")
             & fact(
                 has_all and not decide(split.application, "synchronous").kept,

@@ -41,6 +41,7 @@ from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols import extra_messages_constraints as constraints
+from crownless.proofs.theorems.bounded import none_smaller
 from crownless.proofs.theorems.pigeonhole import clearing_goes_on
 from crownless.proofs.theorems.smallest_clearing import Clearings
 from crownless.spec.computation import Message
@@ -419,27 +420,18 @@ def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], 
 @cache
 def left_by_one() -> Run | None:
     """A shortest run of the bundled program after which one extra message has left more than k = 5 entries."""
-    return _left_too_full(bundled.program_of(bundled.run("counterexample-sa6")))
-
-
-def _left_too_full(text: str) -> Run | None:
     machine = ClearsOnce(4, parameters={"k": 5})
     return shortest_run_to(
-        system_of(machine, program(text)),
+        system_of(machine, program(bundled.program_of(bundled.run("counterexample-sa6")))),
         lambda now: any(len(machine.entries(local.matrix)) > 5 for local in now.locals),
     )
 
 
 @cache
 def _none_smaller() -> bool:
-    """z3 finds a run of that size, which the protocol's code can take, and none with fewer messages and deliveries."""
-    text = Clearings(4, 5, MESSAGES, DELIVERIES).program()
-    smaller = [
-        Clearings(4, 5, messages, deliveries).program()
-        for messages in range(1, MESSAGES)
-        for deliveries in range(1, min(messages + 1, DELIVERIES))
-    ]
-    return text is not None and _left_too_full(text) is not None and smaller == [None] * len(smaller)
+    """None with fewer messages and deliveries."""
+    smaller = [(sends, receives) for sends in range(1, MESSAGES) for receives in range(1, min(sends + 1, DELIVERIES))]
+    return none_smaller([Clearings(4, 5, MESSAGES, DELIVERIES)], (Clearings(4, 5, *size) for size in smaller))
 
 
 # -- §4: safety --------------------------------------------------------------------------------------------------------
