@@ -14,7 +14,7 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
-from crownless.proofs.claims import bundled, sa, smallest_delay
+from crownless.proofs.claims import bundled, delays, sa
 from crownless.proofs.claims.ledger import CLAIMS, recompute
 from crownless.proofs.claims.splits import Split, split_by_names
 from crownless.proofs.induction.evidence import fact
@@ -91,7 +91,7 @@ def test_each_hypothesis_of_the_bound_on_acknowledgements_is_needed() -> None:
         ("a send is open", set[str]()),
         ("an acknowledgement is withheld", {"packets take at most t"}),
     ):
-        dropped = without_each(*smallest_delay.step(about))
+        dropped = without_each(*delays.step(about))
         assert {name for name, verdict in dropped.items() if verdict} == redundant
 
 
@@ -279,14 +279,8 @@ def _keeps_acks_back(self: MurtyGarg, i: int, state: State) -> Step:
     ids=["Fig. 8", "queued messages first", "acknowledges at once"],
 )
 def test_acknowledgements_are_withheld_for_twice_the_smaller_processes_at_most(kind: Any, withheld: int) -> None:
-    assert smallest_delay.bound(3) == 2
-    assert smallest_delay.longest(3, 3, kind).withheld == withheld
-
-
-def test_with_five_processes_the_run_that_z3_finds_withholds_one_for_longer_than_nt() -> None:
-    slowest = smallest_delay.slowest(5, 4)
-    assert slowest is not None
-    assert (slowest.withheld, slowest.by_z3) == (597, 597)
+    assert delays.bound(3) == 2
+    assert delays.longest(3, 3, kind).withheld == withheld
 
 
 def test_one_extra_message_leaves_too_many_entries_in_the_bundled_run() -> None:

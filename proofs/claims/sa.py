@@ -34,7 +34,6 @@ from crownless.proofs.induction.evidence import (
     fact,
     found,
     lacking_each,
-    measured,
     together,
 )
 from crownless.proofs.induction.theorem import Claim
@@ -47,7 +46,6 @@ from crownless.proofs.theorems.smallest_clearing import Clearings
 from crownless.spec.computation import Message
 
 from . import bundled
-from . import cost_evidence as simulations
 from .claim import claim
 from .evidence import (
     breaks,
@@ -562,64 +560,3 @@ def sa12(quick: bool) -> Evidence:
         for system in (system_of(extra(3, 2), Free(3, 3)), system_of(extra(3, 4), program(FOUR_ENTRIES)))
     )
     return proved("extra-messages", "live", scope=ANY_THRESHOLD) & keep(_thresholds_that_differ(quick)) & ends
-
-
-# -- §5: what it costs -------------------------------------------------------------------------------------------------
-
-
-@claim(
-    "SA13",
-    "[SA] §5",
-    "Asked: how many extra messages, how large beside the optimal algorithm, thresholds that differ, time lost.",
-    "measured",
-    reading="that each process may have its own threshold is also checked: safe and live (SA10, SA12). A number takes "
-    "four bytes: n² numbers a matrix, three a tuple, in the optimal algorithm (sender, clock) and destinations; a "
-    "list or "
-    "set one more. An extra message is a packet of its own, with a header of 20 bytes. Time lost: beyond what the "
-    "optimal algorithm makes the same messages wait. Load: messages that a process hands over in a mean latency",
-)
-def sa13(quick: bool) -> Evidence:
-    n, runs, messages = 6, 4 if quick else 12, 150 if quick else 600
-    thresholds: dict[str, Setting] = {
-        "k=n+1": n + 1,
-        "k=2n": 2 * n,
-        "k=n+1 at half, none at the others": (n + 1, never(n)) * (n // 2),
-        "no extra messages": never(n),
-    }
-    ours = {
-        label: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
-        for label, k in thresholds.items()
-    }
-    optimal, matrix = (simulations.simulated(name, n, 0.3, runs, messages=messages) for name in ("optimal", "rst"))
-    lost = {label: simulations.more([each, optimal], "added") for label, each in ours.items()}
-    larger = {
-        size: simulations.simulated("extra-messages", size, 0.3, runs, messages=messages)["control"] for size in (4, 8)
-    }
-    least, none = ours["k=n+1"], ours["no extra messages"]
-    every = [*ours.values(), optimal, matrix]
-    # Causal order itself makes a message wait alike, whatever carries the information; only extra messages add to that.
-    same_waits = all(
-        abs(run.added - other.added) < 1e-9
-        for some in (none, matrix)
-        for run, other in zip(some.runs, optimal.runs, strict=True)
-        if run.added is not None and other.added is not None
-    )
-    costs_more = simulations.surely_above(least["control"], 1) and none.most("control") == 0
-    costs_more &= simulations.surely_above(simulations.more([least, optimal], "bytes"), 0)
-    costs_more &= simulations.surely_above(lost["k=n+1"], 0)
-    figures = ", ".join(
-        f"{label}: {each['control']} extra messages, {each['bytes']} bytes, {lost[label]} lost"
-        for label, each in ours.items()
-    )
-    return (
-        measured(
-            same_waits and costs_more and all(each.kept for each in every),
-            f"a message of the application costs, mean with 95% confidence, {n} processes: {figures} mean latencies",
-            f"uniform traffic, load 0.3, exponential latencies: {simulations.describe(every)}",
-        )
-        & fact(True, f"the optimal algorithm takes {optimal['bytes']} bytes, a matrix {matrix['bytes'].mean:g}")
-        & measured(
-            larger[4].mean < least["control"].mean < larger[8].mean,
-            f"more processes send more extra messages: {larger[4]} with 4, {larger[8]} with 8 (k=n+1)",
-        )
-    )
