@@ -120,7 +120,7 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = (process, self.calls.key(process, local), position)
+        key = (process, self.calls.key(local), position)
         number = self._cell_numbers.get(key)
         if number is None:
             number = self._new_cell(key, local)
@@ -160,7 +160,7 @@ class Tables:
         images = [number]
         for renaming in self.frames[1:]:
             of_image = self.alike.renamed(local, renaming)
-            key = (0, self.calls.key(0, of_image), self.workload.renamed(position, renaming))
+            key = (0, self.calls.key(of_image), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
             images.append(self._new_cell(key, of_image) if image is None else image)
         self._close(number, images, self.cell_renamed, self.cell_frames)
@@ -189,7 +189,7 @@ class Tables:
             assert isinstance(self.workload, Free)
             local = self.alike.seen_by_process_0(process, local)
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get((self.frame_of(process), self.calls.key(process, local), position), -1)
+        return self._cell_numbers.get((self.frame_of(process), self.calls.key(local), position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
