@@ -1,4 +1,4 @@
-"""How long [MG] Fig. 8 may withhold an acknowledgement: a bound, and a run that exceeds n t.
+"""The longest time that [MG] Fig. 8 may withhold an acknowledgement: a bound, and a run that exceeds n t.
 
 Packets take at most t. A message is received where it arrives; its acknowledgement is sent at once, or as soon as the
 send is acknowledged that was open then. So times are bounded by each other, and z3 reasons about them; the bound is
