@@ -422,4 +422,3 @@ def _pieces(some: Any) -> Sequence[Stretch | One]:
     if not isinstance(some, list | tuple):
         raise UnsupportedStep("a step comes to a value that is not a queue")
     return [One(each) for each in some]
-
