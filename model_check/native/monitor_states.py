@@ -18,7 +18,6 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
 from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 from . import kernels, mask_kernels
 from .columns import Column, Map
@@ -153,37 +152,6 @@ class PlainMonitorStates(MonitorStates):
 
     def owed(self) -> Any:
         return self._owed.array
-
-
-class InTurn(Monitor):
-    """Each message is handed over, then sent by its sender, then delivered: what the order reduction relies on, and the
-    compiled monitors see. Monitor state: what has happened; it follows from the state and that of `DeliveryMonitor`.
-    """
-
-    watches = ()
-
-    def initial(self) -> frozenset[tuple[str, Message]]:
-        return frozenset()
-
-    def encode(self, observation: Observation) -> Observation:
-        return observation
-
-    def observe(
-        self, monitor_state: frozenset[tuple[str, Message]], code: Observation
-    ) -> tuple[frozenset[tuple[str, Message]], tuple[str, ...]]:
-        kind, process, message = code
-        before = {"send": "hand", "deliver": "send"}.get(kind)
-        if (before and (before, message) not in monitor_state) or (kind == "send" and process != message.sender):
-            raise BadInput(
-                "--reduce order is not valid here: something is delivered before it is sent, or sent by another",
-                hint="leave out --reduce order",
-            )
-        return (monitor_state if kind == "deliver" else monitor_state | {(kind, message)}), ()
-
-    def renamed(
-        self, monitor_state: frozenset[tuple[str, Message]], renaming: Renaming
-    ) -> frozenset[tuple[str, Message]]:
-        return frozenset((kind, renaming.message(message)) for kind, message in monitor_state)
 
 
 class MaskMonitorStates(MonitorStates):

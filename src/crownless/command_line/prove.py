@@ -23,19 +23,17 @@ from crownless.proofs.induction.proving import (
 from crownless.proofs.induction.replay import MOST_MESSAGES
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import say
-from .imports import import_protocols
 from .options import Verb, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    ended_with_nothing,
     print_json,
     print_line,
     print_run,
@@ -96,11 +94,9 @@ def prove_(
     if discover and program is not None:
         raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
     if program is not None:
-        import_protocols(protocols, limits, {"programs": []} if as_json else None)
         return prove_program(protocols, program, channel, effort, limits, as_json=as_json, quiet=quiet)
     if channel:
         raise BadInput("--channel goes with --program", hint="name a program")
-    import_protocols(protocols, limits, {"discoveries" if discover else "proofs": []} if as_json else None)
     if discover:
         return prove_discovered(protocols, effort, limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
@@ -113,8 +109,7 @@ def prove_(
         for name, proof in proofs.items():
 
             def report(claim: str, name: str = name) -> None:
-                if line is not None:
-                    line.update(f"{name}: {claim}")
+                line.update(f"{name}: {claim}")
 
             found.append(prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
@@ -122,7 +117,7 @@ def prove_(
             if why:
                 needed[name] = necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
-        return ended_with_nothing(part, {"proofs": []} if as_json else None)
+        raise Stopped(part.reason)
     if as_json:
         facts = [proved.json() for proved in found]
         facts = [{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts
