@@ -16,7 +16,6 @@ from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.system.properties import DELIVERS_ONCE
 from crownless.model_check.system.system import Action, LocalStep, State, System, action_of_arrival
 from crownless.spec.computation import Computation, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 from crownless.spec.recorder import Recorder
 
@@ -65,6 +64,9 @@ class Network(StepwiseRun):
         self.progress = 0
         #: The names of the messages, as they are submitted.
         self._called: dict[Message, str] = {}
+        #: What was sent, and what was delivered where, for the first time.
+        self._sent: set[Message] = set()
+        self._delivered: set[tuple[Message, int]] = set()
         #: The first packet that was answered by packets, as the query of a node.
         self.first_answered_by_packets: Query | None = None
 
@@ -103,7 +105,7 @@ class Network(StepwiseRun):
 
     @property
     def computation(self) -> Computation:
-        """The events that the applications saw so far. Raises `BadInput` after a delivery of what was not sent."""
+        """The events that the applications saw so far, but for deliveries of what was not sent, or a second time."""
         return self._recorder.computation
 
     def violation(self, order: str) -> str | None:
@@ -113,11 +115,7 @@ class Network(StepwiseRun):
 
     def story(self) -> str:
         """All that has happened, in words, after the computation that the applications saw."""
-        try:
-            seen = f"\n{self.computation}"
-        except BadInput:
-            seen = ""
-        return f"{seen}\n{self.run.say()}"
+        return f"\n{self.computation}\n{self.run.say()}"
 
     # -- moves ---------------------------------------------------------------------------------------------------------
 
@@ -150,8 +148,10 @@ class Network(StepwiseRun):
         for kind, _, message in step.observations:
             self.progress += kind != "hand"
             if kind == "send":
+                self._sent.add(message)
                 self._recorder.send(name, self._called[message], to=[self._names[q] for q in message.receivers])
-            elif kind == "deliver":
+            elif kind == "deliver" and message in self._sent and (message, p) not in self._delivered:
+                self._delivered.add((message, p))
                 self._recorder.deliver(name, self._called[message])
         if DELIVERS_ONCE.name in self.broken:
             raise WrongNode(DELIVERS_ONCE.name, wrong_event(self.run))
