@@ -195,7 +195,7 @@ class NeverRests(ProtocolMachine):
     [
         (DeafP3, {"engine": "plain"}, {"delivers-all"}, 2),
         (DeafP3, {"engine": "native"}, {"delivers-all"}, 2),
-        (SlowP3, {"reductions": ["order"]}, {"fifo", "causal"}, 3),
+        (SlowP3, {"engine": "native"}, {"fifo", "causal"}, 3),
         (NeverRests, {"engine": "plain"}, {"delivers-all"}, 2),
     ],
 )

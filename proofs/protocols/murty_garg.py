@@ -26,8 +26,12 @@ from crownless.proofs.induction.queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
+    FlagField,
     Invariants,
+    MachineView,
+    PacketKind,
     Part,
+    QueueField,
     StageEvent,
     Truth,
     can,
@@ -35,7 +39,6 @@ from crownless.proofs.induction.queue_abstraction import (
     fixed_by,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
-from crownless.proofs.language.machine_view import FlagField, MachineView, PacketKind, QueueField
 from crownless.spec.computation import Message
 
 
@@ -82,10 +85,8 @@ class Priorities(Abstraction):
             self.receiving(passive=False),
             self.receiving(passive=True),
             self.going_on(),
+            self.going_on_with_the_next(),
         ]
-
-    def events_with_another(self) -> list[StageEvent]:
-        return [self.going_on_with_the_next()]
 
     # -- the boxes of Fig. 8 -------------------------------------------------------------------------------------------
 
@@ -412,7 +413,6 @@ MURTY_GARG = QueueProof(
     eventful=_eventful,
     view=VIEW,
     axioms=RANKS,
-    refined_along_runs=((4, 4),),
     assumed=(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

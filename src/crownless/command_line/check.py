@@ -53,7 +53,13 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
-@click.option("--reduce", "reductions", multiple=True, metavar="REDUCTION", help="symmetry, order or all (both).")
+@click.option(
+    "--reduce",
+    "reductions",
+    multiple=True,
+    metavar="REDUCTION",
+    help="symmetry: explore one of the states that differ by names alone.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, MOST_WORKERS),
