@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
+from crownless.impl.protocol import ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
 from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
@@ -32,7 +32,7 @@ from crownless.spec.errors import Undecided, no_such_name
 from crownless.spec.printable import in_brackets, printable, some
 
 from .exports import Suite
-from .request import ResolvedCheck
+from .request import ResolvedCheck, rendered_setting
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -359,8 +359,3 @@ class CheckResult(Drawn):
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
-
-
-def rendered_setting(value: Setting) -> str:
-    """The value of a parameter as `--set` takes it."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

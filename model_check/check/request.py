@@ -256,6 +256,11 @@ def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[
     return None
 
 
+def rendered_setting(value: Setting) -> str:
+    """The value of a parameter as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
