@@ -28,7 +28,7 @@ from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.search.generating import Clock, Form, generate
+from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.system import System
 from crownless.spec import notation
@@ -43,7 +43,7 @@ def running(machine: ProtocolMachine, program: str) -> System:
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
-    return generate(machine, Free(machine.n, m), Unordered, Clock()).forms
+    return generate(machine, Free(machine.n, m), Unordered).forms
 
 
 @pytest.mark.parametrize(
