@@ -17,10 +17,9 @@ from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, 
 from crownless.oracle.event_logs import LoggedRun, in_natural_order, logged_run, natural, read_log, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
-from crownless.oracle.logs.grouping import order_by
 from crownless.oracle.logs.layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
 from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
+from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -273,19 +272,3 @@ def classified(
         except BadInput:  # of which all lines together say where it is
             return None
     return log
-
-
-def by_run(table: pa.Table) -> NamedRows:
-    """The rows of a table, those of a run together, runs in the order of their first events."""
-    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
-    index = as_numbers(table["index"].combine_chunks(), MISSING)
-    runs = named["run"]
-    if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
-        first = np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32))
-        return NamedRows(named, index, first)
-    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
-    order_by(runs.codes, len(runs.names), first, place)
-    index = index[place]
-    for column in named.values():
-        column.codes = column.codes[place]
-    return NamedRows(named, index, first, place)

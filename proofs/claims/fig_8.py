@@ -14,7 +14,7 @@ from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, by_z3
-from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by, symbolic
+from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 from crownless.spec.computation import Message
@@ -121,11 +121,11 @@ def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
     """[MG] §4.2.1, of each event of Fig. 8: what i commits is just what i transmits, or receives, as a message packet;
     and that goes from a bigger to a smaller process.
     """
-    run = symbolic(abstraction)
+    run = abstraction()
     now, i, l = run.before, run.i, run.logic
     packet = MURTY_GARG.view.packets["message"]
     claims = []
-    for event in (*run.events(), *run.events_with_another()):
+    for event in run.events():
         commits = [happened.message for happened in event.happens()]
 
         def rule(x: Any, event: StageEvent = event, commits: list[Any] = commits) -> Any:
