@@ -13,12 +13,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, classify, hidden, not_decided
+from crownless.oracle.classification import (
+    FROM_ONE,
+    Classification,
+    ClassifiedRuns,
+    LargeRun,
+    classify,
+    hidden,
+    not_decided,
+)
 from crownless.oracle.event_logs import LoggedRun, in_natural_order, logged_run, natural, read_log, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
 from crownless.oracle.logs.layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend
+from crownless.oracle.logs.lost_events import Hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.spec.computation import Computation
@@ -39,7 +47,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ClassifiedLog:
+class ClassifiedLog(ClassifiedRuns):
     """The verdicts on every run of a log; `classification` has those on one in full."""
 
     file: str
@@ -132,10 +140,10 @@ class ClassifiedLog:
     def _holes(self, number: int, certain: Certain) -> tuple[Hole, ...]:
         """Line after line, as `oracle.event_logs` has them."""
         names, first = self.rows.processes, int(self.rows.first[number])
-        found: list[tuple[int, int, Hole]] = [(p, at, Gap(names[p], at, past)) for p, at, past in certain.gaps.tolist()]
+        found: list[tuple[int, int, Hole]] = [(p, at, gap(names[p], at, past)) for p, at, past in certain.gaps.tolist()]
         for row in certain.unsent.tolist():
             p, message = int(certain.rows.process[row]), str(self.rows.named["message"].name(first + row))
-            found.append((p, int(self.rows.index[first + row]), MissingSend(names[p], message)))
+            found.append((p, int(self.rows.index[first + row]), missing_send(names[p], message)))
         return tuple(hole for _, _, hole in sorted(found, key=lambda one: (natural(names[one[0]]), one[1])))
 
     def _perhaps_received(self, certain: Certain) -> tuple[tuple[str, str], ...]:

@@ -17,7 +17,7 @@ from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, first_hole
+from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, SendersDiffer, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import conflicts, read_row
@@ -308,10 +308,10 @@ class RunMonitor:
     def _holes(self) -> tuple[Hole, ...]:
         names = list(self.number)
         least = {p: int(self.early_index[self.early.process == p].min()) for p in set(self.early.process.tolist())}
-        gaps = [Gap(names[p], int(self.next_index[p]), index - 1) for p, index in sorted(least.items())]
+        gaps = [gap(names[p], int(self.next_index[p]), index - 1) for p, index in sorted(least.items())]
         sent = {message for _, sends, message, _ in (self.early + self.monitor.waiting).rows() if sends}
         unsent = [
-            MissingSend(names[p], self._name(message))
+            missing_send(names[p], self._name(message))
             for p, sends, message, _ in self.monitor.waiting.rows()
             if not sends and message not in sent
         ]
@@ -321,7 +321,7 @@ class RunMonitor:
     def _gaps(self, holes: Sequence[Hole]) -> set[str]:
         """The processes that may have received more than what was judged."""
         names = list(self.number)
-        if any(isinstance(hole, MissingSend) or hole.process is None for hole in holes):
+        if any(hole.is_missing_send or hole.process is None for hole in holes):
             return set(names)
         unjudged = {*self.early.process.tolist(), *self.monitor.waiting.process.tolist()}
         return {*(names[p] for p in unjudged), *(str(hole.process) for hole in holes)}
