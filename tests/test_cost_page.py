@@ -17,7 +17,7 @@ from crownless.command_line.cost import cost
 from crownless.model_check.simulation import figures as cost_figures
 from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 from crownless.pipeline.costs import sweep
-from crownless.proofs.claims import cost_evidence
+from crownless.proofs.claims import costs
 
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
@@ -106,13 +106,10 @@ def test_the_committed_page_answers_every_open_question() -> None:
 
 
 def test_evidence_compares_the_same_messages() -> None:
-    matrix = cost_evidence.simulated("rst", 3, 0.3, 3, messages=60)
-    optimal = cost_evidence.simulated("optimal", 3, 0.3, 3, messages=60)
-    same = cost_evidence.more([matrix, optimal], "added")
+    matrix, optimal, buffer = (costs.simulated(name, 3, 0.3, 3, messages=60) for name in ("rst", "optimal", "buffer"))
+    same = matrix.more(optimal, "added")
     assert max(abs(same.mean), same.error) < 1e-9
     assert matrix.kept
     assert matrix.stuck == 0
-    assert cost_evidence.surely_above(
-        cost_evidence.more([matrix, cost_evidence.simulated("buffer", 3, 0.3, 3, messages=60)], "numbers"), 0
-    )
-    assert not cost_evidence.surely_below(same, 0)
+    assert costs.surely_above(matrix.more(buffer, "numbers"), 0)
+    assert not costs.surely_below(same, 0)

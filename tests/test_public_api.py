@@ -183,8 +183,6 @@ def test_a_check_ends_with_its_first_violation_if_that_is_requested() -> None:
     found = cr.check("unordered", 3, 3, first=True)
     assert (found["fifo"].verdict, found["delivers-all"].verdict) == ("violated", "unknown")
     assert found.exploration.states < cr.check("unordered", 3, 3).exploration.states
-    with pytest.raises(cr.BadInput, match="`first` 'yes': neither True nor False"):
-        cr.check("unordered", first="yes")  # type: ignore[arg-type]
 
 
 def test_what_lasts_is_logged_and_nothing_is_printed(
@@ -317,5 +315,5 @@ def test_logs_of_any_format_are_read_in_python_too() -> None:
         ),
     ]
     assert len({tuple(cr.classify(run).strongest) for runs in read for run in runs[:1]}) == 1
-    with pytest.raises(cr.BadInput, match="`pattern` does not go with `format` csv"):
+    with pytest.raises(cr.BadInput, match="--pattern does not go with --format csv"):
         cr.read_log(logs / "events.csv", pattern="x")

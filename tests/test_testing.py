@@ -198,13 +198,13 @@ class Guarded(Unordered):
     [
         (Raises, "P#: Raises.on_packet(#, (1, '1-2.2')) (HERE): IndexError: ", "send send receive"),
         (DeliversAgain, "P#: delivers m1 a second time", "send deliver"),
-        (DeliversElsewhere, "P#: HERE: delivers 1-2.1, which is for P#", None),
+        (DeliversElsewhere, "P#: delivers 1-2.1, which is for P#", None),
         (
             DeliversNothingSent,
             "P#: DeliversNothingSent.on_packet(#, (0, '1-2.1')) (HERE): delivers (0, '1-2.1'), a tuple; `deliver`",
             "send receive",
         ),
-        (TransmitsToNobody, "P#: HERE: transmits to process 2, and there are 0 to 1", "send"),
+        (TransmitsToNobody, "P#: transmits to process 2, and there are 0 to 1", "send"),
         (TakesTwoArguments, "P#: TakesTwoArguments.on_send(#, '1-2.1') (HERE): AttributeError: ", "send"),
         (
             Guarded,
@@ -277,9 +277,11 @@ class Deaf:
         ),
         ("rst", {}, "'rst' cannot be driven: it is no class; give the class, not an object"),
         (Deaf, {}, "Deaf cannot be driven; give it on_send and on_packet, or derive it from crownless.Protocol"),
-        (Numbered, {"order": 3}, "`order` 3: not a string; give one"),
-        (Numbered, {"channel": 3}, "`channel` 3: not a string; give one"),
-        (Numbered, {"channel": int}, "`channel` <class 'int'>: not a string; give one"),
+        (
+            Numbered,
+            {"channel": "loosy"},
+            "unknown channel 'loosy'; did you mean 'lossy'? known: unordered, fifo, lossy, duplicating",
+        ),
         (Numbered, {"processes": 3}, "`processes` 3: not two numbers; such as processes=(2, 3): at least 2, at most 3"),
         (Numbered, {"processes": (1, 3)}, "`processes[0]` 1: too small; give 2 to 16"),
         (Numbered, {"processes": (2, "3")}, "`processes[1]` '3': not a whole number; give 2 to 16"),
@@ -289,7 +291,6 @@ class Deaf:
             "`processes` (3, 2): the least is more than the most; give the smaller first",
         ),
         (Numbered, {"messages": 0}, "`messages` 0: too small; give 1 to 64"),
-        (Numbered, {"delivers_all": "no"}, "`delivers_all` 'no': neither True nor False; give one of the two"),
         (Numbered, {"walks": -1}, "`walks` -1: too small; give 0 or more"),
         (Numbered, {"walks": 1.5}, "`walks` 1.5: not a whole number; give 0 or more"),
     ],

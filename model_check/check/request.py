@@ -353,7 +353,7 @@ def load_program(name: str) -> Script:
 
 
 def _channel(given: str | type[Channel]) -> tuple[str, type[Channel]]:
-    return (given, channel_named(given)) if isinstance(given, str) else (name_of_channel(given), given)
+    return (name_of_channel(given), given) if isinstance(given, type) else (given, channel_named(given))
 
 
 def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from crownless.runtime.memory import NO_MEMORY
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import Undecided
+from crownless.spec.errors import BadInput, Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
 from crownless.spec.printable import in_brackets, printable, some
@@ -239,12 +239,13 @@ def realize(
     progress: Callable[[str], None] | None = None,
 ) -> Realization:
     """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
-    assert check.crash is None, "crashes are not for this question"
     clock = Clock(limits, progress)
     started = time.monotonic()
     resolved = check.resolve()
     workload = resolved.workload
-    assert isinstance(workload, Free), "programs are not for this question"
+    if not isinstance(workload, Free) or resolved.crash is not None:
+        problem = "the computations of a protocol are of the free workload, without crashes"
+        raise BadInput(problem, hint="leave out the program or the crash")
     with stoppable(limits):
         found = generate(resolved.machine, workload, resolved.channel, clock)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})

@@ -335,7 +335,7 @@ class System:
     # -- tables of local transitions -----------------------------------------------------------------------------------
 
     def _number_of_local(self, process: int, state: Any) -> int:
-        return self._locals.number(state, (process, self.calls.key(process, state)))
+        return self._locals.number(state, (process, self.calls.key(state)))
 
     def _number_of_packet(self, packet: Packet) -> int:
         number = self._packets.number(packet, self.calls.key_of_packet(packet))

@@ -20,14 +20,17 @@ from crownless.proofs.induction.queue_abstraction import (
     AbstractState,
     Fixed,
     Invariants,
+    MachineView,
+    OptionField,
+    PacketKind,
     Part,
+    QueueField,
     StageEvent,
     Truth,
     can,
     fifo_preservation_claims,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
-from crownless.proofs.language.machine_view import MachineView, OptionField, PacketKind, QueueField
 
 
 class Buffers(Abstraction):

@@ -25,17 +25,20 @@ from crownless.proofs.induction.queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
+    FlagField,
     Invariants,
-    Logic,
+    MachineView,
+    PacketKind,
     Part,
+    QueueField,
     StageEvent,
+    SymbolicLogic,
     Truth,
     can,
     fifo_preservation_claims,
     fixed_by,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
-from crownless.proofs.language.machine_view import FlagField, MachineView, PacketKind, QueueField
 from crownless.spec.computation import Message
 
 
@@ -86,10 +89,8 @@ class Priorities(Abstraction):
             self.receiving(passive=False),
             self.receiving(passive=True),
             self.going_on(),
+            self.going_on_with_the_next(),
         ]
-
-    def events_with_another(self) -> list[StageEvent]:
-        return [self.going_on_with_the_next()]
 
     # -- the boxes of Fig. 8 -------------------------------------------------------------------------------------------
 
@@ -232,7 +233,7 @@ class Priorities(Abstraction):
         )
 
 
-def _waiting(run: Priorities, now: AbstractState, l: Logic) -> Truth:
+def _waiting(run: Priorities, now: AbstractState, l: SymbolicLogic) -> Truth:
     """Before it sent what it waits for."""
 
     def before(p: Any, x: Any) -> Truth:
@@ -455,7 +456,6 @@ MURTY_GARG = QueueProof(
     eventful=_eventful,
     view=VIEW,
     axioms=RANKS,
-    refined_along_runs=((4, 4),),
     assumed=(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

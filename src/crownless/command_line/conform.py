@@ -31,7 +31,7 @@ from .endings import say
 from .file_options import COMMAND, InputFile, OutputFile
 from .implementations import TIMEOUT, WithCommand, implementation_of
 from .options import limits_of, with_output, within
-from .output import EXIT_HOLDS, EXIT_VIOLATED, print_json, shown_progress
+from .output import EXIT_HOLDS, EXIT_VIOLATED, print_json, status
 from .pictures import write_file
 from .reports import Reports, with_reports
 
@@ -181,31 +181,28 @@ def _save(name: str, schedule: Schedule | None) -> None:
 
 
 def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
-    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
+    with status(quiet, printed=True) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
         now = implementation.name
 
         def on_input(search: str, inputs: int) -> None:
             nonlocal now
-            if line is not None:
-                now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
-                line.update(now)
+            now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
+            line.update(now)
 
         def on_verdict(result: Conformance) -> None:
             if not quiet:
                 say(f"with free sends, {conclusion(result)}; still searching…")
 
         def progress(found: Exploration, level: int) -> None:
-            if line is not None:
-                line.update(f"{now}: {how_far(found, level)}")
+            line.update(f"{now}: {how_far(found, level)}")
 
         return conform(implementation, request, limits, progress, say, on_input, on_verdict)
 
 
 def _at_random(implementation: Implementation, request: Request, runs: int, limits: Limits, quiet: bool) -> Conformance:
-    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):
+    with status(quiet, printed=True) as line, redirect_stdout(sys.stderr):
 
         def progress(made: int, runs: int) -> None:
-            if line is not None:
-                line.update(f"{implementation.name}: {made:,} of {some(runs, 'random run')}")
+            line.update(f"{implementation.name}: {made:,} of {some(runs, 'random run')}")
 
         return conform_at_random(implementation, request, runs, limits=limits, progress=progress)

@@ -14,16 +14,15 @@ from crownless.model_check.simulation.combinations import COMPARED, SEEDS, combi
 from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .file_options import OutputFolder
-from .imports import import_protocols
 from .options import Verb, parse_settings, with_limits, with_output
-from .output import ended_with_nothing, print_json, print_line, status
+from .output import print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:
@@ -104,7 +103,6 @@ def cost(
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
         raise BadInput("--master without Spark", hint="add --engine spark")
-    import_protocols(protocols, limits, {"costs": []} if as_json else None)
     for name in protocols:
         protocol_named(name)
     experiments = combinations(
@@ -127,8 +125,7 @@ def cost(
         def progress(done: int, total: int) -> None:
             nonlocal how_far
             how_far = f"{done:,} of {some(total, 'simulation')}"
-            if line is not None:
-                line.update(how_far)
+            line.update(how_far)
 
         with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
             rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
@@ -136,7 +133,7 @@ def cost(
         rows = list(done_by_now.values())
         _say_kept(how_far, out)
         if not rows:
-            return ended_with_nothing(part, {"costs": []} if as_json else None)
+            raise Stopped(part.reason)
         say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)

@@ -88,14 +88,13 @@ def explore(
     if serve and (html is not None or as_json):
         raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, given, limits, as_json=as_json) as explored:
+    with explored_subject(subject, command, given) as explored:
         if serve:
             return _serve(explored)
         with status(quiet or as_json) as line:
 
             def progress(states: int) -> None:
-                if line is not None:
-                    line.update(some(states, "state"))
+                line.update(some(states, "state"))
 
             data = explored.space.as_data(max_states, limits, progress, start=explored.start)
     if as_json:

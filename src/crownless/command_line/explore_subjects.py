@@ -16,7 +16,6 @@ from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.schedules import read_schedule
 from crownless.oracle.logs.reader import subjects
 from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
-from crownless.runtime.ending import Limits
 from crownless.spec import library
 from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
@@ -24,7 +23,6 @@ from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_bytes
 
 from .implementations import implementation_of
-from .imports import import_protocols
 from .options import parse_settings, within
 from .saved import saved_checks
 
@@ -41,16 +39,13 @@ def explored_subject(
     name: str | None,
     command: list[str] | None,
     given: dict[str, Any],
-    limits: Limits,
-    *,
-    as_json: bool,
 ) -> Iterator[Explored]:
     """The subject of that name, or of a command after `--`; programs are ended with the block. Raises `BadInput`."""
     settings = {option: value for option, value in given.items() if value not in (None, ()) and value is not False}
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
-    if name is None or command is not None or _is_of_nodes(name, limits, as_json):
+    if name is None or command is not None or _is_of_nodes(name):
         with _of_nodes(name, command, settings) as explored:
             yield explored
     elif "replay" in settings:
@@ -59,13 +54,12 @@ def explored_subject(
         yield _subject(name, settings)
 
 
-def _is_of_nodes(name: str, limits: Limits, as_json: bool) -> bool:
-    """True of a class of nodes. Imports what is somebody's own."""
+def _is_of_nodes(name: str) -> bool:
+    """True of a class of nodes, which is imported."""
     try:
-        import_protocols((name,), limits, {"space": None} if as_json else None)
+        if own_protocols.is_own(name):
+            own_protocols.load(name)
     except BadInput:
-        if not own_protocols.is_own(name):
-            raise
         own_protocols.load_protocol_or_node(name)
         return True
     return False

@@ -57,8 +57,6 @@ def stateful(
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
-    delivers_all = arguments.truth("delivers_all", delivers_all)
-    order = arguments.optional(arguments.text, "order", order)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
         held_to, needed = order or subject.promises, subject.needs_channel
@@ -116,7 +114,7 @@ def _bounds(processes: Any) -> tuple[int, int]:
 def _channel(given: Any) -> type[Channel]:
     if isinstance(given, type) and issubclass(given, Channel):
         return given
-    return channel_named(arguments.text("channel", given))
+    return channel_named(given)
 
 
 def _named(subject: Any) -> str:
