@@ -75,7 +75,7 @@ class Loops(NamedTuple):
     found: Numbers
 
 
-def loops(rows: Rows, lines: int = 16, entries: int = ENTRIES) -> Loops:
+def loops(rows: Rows, lines: int, entries: int) -> Loops:
     """Arrays for any of these runs of so many lines, with so many entries of times in flight."""
     run, names = room(rows)
     return Loops(run, names, channels(run, lines, entries), graph(run), np.full(4, NONE, np.int32))
@@ -98,7 +98,7 @@ class Monitor:
 
     def __post_init__(self) -> None:
         self.rows = read_only(self.rows)
-        self._loops = loops(self.rows)
+        self._loops = loops(self.rows, 16, ENTRIES)
         #: The run that is laid out.
         self._number = NONE
 
