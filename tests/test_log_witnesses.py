@@ -15,10 +15,10 @@ from witness_checks import check_witness, from_json
 
 from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.log_orders import witnesses as log_witnesses
-from crownless.oracle.log_orders.classified import by_run
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide

@@ -87,15 +87,8 @@ def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
 
 
 def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> None:
-    violated, held = cr.check("unordered", 2, 2), cr.check("fifo-sequence", 2, 1)
-    unknown = cr.check("rst", 2, 2, max_states=3)
+    violated = cr.check("unordered", 2, 2)
     asked: dict[Callable[[], object], str] = {
-        lambda: held.violations["fifo"]: "fifo-sequence: 'fifo' is not violated, it holds; violated: none",
-        lambda: violated.violations[
-            "never-blocks"
-        ]: "unordered: 'never-blocks' is not violated, it holds; violated: fifo, causal",
-        lambda: unknown.violations["fifo"]: "rst: 'fifo' is not violated, its verdict is unknown; violated: none",
-        lambda: violated.violations["nope"]: f"unordered: no property 'nope'; known: {', '.join(violated)}",
         lambda: violated[
             "Causal"
         ]: f"unordered: no property 'Causal'; did you mean 'causal'? known: {', '.join(violated)}",

@@ -31,7 +31,7 @@ from crownless.impl.channels import Fifo
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.search.generating import Clock, generate
+from crownless.model_check.search.generating import generate
 from crownless.model_check.search.reachable import HistoryVariable, reachable
 from crownless.model_check.system.system import LocalStep, System
 from crownless.spec import enumeration, notation
@@ -237,10 +237,9 @@ def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_anothe
 
 
 def test_posting_on_generates_no_other_computation_than_waiting() -> None:
-    clock = Clock()
     for n, m in ((2, 4), (3, 3)):
-        waiting = generate(Buffer(n), Free(n, m), Fifo, clock).forms
-        assert generate(BufferPipelined(n), Free(n, m), Fifo, clock).forms == waiting
+        waiting = generate(Buffer(n), Free(n, m), Fifo).forms
+        assert generate(BufferPipelined(n), Free(n, m), Fifo).forms == waiting
 
 
 # -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.rst import Rst
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.search.generating import Clock, Form, generate
+from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.system import System
 from crownless.proofs.claims.matrices import LockstepProduct, guards_in
@@ -124,7 +124,7 @@ def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k
 
 
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
-    return generate(machine, Free(machine.n, m), Unordered, Clock()).forms
+    return generate(machine, Free(machine.n, m), Unordered).forms
 
 
 @pytest.mark.parametrize(

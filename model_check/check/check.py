@@ -202,9 +202,7 @@ class Search:
         given, most = self.limits, FIRST_TRY_STATES
         if given.states is None or given.states > most:
             self.limits = replace(given, states=most)
-        found = Exploration(stopped=NO_MEMORY)
-        with stoppable(given):
-            found = self._explore_plainly()
+        found = self._explore_plainly()
         grows = self.limits is not given and found.stopped == states_are_reached(most)
         self.limits = given
         if not grows:
@@ -282,19 +280,13 @@ class Search:
         if found.acyclic or found.graded or found.stopped or not undecided:
             return None
 
-        def tick(nodes: int) -> None:
+        def progress(nodes: int) -> None:
             if self.progress is not None:
                 self.progress(found, -nodes)
-            over = self.limits.reached(self.clock() - self._started)
-            if over is not None:
-                raise Stopped(over)
 
-        try:
-            return Lassos(self.system, tick)
-        except Stopped as ending:
-            return str(ending)
-        except MemoryError:
-            return NO_MEMORY
+        with stoppable(self.limits.after(self.clock() - self._started)) as part:
+            return Lassos(self.system, progress)
+        return part.reason
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
         """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked

@@ -17,9 +17,8 @@ from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, 
 from crownless.oracle.event_logs import CertainRows, certain_rows, logged_run, logged_runs, natural, rows_of
 from crownless.oracle.logs.columns import json_line, table_of_rows
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
-from crownless.oracle.logs.grouping import order_by
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Run
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
+from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.oracle.logs.rows import Row, rows_of_lines
 from crownless.spec.computation import Computation
@@ -276,19 +275,3 @@ def _decided(
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
     asked, is_regular = outcomes[:, [COLUMN[order] for order in orders]], outcomes[:, ASYNCHRONOUS] != UNDECIDED
     return ClassifiedLog(file, rows, orders, reading, monitor, asked, is_regular, numbering, processes=processes)
-
-
-def by_run(table: pa.Table) -> NamedRows:
-    """The rows of a table, those of a run together, runs in the order of their first events."""
-    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
-    index = as_numbers(table["index"].combine_chunks(), MISSING)
-    runs = named["run"]
-    if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
-        first = np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32))
-        return NamedRows(named, index, first)
-    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
-    order_by(runs.codes, len(runs.names), first, place)
-    index = index[place]
-    for column in named.values():
-        column.codes = column.codes[place]
-    return NamedRows(named, index, first, place)

@@ -18,7 +18,7 @@ from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, first_hole
-from crownless.oracle.logs.named_rows import NamedRows
+from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import conflicts, read_row
 from crownless.spec.errors import BadInput
@@ -26,7 +26,6 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import some
 from crownless.spec.witnesses import Overtaking
 
-from .classified import by_run
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
 from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace

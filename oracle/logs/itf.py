@@ -46,7 +46,7 @@ class _Trace(msgspec.Struct):
     loop: int | None = None
 
 
-def read_itf(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in options.columns if column not in _FIELDS]:
         hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"

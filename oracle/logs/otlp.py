@@ -147,7 +147,7 @@ class Span(NamedTuple):
 Kinds = Mapping[SpanId, tuple[int, str]]
 
 
-def read_otlp(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     kinds: dict[SpanId, tuple[int, str]] = {}
     others: Counter[str] = Counter()

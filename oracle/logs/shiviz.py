@@ -59,7 +59,7 @@ _SEPARATORS = re.compile(r"\s*[,;]\s*")
 Lines = list[tuple[int, str]]
 
 
-def read_shiviz(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     text = as_text(content, name).replace("\r\n", "\n")
     if not text.strip():

@@ -21,8 +21,7 @@ from crownless.proofs.protocols.cbcast import CBCAST
 from crownless.proofs.protocols.extra_messages import EXTRA_MESSAGES
 from crownless.proofs.protocols.extra_messages_steps import same_steps
 from crownless.proofs.protocols.murty_garg import MURTY_GARG
-from crownless.proofs.protocols.rst import RST, RST_SENT_ALONE
-from crownless.proofs.protocols.rst_before import RST_BEFORE
+from crownless.proofs.protocols.rst import RST, RST_BEFORE, RST_SENT_ALONE
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason

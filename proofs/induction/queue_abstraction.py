@@ -155,8 +155,24 @@ class Abstraction:
         raise AttributeError(name)
 
     def start(self) -> AbstractState:
-        """Nothing has happened."""
-        raise NotImplementedError
+        """Nothing has happened: no truth holds, and all else is as it may be."""
+
+        def never(*_: object) -> Truth:
+            return self.logic.either()
+
+        parts = {
+            name: never if part.is_ == "truth" else getattr(self.before, name) for name, part in self.changing.items()
+        }
+        return AbstractState(self.before.clock, **parts)
+
+    def now_also(self, name: str, x: Any) -> dict[str, Callable[..., Truth]]:
+        """A truth about messages or processes, which now holds of x too."""
+        before = getattr(self.before, name)
+        return {name: lambda y: self.logic.either(before(y), y == x)}
+
+    def at_this_time(self, name: str, x: Any) -> dict[str, Fixed]:
+        """A time of messages, of which that of x is now."""
+        return {name: Fixed(lambda y: y == x, lambda y: self.before.clock)}
 
     def events(self) -> list[StageEvent]:
         """All that may happen to i, m and w."""

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check.check_result import CheckResult, rendered_setting
-from crownless.model_check.check.request import ResolvedCheck
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import ResolvedCheck, rendered_setting
 from crownless.model_check.check.suite import SuiteRow
 from crownless.model_check.system.properties import COMPLETES
 from crownless.spec.printable import printable_name, some
