@@ -56,6 +56,8 @@ ENTRIES = 1 << 12
 
 #: The orders that are walked for, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
+#: What violates one of these orders violates the stronger one (one-n: in runs of unicasts).
+_WEAKER = {MAILBOX: (CAUSAL,), ONE_N: (CAUSAL,), N_N: (CAUSAL, MAILBOX, ONE_N), SYNCHRONOUS: (CAUSAL, MAILBOX, ONE_N)}
 
 
 class Contradiction(Exception):
@@ -330,6 +332,11 @@ class StreamingMonitor:
                 shown = np.union1d(shown, pair)
             events = np.flatnonzero(np.isin(self.held.message, self._messages_of(run, shown)))
             self.violations[column] = Violation(self.held.some(events), overtakes)
+        for column in self.given_up - self.violations.keys():
+            weaker = next((one for one in _WEAKER.get(column, ()) if one in self.violations), None)
+            if weaker is not None and (column != ONE_N or self.unicasts):
+                self.violations[column] = self.violations[weaker]
+        for column in self.violations:
             self.outcomes[column] = BROKEN
         self._open -= self.violations.keys()
 
