@@ -197,7 +197,7 @@ class Guarded(Unordered):
     ("subject", "problem", "actions"),
     [
         (Raises, "P#: Raises.on_packet(#, (1, '1-2.2')) (HERE): IndexError: ", "send send receive"),
-        (DeliversAgain, "P#: delivers m1 a second time", "send deliver"),
+        (DeliversAgain, "P# delivers m1 a second time", "send deliver"),
         (DeliversElsewhere, "P#: delivers 1-2.1, which is for P#", None),
         (
             DeliversNothingSent,
