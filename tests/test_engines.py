@@ -15,7 +15,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.native import expansion, expansion_in_order, kernels
+from crownless.model_check.native import expansion, kernels
 from crownless.model_check.search.engines import (
     LONG_TO_COMPILE,
     Engine,
@@ -78,10 +78,8 @@ def test_what_is_checked_by_default_is_promised_or_implied() -> None:
 def test_what_a_verdict_rests_on_is_said() -> None:
     native = run_check(Check("rst", messages=2), workers=1)
     assert native.scope.endswith("; native engine, 1 worker, no reductions")
-    reduced = run_check(Check("rst", messages=2), reductions=["all"], workers=2)
-    assert reduced.scope.endswith(
-        "; native engine, 2 workers; counts are of what is left after symmetry and order reduction"
-    )
+    reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
+    assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
     crash = run_check(Check("isis", messages=2, crash="P1"))
     assert crash.scope.endswith("; plain explorer (the native engine knows no crashes), no reductions")
     plain = run_check(Check("rst", messages=2), engine="plain")
@@ -117,8 +115,8 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
         run_check(Check("rst", messages=1))
         with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
             assert notices == []
-        for kernel, module in zip(LONG_TO_COMPILE, (expansion, expansion_in_order), strict=True):
-            with event.trigger_event("numba:compile", {"dispatcher": getattr(module, kernel)}):
+        for kernel in LONG_TO_COMPILE:
+            with event.trigger_event("numba:compile", {"dispatcher": getattr(expansion, kernel)}):
                 assert notices.pop() == "compiling"
     assert notices == []
 
@@ -128,12 +126,11 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 def test_reductions_are_requested_by_name() -> None:
     assert reductions_named([], None) == ()
-    assert reductions_named(["order", "symmetry", "order"], None) == ("symmetry", "order")
-    assert reductions_named(["all"], "native") == ("symmetry", "order")
-    with pytest.raises(BadInput, match="unknown reduction 'ordre'; did you mean 'order'"):
-        reductions_named(["ordre"], None)
+    assert reductions_named(["symmetry", "symmetry"], "native") == ("symmetry",)
+    with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
+        reductions_named(["symetry"], None)
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
-        reductions_named(["order"], "plain")
+        reductions_named(["symmetry"], "plain")
 
 
 class Unrenamed(Monitor):
@@ -141,41 +138,25 @@ class Unrenamed(Monitor):
 
 
 REFUSED = [
-    (Check("kearns"), "symmetry", "it does not treat all processes alike"),
-    (Check("murty-garg"), "symmetry", "it does not treat all processes alike"),
-    (Check("rst", program=PROGRAM), "symmetry", "in a program each process does its own"),
-    (Check("extra-messages", parameters={"k": (4, 4, 5)}), "symmetry", "processes have a k of their own"),
-    (Check("isis", crash="P1"), "symmetry", "the native engine knows no crashes"),
+    (Check("kearns"), "it does not treat all processes alike"),
+    (Check("murty-garg"), "it does not treat all processes alike"),
+    (Check("rst", program=PROGRAM), "in a program each process does its own"),
+    (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
+    (Check("isis", crash="P1"), "the native engine knows no crashes"),
     (
         Check("rst", processes=9),
-        "symmetry",
         "it would try the 362,880 renamings of 9 processes; up to 8 it does",
-    ),
-    (Check("rst", program=PROGRAM), "order", "in a program a delivery matters by where"),
-    (Check("rst", channel="lossy"), "order", "a lossy channel acts between deliveries"),
-    (Check("rst", channel="duplicating"), "order", "a duplicating channel acts between deliveries"),
-    (Check("ses-rollback"), "order", "it takes deliveries back"),
-    (Check("isis", crash="P1"), "order", "the native engine knows no crashes"),
-    (Check("murty-garg", orders=("causal",)), "order", "it may deliver a message before it is sent"),
-    *(
-        (Check("rst", orders=("causal", order)), "order", f"{order} order is broken by deliveries at several processes")
-        for order in ("mailbox", "one-n", "n-n", "synchronous")
-    ),
-    (
-        Check("rst", clocks=("vector-times",)),
-        "order",
-        "for clocks it has not been shown to be valid",
     ),
 ]
 
 
-@pytest.mark.parametrize(("requested", "reduction", "why"), REFUSED, ids=lambda value: str(value)[:60])
-def test_a_reduction_that_is_not_valid_is_refused_and_says_why(requested: Check, reduction: str, why: str) -> None:
-    line = f"{requested.protocol} does not admit --reduce {reduction}: {why}"
+@pytest.mark.parametrize(("requested", "why"), REFUSED, ids=lambda value: str(value)[:60])
+def test_symmetry_reduction_that_is_not_valid_is_refused_and_says_why(requested: Check, why: str) -> None:
+    line = f"{requested.protocol} does not admit --reduce symmetry: {why}"
     with pytest.raises(BadInput) as error:
-        run_check(requested, reductions=[reduction])
+        run_check(requested, reductions=["symmetry"])
     assert str(error.value).startswith(line)
-    refused = why_not_applicable(requested, reductions=[reduction])
+    refused = why_not_applicable(requested, reductions=["symmetry"])
     assert refused is not None
     assert refused.reason.startswith(line.removeprefix(f"{requested.protocol} "))
     assert why_not_applicable(requested) is None

@@ -193,14 +193,14 @@ class Guarded(Unordered):
     ("subject", "problem", "actions"),
     [
         (Raises, "P#: Raises.on_packet(#, (1, '1-2.2')) (HERE): IndexError: ", "send send receive"),
-        (DeliversAgain, "P#: delivers m1 a second time", "send deliver"),
-        (DeliversElsewhere, "P#: HERE: delivers 1-2.1, which is for P#", None),
+        (DeliversAgain, "P# delivers m1 a second time", "send deliver"),
+        (DeliversElsewhere, "P#: delivers 1-2.1, which is for P#", None),
         (
             DeliversNothingSent,
             "P#: DeliversNothingSent.on_packet(#, (0, '1-2.1')) (HERE): delivers (0, '1-2.1'), a tuple; `deliver`",
             "send receive",
         ),
-        (TransmitsToNobody, "P#: HERE: transmits to process 2, and there are 0 to 1", "send"),
+        (TransmitsToNobody, "P#: transmits to process 2, and there are 0 to 1", "send"),
         (TakesTwoArguments, "P#: TakesTwoArguments.on_send(#, '1-2.1') (HERE): AttributeError: ", "send"),
         (
             Guarded,

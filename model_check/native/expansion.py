@@ -48,9 +48,8 @@ from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, ste
 PREFETCH_BATCH = 8
 MISSES = 256
 
-#: Why a row is not expanded now: it misses an entry; the outbox is full; its successors are too wide; too many rows are
-#: reached from it by steps of one process.
-MISSED, FULL, NARROW, CROWDED = 1, 2, 4, 8
+#: Why a row is not expanded now: it misses an entry; the outbox is full; its successors are too wide.
+MISSED, FULL, NARROW = 1, 2, 4
 
 
 @inlined
@@ -118,14 +117,11 @@ def put_aside(problem: int, t: int, r: int, outbox: Outbox, found: Found, scratc
     answer = -1 << 62
     for owner in range(outbox.filled.shape[0]):
         outbox.filled[owner] = scratch.started[owner]
-    if problem & CROWDED:
-        found.used[3] |= 1
-        answer = t
-    elif problem & NARROW:
+    if problem & NARROW:
         answer = -1 - t
     elif problem & FULL:
         if not t:
-            found.used[3] |= 2
+            found.used[3] = 1
         answer = t
     else:
         found.again[found.used[1]] = r
@@ -197,7 +193,7 @@ def expand(
             numbers = scratch.numbers[k]
             total = send_made(numbers, n, cells)
             count, what, missed = list_moves(
-                numbers, listed[k, 0], -1, total < system.bound, system, tables, found, recent, moves[k]
+                numbers, listed[k, 0], total < system.bound, system, tables, found, recent, moves[k]
             )
             listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = total, count, what, missed
             sleeping = np.int64(asleep[todo[start + k]]) if sleeps else 0

@@ -184,7 +184,6 @@ def note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int)
 def list_moves(
     numbers: Any,
     used: int,
-    only: int,
     handing: bool,
     system: SearchConstants,
     tables: Tables,
@@ -192,9 +191,9 @@ def list_moves(
     recent: Any,
     moves: Any,
 ) -> tuple[int, int, bool]:
-    """Lists what may happen next, at the process `only` or at all (-1), in the rows of `moves`: kind, outcome, slot,
-    process. Returns how many there are; bit 0: may something be handed over, bit 1: is anything obliged to happen;
-    and whether an entry was missed. `handing`: true if the applications may hand over anything.
+    """Lists what may happen next, in the rows of `moves`: kind, outcome, slot, process. Returns how many there are;
+    bit 0: may something be handed over, bit 1: is anything obliged to happen; and whether an entry was missed.
+    `handing`: true if the applications may hand over anything.
     """
     n, channel, takes_anything = system.n, system.channel, system.takes_anything
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
@@ -204,8 +203,6 @@ def list_moves(
     what = 0
     missed = False
     for p in range(n):
-        if only >= 0 and only != p:
-            continue
         cell = numbers[1 + p]
         own = cells[cell, OWN_COUNT]
         if own < 0:
@@ -230,8 +227,6 @@ def list_moves(
         mark, rest = slot & 1, slot >> 1
         packet = rest >> PROCESS_BITS
         p = rest & PROCESS
-        if only >= 0 and only != p:
-            continue
         group = 0
         if channel == FIFO:
             group = queue_of(slot + 1, channel, n, source)

@@ -16,13 +16,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from crownless.oracle.log_orders.classified import by_run
-from crownless.oracle.logs.columns import COLUMNS, json_line
+from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.lost_events import QuarantinedRows
-from crownless.oracle.logs.named_rows import Named, NamedRows, are_names
+from crownless.oracle.logs.named_rows import Named, NamedRows, are_names, by_run
 from crownless.oracle.logs.quarantine import NO_ROW, judge_clocked_run, order_verdicts, unknown
 from crownless.oracle.logs.reasons import Copy, UnusableRow
-from crownless.oracle.logs.rows import process_of, read_row
+from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, process_of, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
@@ -43,7 +42,7 @@ from .records import (
     records_of_runs,
     verdict_records,
 )
-from .sources import PLAIN, UNKNOWN_RUN, UNREADABLE, Batches, Source, read, source_of
+from .sources import PLAIN, UNKNOWN_RUN, Batches, Source, read, source_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -301,7 +300,7 @@ def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], st
         records = list(verdict_records(run, order_verdicts(found.verdicts)))
         yield batch_of([*records, *(record(HOLE, run, because=hole.text) for hole in found.subject.holes)])
 
-    texts = in_turn.select(*COLUMNS[:-1], f.lit(None).cast("string").alias("text"))
+    texts = in_turn.select(*COLUMNS, f.lit(None).cast("string").alias("text"))
     records = [row.asDict() for row in texts.coalesce(1).mapInArrow(judged, RECORD_SCHEMA).collect()]
     for one in records:
         if one["record_type"] == REFUSED:

@@ -32,9 +32,8 @@ from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
-from .houdini import STEPS, CounterexampleQuery, Induction, Kept, Placed, always, kept
+from .houdini import STEPS, CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
 from .numeric_states import simulated
-from .reading import Reader
 from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
 
@@ -248,7 +247,7 @@ class _Discovery:
         k = run.terms.any_process("k")
         used: list[Placed] = []
         for part in _parts(run.accepted, k):
-            numbers = [term for term in Reader().read(part).children() if term.sort() == z3.IntSort()]
+            numbers = [term for term in Entries().eliminated(part).children() if term.sort() == z3.IntSort()]
             missing = [run.numbered(p, run.i, number) for p, number in product((k, run.sender(run.m)), numbers)]
             there = [
                 z3.Implies(

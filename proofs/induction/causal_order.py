@@ -24,40 +24,45 @@ from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Term, Terms
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
+from .quantified import for_all
 from .theorem import Claim
 
 #: What holds at every moment: name → what it says of a moment of a run.
 Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
 
 #: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
-KNOWN_IS_SENT: Invariants = {
-    "what is known or delivered is sent": lambda run, now: z3.And(
-        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x)))),
-    ),
-}
+KNOWN_IS_SENT: Invariants = for_all(
+    {
+        "what is known or delivered is sent": (
+            lambda run, now, p, x: z3.Implies(now.knows(p, x), now.sent(x)),
+            lambda run, now, x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)),
+            lambda run, now, x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x))),
+        )
+    }
+)
 
 #: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
 OF_CHANNELS: Invariants = {
     **KNOWN_IS_SENT,
-    "a channel's messages are numbered from one": lambda run, now: z3.And(
-        run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
-        run.messages(
-            lambda x: z3.Implies(
-                now.sent(x),
-                z3.And(
-                    run.number(x) >= 1,
-                    run.number(x) <= now.count(run.sender(x), run.receiver(x)),
-                    run.sender(x) != run.receiver(x),
+    **for_all(
+        {
+            "a channel's messages are numbered from one": (
+                lambda run, now, k, l: now.count(k, l) >= 0,
+                lambda run, now, x: z3.Implies(
+                    now.sent(x),
+                    z3.And(
+                        run.number(x) >= 1,
+                        run.number(x) <= now.count(run.sender(x), run.receiver(x)),
+                        run.sender(x) != run.receiver(x),
+                    ),
                 ),
-            )
-        ),
+            ),
+            "each number is that of one message": lambda run, now, x: z3.Implies(
+                now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x
+            ),
+            "there is a message of each number": lambda run, now: run.all_numbered(now),
+        }
     ),
-    "each number is that of one message": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x)
-    ),
-    "there is a message of each number": lambda run, now: run.all_numbered(now),
 }
 
 PAST = "all sent to i before m is delivered"

@@ -35,6 +35,4 @@ def event_in_words(diagram: Diagram, event: int) -> str:
 def wait_in_words(wait: Wait) -> str:
     """That a message is held back, and until when."""
     name = printable(wait.message)
-    if wait.beyond:
-        return f"{name} is held back, and delivered later, beyond this excerpt"
     return f"{name} is held back" + ("" if wait.delivery is None else " until it is delivered")

@@ -198,7 +198,7 @@ def check(
     or a class. `orders`: those to be kept, instead of what the protocol promises. `sends`: `unicast`, `multicast` or
     `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: those by which messages must not arrive
     late. `crash`: the process that may crash. `monitors`: further judges of runs. `engine`: `native`, `plain`, or
-    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`,
+    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`. `max_seconds`, `max_states`,
     `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
     which the search is saved; `resume`: one in which a search was saved, to continue it.
     `workers`: threads of the native engine, as many as there are processors unless given. `progress` is

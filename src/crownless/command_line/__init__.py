@@ -14,10 +14,19 @@ from typing import NamedTuple
 
 import click
 
-from crownless.runtime.ending import watching
+from crownless.runtime.ending import INTERRUPTED, Stopped, watching
 from crownless.spec.errors import BadInput
 
-from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, code_of, flush, say
+from .endings import (
+    EXIT_BAD_INPUT,
+    EXIT_BROKEN_PIPE,
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_UNKNOWN,
+    code_of,
+    flush,
+    say,
+)
 
 
 class Verb(NamedTuple):
@@ -74,6 +83,13 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except Stopped as ended:
+            from .output import JSON, print_json  # which needs what it prints
+
+            if ctx.meta.get(JSON):
+                print_json({"stopped": str(ended)})
+            say(f"{ended}; nothing is known yet")
+            return EXIT_INTERRUPTED if str(ended) == INTERRUPTED else EXIT_UNKNOWN
         except KeyboardInterrupt as error:  # click would print an empty line
             raise click.Abort from error
 

@@ -17,7 +17,7 @@ from crownless.spec.enumeration import known_sends
 from crownless.spec.errors import BadInput
 
 from .file_options import InputFile
-from .output import ASCII
+from .output import ASCII, JSON
 
 #: Where it is kept that all options are shown.
 ALL = "crownless.help_all"
@@ -120,10 +120,17 @@ def with_limits(verb: Run) -> Run:
     return limited  # type: ignore[return-value]  # its options are added, which no type states
 
 
+def _keep_json(context: click.Context, _: click.Parameter, given: bool) -> bool:
+    context.meta[JSON] = given
+    return given
+
+
 def with_output(verb: Run) -> Run:
     """Gives a verb `--json`, `--quiet` and `--ascii`; it is called with the first two as `as_json` and `quiet`."""
     options = [
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact."),
+        click.option(
+            "--json", "as_json", is_flag=True, callback=_keep_json, help="Print one JSON object with every fact."
+        ),
         click.option("--quiet", is_flag=True, help="No drawings and no progress."),
         with_ascii,
     ]

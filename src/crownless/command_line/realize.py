@@ -19,7 +19,6 @@ from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
-from .imports import import_protocols
 from .options import Verb, parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
@@ -65,7 +64,6 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
     3 a limit was reached first.
     """
-    import_protocols([protocol], limits, {"protocol": protocol, "decided": False} if as_json else None)
     request = Check(
         protocol,
         processes,
@@ -78,8 +76,7 @@ def realize(
     with status(quiet or as_json) as line:
 
         def progress(said: str) -> None:
-            if line is not None:
-                line.update(f"{protocol}: {said}")
+            line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # what a machine prints is no answer
             answer = realizing.realize(request, limits=limits, progress=progress)
