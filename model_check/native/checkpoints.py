@@ -123,7 +123,7 @@ class Checkpoint:
         partial = self.directory / PARTIAL
         try:
             with partial.open("wb") as file:
-                np.savez(file, **arrays, header=np.frombuffer(json.dumps(header).encode(), np.uint8))
+                np.savez(file, **{**arrays, "header": np.frombuffer(json.dumps(header).encode(), np.uint8)})
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.directory / CHECKPOINT)
