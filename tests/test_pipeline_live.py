@@ -182,7 +182,7 @@ def test_orders_for_which_too_much_is_held_are_deferred_to_the_end_with_a_record
         lines = [event("P2", 1 + j, "send", f"m{j}", "P1") for j in range(k, k + 50)]
         records += live.add([*lines, *(event("P1", j, "deliver", f"m{j}", "P2") for j in range(k, k + 50))])
     assert [(row["record_type"], row["order"]) for row in records] == [("later", order) for order in list(ORDERS)[3:]]
-    assert live.monitor.names == ["slow"]
+    assert live.monitor.named.keys() == {"slow"}
     # FIFO and causal order need no such room.
     records = list(live.add([event("P2", 301, "send", "last", "P3"), event("P3", 0, "deliver", "last")]))
     assert {row["order"]: row["verdict"] for row in records} == dict.fromkeys(list(ORDERS)[1:], "broken")

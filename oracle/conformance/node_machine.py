@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+from crownless.impl.channels import Channel
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check
+from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.system.properties import Property
 from crownless.spec.computation import Message
 from crownless.spec.printable import shown, some
@@ -246,3 +247,10 @@ def check_of_nodes(
         restarts=request.restarts,
     )
     return Check(machine, channel=request.channel, orders=orders, workload=free, properties=only)
+
+
+def check_of_walks(answers: Answers, request: Request, channel: type[Channel] | None = None) -> ResolvedCheck:
+    """The check of nodes that are taken step by step: no order is monitored. `channel`: not the requested one."""
+    replies = bool(request.messages_with_replies)
+    check = check_of_nodes(answers, request, ("asynchronous",), replies=replies)
+    return replace(check, channel=channel or request.channel).resolve()

@@ -10,9 +10,10 @@ from crownless.impl.buffer import State as BufferState
 from crownless.impl.protocol import Setting
 from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
 from crownless.impl.workloads import Free
-from crownless.model_check.simulation.estimates import Estimate, estimate
+from crownless.model_check.simulation.experiment import Experiment
+from crownless.model_check.simulation.figures import Estimate, estimate
 from crownless.model_check.simulation.latencies import output_wait
-from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
+from crownless.model_check.simulation.simulation import Measured, simulate
 from crownless.proofs.induction.evidence import Evidence, fact, measured
 
 from . import fig_8
