@@ -14,7 +14,7 @@ import time
 
 import psutil
 
-from crownless.model_check.simulation.combinations import combinations
+from crownless.model_check.simulation.experiment import combinations
 from crownless.pipeline.costs import sweep
 from crownless.pipeline.session import session
 

@@ -1,191 +1,193 @@
-"""The page of costs: plots, answers and tables of the studies, as self-contained files.
+"""The plots and figures of the page of costs, docs/costs.md.
 
     python benchmarks/cost_page.py docs/cost
 
-writes `index.html`, the plots it shows (PNG, each with an SVG), and `figures.csv`, every figure with its error.
+writes the plots, and `figures.csv`, every figure with its error.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
-from math import isfinite
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from math import isfinite, nan
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
-from cost_page_findings import findings
-from cost_page_plots import draw
-from cost_page_studies import SEEDS, STUDIES, of_the_page
+from cost_page_studies import FEW_LOADS, LOADS, SEEDS, STUDIES, of_the_page
 
-from crownless.model_check.simulation.encoding import HEADER, WORD
-from crownless.model_check.simulation.experiment_rows import Row
-from crownless.model_check.simulation.figures import AVERAGED, FIELDS_BUT_SEED, GROWTH, Point, chosen, points
-from crownless.model_check.simulation.latencies import LATENCIES
-from crownless.model_check.simulation.simulation import COOL_DOWN, WARM_UP
-from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.model_check.simulation.experiment import Row
+from crownless.model_check.simulation.figures import AVERAGED, FIELDS_BUT_SEED, Point, points
+from crownless.model_check.simulation.latencies import output_wait
 from crownless.pipeline.costs import sweep
 
-#: Plot → the claim whose answer it illustrates.
-BESIDE = {
-    "delay": "MF24", "traffic": "MF24", "bandwidth": "MF24", "control": "MG19", "withheld": "MG20",
-    "synchronous": "MG21", "thresholds": "SA13",
-}  # fmt: skip
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-#: Plot → a note beyond its title and axes.
-NOTES = {
-    "delay": "Both axes are logarithmic. At constant latencies the matrix protocol (rst) adds nothing and has no line.",
-    "traffic": "The matrix protocol (rst) adds nothing for client and server and has no line there.",
-    "bandwidth": "Open marks: the lines cannot carry all submitted messages, and the delay grows with the run.",
-    "control": "Always 1 for a message to a smaller process, and 2 for one to a bigger one.",
-    "withheld": "The mean over the runs of the longest in each run; the longest in all runs stands above.",
-    "synchronous": "Open marks: the delay grows with the run, since the biggest process cannot keep up.",
-    "thresholds": "Left: extra messages alone. Right: dashed and dotted lines are protocols without a threshold.",
-    "sizes": "Both axes are logarithmic; rst and ses take nearly the same.",
+#: Colours that are distinguishable with any colour vision (Okabe and Ito), one for each protocol in all plots.
+COLOURS = {
+    "rst": "#0072B2", "buffer": "#D55E00", "buffer-pipelined": "#E69F00", "optimal": "#009E73", "unordered": "#999999",
+    "murty-garg": "#CC79A7", "rendezvous": "#000000", "extra-messages": "#56B4E9", "ses": "#D81B60",
+    "ses-delete": "#A97BB5", "fifo-sequence": "#999999", "cbcast": "#B8A200",
+}  # fmt: skip
+MARKERS = {
+    "rst": "o", "buffer": "s", "buffer-pipelined": "^", "optimal": "D", "unordered": ".", "murty-garg": "v",
+    "rendezvous": "X", "extra-messages": "P", "ses": "*", "fifo-sequence": "<", "cbcast": "h",
+}  # fmt: skip
+BY_SIZE = ("#56B4E9", "#0072B2", "#1B2A49")
+
+Points = Mapping[str, Sequence[Point]]
+
+
+def delay(figure: Figure, of: Points) -> None:
+    panels = figure.subplots(1, 3, sharey=True)
+    for panel, latency in zip(panels, ("constant", "exponential", "pareto"), strict=True):
+        some = chosen(of["delay"], workload="uniform", latency=latency)
+        for protocol in ("buffer", "buffer-pipelined", "rst"):
+            line(panel, chosen(some, protocol=protocol), "load", "added", protocol)
+        loads = [k / 200 for k in range(2, 98)]
+        theory = [output_wait(load, latency) for load in loads]
+        panel.plot(loads, theory, "--", color="#D55E00", linewidth=1, alpha=0.6, label="buffer, by theory")
+        panel.set(xscale="log", yscale="log", title=f"{latency} latencies", xlabel="load: messages in a mean latency")
+        panel.set_ylim(1e-3, 40)
+        ticks = (LOADS[0], *FEW_LOADS, 0.4)
+        panel.set_xticks(ticks, [f"{load:g}" for load in ticks], fontsize=7)
+        panel.minorticks_off()
+    panels[0].set_ylabel("delay added, mean latencies")
+    panels[0].legend(fontsize=7)
+
+
+def bandwidth(figure: Figure, of: Points) -> None:
+    sizes = sorted({point["processes"] for point in of["bandwidth"]})
+    panels = figure.subplots(1, len(sizes), sharey=True)
+    for panel, n in zip(panels, sizes, strict=True):
+        for protocol in ("rst", "optimal", "buffer", "unordered"):
+            line(panel, chosen(of["bandwidth"], processes=n, protocol=protocol), "bandwidth", "delay", protocol)
+        panel.set(
+            xscale="log", yscale="log", title=f"{n} processes", xlabel="bytes a process can send in a mean latency"
+        )
+    panels[0].set_ylabel("delay in all, mean latencies")
+    panels[0].legend(fontsize=7)
+
+
+def synchronous(figure: Figure, of: Points) -> None:
+    panels = figure.subplots(1, 3, sharey=True)
+    for panel, workload in zip(panels, ("client-server", "downward", "upward"), strict=True):
+        for protocol in ("murty-garg", "rendezvous"):
+            some = chosen(of["synchronous"], workload=workload, protocol=protocol)
+            line(panel, some, "load", "added", protocol)
+        waits = workload == "client-server"
+        xlabel = "load, while a client thinks" if waits else "load"
+        panel.set(yscale="log", title=f"{workload} traffic", xlabel=xlabel)
+    panels[0].set_ylabel("delay added, mean latencies")
+    panels[0].legend(fontsize=7)
+
+
+def thresholds(figure: Figure, of: Points) -> None:
+    left, right = figure.subplots(1, 2)
+    sizes = sorted({point["processes"] for point in of["thresholds"]})
+    for n, colour in zip(sizes, BY_SIZE, strict=True):
+        some = chosen(of["thresholds"], processes=n, load=0.1)
+        ours = [point for point in chosen(some, protocol="extra-messages") if "," not in point["parameters"]]
+        ours.sort(key=lambda point: int(point["parameters"][2:]))
+        places = [int(point["parameters"][2:]) / n for point in ours]
+        for panel, name in ((left, "control"), (right, "bytes")):
+            with_errors(panel, places, ours, name, marker="o", color=colour, label=f"extra-messages, {n} processes")
+        for protocol, style in (("optimal", "--"), ("rst", ":")):
+            (point,) = chosen(some, protocol=protocol)
+            label = f"{protocol}, {n} processes"
+            right.axhline(point["bytes"].mean, color=colour, linestyle=style, linewidth=1, label=label)
+    left.set(xlabel="k / n", ylabel="extra messages a message", xscale="log")
+    right.set(xlabel="k / n", ylabel="bytes added a message, extra messages included", xscale="log", yscale="log")
+    for panel in (left, right):
+        panel.set_xticks([1, 1.5, 2, 3, 4, 6, 12], ["1", "1.5", "2", "3", "4", "6", "12"])
+        panel.minorticks_off()
+    left.legend(fontsize=7)
+    right.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+def sizes(figure: Figure, of: Points) -> None:
+    panel = figure.subplots()
+    for protocol in ("rst", "ses", "optimal", "cbcast", "murty-garg", "buffer", "fifo-sequence"):
+        line(panel, chosen(of["sizes"], protocol=protocol), "processes", "bytes", protocol)
+    for label, style, times, more in (("k = n + 1", "-", 1, 1), ("k = 2n", "--", 2, 0)):
+        some = [
+            point
+            for point in chosen(of["sizes"], protocol="extra-messages")
+            if point["parameters"] == f"k={times * point['processes'] + more}"
+        ]
+        line(panel, some, "processes", "bytes", "extra-messages", label=f"extra-messages, {label}", linestyle=style)
+    panel.set(xscale="log", yscale="log", xlabel="processes", ylabel="bytes added a message")
+    panel.set_xticks([4, 8, 12, 16, 32], ["4", "8", "12", "16", "32"])
+    panel.minorticks_off()
+    panel.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
+
+
+#: Name → (function that draws it, width and height in inches, title).
+PLOTS: Mapping[str, tuple[Callable[[Any, Points], None], tuple[float, float], str]] = {
+    "delay": (delay, (9, 3.4), "MF24: delay added as the load grows; uniform traffic, 6 processes"),
+    "bandwidth": (bandwidth, (8, 3.4), "MF24: delay in all on narrow lines; load 0.1, payload of 100 bytes"),
+    "synchronous": (synchronous, (9, 3.2), "MG21: delay added, beside the algorithm that blocks; 6 processes"),
+    "thresholds": (thresholds, (10, 3.8), "SA13: extra messages, and bytes in all, by the threshold k; load 0.1"),
+    "sizes": (sizes, (8, 3.8), "Bytes that a protocol adds to a message, control packets included; load 0.02"),
 }
 
-STYLE = """
-body { font: 15px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem; color: #222; }
-img { max-width: 100%; height: auto; }
-table { border-collapse: collapse; font-size: 12.5px; }
-th, td { padding: .15rem .6rem; text-align: right; border-bottom: 1px solid #ddd; white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; }
-.wide { overflow-x: auto; }
-figure { margin: 1.5rem 0; }
-figcaption, .note { font-size: 13px; color: #555; }
-code { background: #f3f3f3; padding: 0 .25rem; }
-"""
+
+def draw(folder: Path, of: Points) -> None:
+    """Draws all plots into the folder."""
+    import matplotlib
+    from matplotlib.figure import Figure as Drawing
+
+    # The same studies give the same files.
+    with matplotlib.rc_context({"svg.hashsalt": "crownless", "font.size": 8, "svg.fonttype": "path"}):
+        for name, (plot, size, title) in PLOTS.items():
+            figure = Drawing(figsize=size, layout="constrained")
+            plot(figure, of)
+            for panel in figure.axes:
+                panel.spines[["top", "right"]].set_visible(False)
+                panel.grid(True, linewidth=0.3, alpha=0.6)
+            figure.suptitle(title, fontsize=9)
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+
+
+def line(
+    panel: Axes, some: Sequence[Point], x: str, y: str, protocol: str, *, label: str | None = None, linestyle: str = "-"
+) -> None:
+    """A protocol's figure with its confidence intervals; open marks where the delay grows with the run. Experiments
+    that got stuck have no figures and are left out.
+    """
+    these = sorted((point for point in some if point[y] is not None), key=lambda point: point[x])
+    growing = [point for point in these if point.growing]
+    style: dict[str, Any] = {"color": COLOURS[protocol], "marker": MARKERS.get(protocol, "o")}
+    with_errors(panel, [point[x] for point in these], these, y, label=label or protocol, linestyle=linestyle, **style)
+    at, means = [point[x] for point in growing], [point[y].mean for point in growing]
+    panel.plot(at, means, linestyle="none", markersize=7, markerfacecolor="white", zorder=3, **style)
+
+
+def with_errors(panel: Axes, places: Sequence[float], some: Sequence[Point], y: str, **style: Any) -> None:
+    """Points at these places, each with its interval if it has one."""
+    means = [nan if point[y] is None else point[y].mean for point in some]
+    errors = [0.0 if point[y] is None or not isfinite(point[y].error) else point[y].error for point in some]
+    panel.errorbar(places, means, errors, markersize=4, linewidth=1.2, capsize=2, **style)
+
+
+def chosen(some: Sequence[Point], **settings: object) -> list[Point]:
+    """The points with these settings, such as ``load=0.1``."""
+    return [point for point in some if all(point[name] == value for name, value in settings.items())]
 
 
 def write_page(folder: Path, rows: Sequence[Row], seeds: int = SEEDS) -> None:
-    """Writes the page of the rows for `of_the_page(seeds)`, in that order."""
+    """Writes plots and figures of the rows for `of_the_page(seeds)`, in that order."""
     folder.mkdir(parents=True, exist_ok=True)
-    studies = in_studies(rows, seeds)
-    of = {name: points(some) for name, some in studies.items()}
-    titles = draw(folder, of)
-    write_csv((point for some in of.values() for point in some), folder / "figures.csv")
-    (folder / "index.html").write_text(_page(studies, of, titles, seeds), "utf-8")
-
-
-def in_studies(rows: Sequence[Row], seeds: int) -> dict[str, Sequence[Row]]:
-    """The rows by study."""
-    studies: dict[str, Sequence[Row]] = {}
+    of: dict[str, list[Point]] = {}
     start = 0
     for name, study in STUDIES.items():
         count = sum(1 for _ in study(seeds))
-        studies[name] = rows[start : start + count]
+        of[name] = points(rows[start : start + count])
         start += count
-    assert start == len(rows), "the rows are those of all studies"
-    return studies
-
-
-def _page(
-    studies: Mapping[str, Sequence[Row]], of: Mapping[str, Sequence[Point]], titles: Mapping[str, str], seeds: int
-) -> str:
-    total = sum(len(rows) for rows in studies.values())
-    broken = sum(point.broken for some in of.values() for point in some)
-    command = f"python benchmarks/cost_page.py docs/cost --engine spark --seeds {seeds}"
-    parts = [
-        "<!DOCTYPE html>",
-        '<html lang="en"><head><meta charset="utf-8"><title>What the protocols cost</title>',
-        f"<style>{STYLE}</style></head><body>",
-        "<h1>What the protocols cost</h1>",
-        f"<p>The machines of <code>impl/</code>, run under a clock: {total:,} simulations. Made by</p>",
-        f"<pre><code>{escape(command)}</code></pre>",
-        "<p>Times are in mean latencies of the channel; the <em>load</em> is how many messages a process that sends "
-        "submits in one mean latency (of clients that wait for answers: while they think). Each figure is a mean "
-        "over independent runs with its 95% confidence interval (Student). Of each run the first "
-        f"{WARM_UP:.0%} and last {COOL_DOWN:.0%} of the messages are not measured; a packet counts with the message "
-        "that it carries or acknowledges, or that made a process transmit it. A packet has a "
-        f"header of {HEADER} bytes, and each number that a protocol attaches takes {WORD} bytes (or a varint). "
-        + (
-            "Every run kept the order that its protocol promises.</p>"
-            if not broken
-            else f"<strong>{broken} runs broke the order that their protocol promises.</strong></p>"
-        ),
-        _unsteady(of),
-        *_answers(studies, titles),
-        "<h2>Sizes</h2>",
-        _figure("sizes", titles["sizes"]),
-        *_tables(of["workloads"]),
-        "<h2>Kinds of traffic and of latency</h2>",
-        _list((name, each.meaning) for name, each in TRAFFIC.items()),
-        _list((name, each.meaning) for name, each in LATENCIES.items()),
-        '<p class="note">All figures: <a href="figures.csv">figures.csv</a>.</p>',
-        "</body></html>",
-    ]
-    return "\n".join(parts) + "\n"
-
-
-def _unsteady(of: Mapping[str, Sequence[Point]]) -> str:
-    """A paragraph on the experiments whose means depend on the length of the run."""
-    every = [point for some in of.values() for point in some]
-    growing, stuck = sum(point.growing for point in every), sum(point.stuck > 0 for point in every)
-    return (
-        f"<p>In {growing} of {len(every):,} experiments the later half of the messages was surely delayed longer than "
-        f"the earlier, by more than {GROWTH:g} mean latency: they demand as much as the protocol can do, or more. "
-        "There the delay depends on how long the run is; it is drawn as an open mark, and marked as growing. "
-        f"In {stuck} experiments some run got stuck; their figures are left out.</p>"
-    )
-
-
-def _answers(studies: Mapping[str, Sequence[Row]], titles: Mapping[str, str]) -> Iterable[str]:
-    shown: set[str] = set()
-    for finding in findings(studies):
-        yield f"<h2>{finding.claim}: {escape(finding.question)}</h2>"
-        yield from (f"<p>{escape(sentence)}</p>" for sentence in finding.answer)
-        if finding.claim not in shown:
-            yield from (_figure(name, titles[name]) for name, claim in BESIDE.items() if claim == finding.claim)
-        shown.add(finding.claim)
-
-
-def _figure(name: str, title: str) -> str:
-    return (
-        f'<figure><a href="{name}.svg"><img src="{name}.png" alt="{escape(title, quote=True)}"></a>'
-        f"<figcaption>{escape(NOTES[name])}</figcaption></figure>"
-    )
-
-
-def _list(pairs: Iterable[tuple[str, str]]) -> str:
-    return (
-        "<ul>"
-        + "".join(f"<li><strong>{escape(name)}</strong>: {escape(meaning)}</li>" for name, meaning in pairs)
-        + "</ul>"
-    )
-
-
-def _tables(some: Sequence[Point]) -> Iterable[str]:
-    load = some[0]["load"]
-    for title, name, fixed in (
-        ("Delay added, by traffic", "workload", {"latency": "exponential"}),
-        ("Delay added, by latency", "latency", {"workload": "uniform"}),
-    ):
-        yield f"<h2>{title}</h2>"
-        settings = ", ".join(f"{what} {value}" for what, value in fixed.items())
-        yield f'<p class="note">{some[0]["processes"]} processes, load {load:g}, {settings}; mean latencies.</p>'
-        yield _table(chosen(some, **fixed), name, "added")
-    yield "<h2>Bytes added and control messages, by traffic</h2>"
-    yield _table(chosen(some, latency="exponential"), "workload", "bytes")
-    yield _table(chosen(some, latency="exponential"), "workload", "control")
-
-
-def _table(some: Sequence[Point], across: str, figure: str) -> str:
-    columns = list(dict.fromkeys(point[across] for point in some))
-    rows = ["<tr>" + "".join(f"<th>{escape(each)}</th>" for each in ["protocol", *columns]) + "</tr>"]
-    for protocol in dict.fromkeys(point["protocol"] for point in some):
-        cells = [f"<td>{escape(protocol)}</td>"]
-        for column in columns:
-            found = chosen(some, **{"protocol": protocol, across: column})
-            cells.append(f"<td>{escape(_cell(found, figure))}</td>")
-        rows.append("<tr>" + "".join(cells) + "</tr>")
-    return '<div class="wide"><table>' + "\n".join(rows) + "</table></div>"
-
-
-def _cell(found: Sequence[Point], figure: str) -> str:
-    if not found:
-        return ""
-    (point,) = found
-    return point.said(figure) + (" and growing" if figure == "added" and point.growing else "")
+    draw(folder, of)
+    write_csv((point for some in of.values() for point in some), folder / "figures.csv")
 
 
 def write_csv(some: Iterable[Point], file: Path) -> None:
@@ -213,7 +215,7 @@ def write_csv(some: Iterable[Point], file: Path) -> None:
 @click.option("--engine", type=click.Choice(["plain", "spark"]), default="plain", show_default=True)
 @click.option("--kept", type=click.Path(path_type=Path), help="A folder for the simulations, to resume from.")
 def main(folder: Path, seeds: int, engine: str, kept: Path | None) -> None:
-    """Run all studies, and write the page into the FOLDER."""
+    """Run all studies, and write their plots and figures into the FOLDER."""
     write_page(folder, sweep(of_the_page(seeds), engine=engine, out=kept), seeds)
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from types import MappingProxyType
 
-from crownless.model_check.simulation.combinations import COMPARED, combinations
-from crownless.model_check.simulation.simulation import Experiment
+from crownless.model_check.simulation.experiment import Experiment, combinations
 from crownless.model_check.simulation.traffic import BURST
 
 #: Repetitions of each experiment.
@@ -117,30 +115,11 @@ def _sizes(seeds: int) -> Iterator[Experiment]:
             )
 
 
-def _workloads(seeds: int) -> Iterator[Experiment]:
-    """Every kind of traffic and of latency, at one load."""
-    of = partial(
-        combinations, (*COMPARED, "cbcast"), processes=(6,), loads=(0.05,), seeds=max(2, seeds // 2), messages=600
-    )
-    workloads = ("uniform", "client-server", "bursts", "pairs", "broadcast", "downward", "upward")
-    latencies = ("constant", "uniform", "exponential", "lognormal", "pareto", "links")
-    yield from of(workloads=workloads)
-    yield from of(latencies=latencies)
-
-
 #: The studies of the page by name: given how often each experiment is repeated, what is simulated.
-STUDIES = MappingProxyType(
-    {
-        "delay": _delay,
-        "bandwidth": _bandwidth,
-        "control": _control,
-        "withheld": _withheld,
-        "synchronous": _synchronous,
-        "thresholds": _thresholds,
-        "sizes": _sizes,
-        "workloads": _workloads,
-    }
-)
+STUDIES = {
+    "delay": _delay, "bandwidth": _bandwidth, "control": _control, "withheld": _withheld, "synchronous": _synchronous,
+    "thresholds": _thresholds, "sizes": _sizes,
+}  # fmt: skip
 
 
 def of_the_page(seeds: int = SEEDS) -> list[Experiment]:

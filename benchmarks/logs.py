@@ -27,9 +27,9 @@ import pyarrow as pa
 import pyarrow.json
 import pyarrow.parquet
 
-from crownless.oracle.log_orders.classified import by_run
 from crownless.oracle.log_orders.monitor import Monitor
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table
 from crownless.spec.orders import ORDERS
 

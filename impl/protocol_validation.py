@@ -53,43 +53,38 @@ def _is_bound(value: Any) -> bool:
     return numbers and min(value) >= 1
 
 
-def _is_truth(value: Any) -> bool:
-    return isinstance(value, bool)
+def _is_a(*kinds: type) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kinds)
 
 
-def _maps_names_to(value: Any, is_valid: Callable[[Any], bool]) -> bool:
-    return isinstance(value, Mapping) and all(isinstance(name, str) and is_valid(each) for name, each in value.items())
-
-
-def _of_names(kind: type) -> Callable[[Any], bool]:
+def _has_names(kind: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, kind) and all(isinstance(name, str) for name in value)  # type: ignore[attr-defined]
 
 
-def _predicates(name: str, arguments: str) -> Fact:
-    hint = f'such as {name} = {{"its-name": lambda {arguments}: …}}'
-    return Fact(lambda value: _maps_names_to(value, callable), "is not a dictionary of functions", hint)
-
-
+A_DICTIONARY = "is not a dictionary by name"
 FACTS = {
     **{
-        fact: Fact(_is_truth, "is neither True nor False", f"{fact} = True, or leave it out")
+        fact: Fact(_is_a(bool), "is neither True nor False", f"{fact} = True, or leave it out")
         for fact in ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
     },
     "bound": Fact(_is_bound, "is not two numbers, of processes and messages", "such as bound = (3, 4)"),
-    "source": Fact(
-        lambda value: isinstance(value, str), "is not a string", 'say where the protocol is described: "[MF] §2"'
-    ),
-    "constants": Fact(_of_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
-    "control_kinds": Fact(_of_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
-    "parameters": Fact(
-        lambda value: _maps_names_to(value, lambda each: isinstance(each, Parameter) and callable(each.default)),
-        "is not a dictionary of Parameters",
-        A_PARAMETER,
-    ),
-    "invariants": _predicates("invariants", "machine, i, state"),
-    "witnesses": _predicates("witnesses", "machine, i, state"),
-    "rules": _predicates("rules", "machine, transition"),
+    "source": Fact(_is_a(str), "is not a string", 'say where the protocol is described: "[MF] §2"'),
+    "constants": Fact(_has_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
+    "control_kinds": Fact(_has_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
     **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
+}
+A_PREDICATE = 'such as {} = {{"its-name": lambda {}: …}}'
+#: Facts that are dictionaries by name: what each of their values must be.
+DICTIONARIES = {
+    "parameters": Fact(_is_a(Parameter), "is not a Parameter", A_PARAMETER),
+    **{
+        fact: Fact(callable, "is not a function", A_PREDICATE.format(fact, arguments))
+        for fact, arguments in {
+            "invariants": "machine, i, state",
+            "witnesses": "machine, i, state",
+            "rules": "machine, transition",
+        }.items()
+    },
 }
 
 
@@ -108,6 +103,13 @@ def check_class(kind: Any) -> None:
     for fact, (is_valid, problem, hint) in FACTS.items():
         if not is_valid(getattr(kind, fact)):
             raise WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", hint=hint)
+    for fact, (is_valid, problem, hint) in DICTIONARIES.items():
+        entries = getattr(kind, fact)
+        if not _has_names(Mapping)(entries):
+            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(entries)} {A_DICTIONARY}", hint=hint)
+        for name, entry in entries.items():
+            if not is_valid(entry):
+                raise WrongMachine(f"{kind.__name__}.{fact}['{name}'] = {shown(entry)} {problem}", hint=hint)
     needed = {**NEEDED, "renamed": RENAMED} if kind.symmetric else NEEDED
     for name, signature in needed.items():
         if getattr(kind, name) is getattr(ProtocolMachine, name):

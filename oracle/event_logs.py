@@ -28,10 +28,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
+from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 from crownless.spec.errors import BadInput
@@ -75,12 +75,12 @@ def logged_runs(
 
 
 def rows_of(events: Iterable[Sequence[Any]]) -> list[Row]:
-    """The rows of these events, by process, kind, message and receivers, those of each process in order."""
+    """The rows of these events, by process, kind, message and peers, those of each process in order."""
     index: Counter[str] = Counter()
     rows = []
-    for line, (process, kind, message, receivers) in enumerate(events, 1):
+    for line, (process, kind, message, peers) in enumerate(events, 1):
         fields = {"process": process, "index": index[process], "kind": kind, "message": message}
-        rows.append(row_of(line, {**fields, "peer": list(receivers) if kind == "send" else None}))
+        rows.append(row_of(line, {**fields, "peer": list(peers) if kind == "send" else next(iter(peers), None)}))
         index[process] += 1
     return rows
 
@@ -96,6 +96,27 @@ def logged_run(
     `quarantined`: the processes of which further rows cannot be used; None if a row may be of any. `processes`: some
     that take part, also without events.
     """
+    certain = certain_rows(rows, quarantined, processes)
+    try:
+        computation = _computation(certain.lines)
+    except Cyclic as problem:
+        raise _cyclic_run(run, problem, certain.lines) from None
+    perhaps = certain.perhaps_received
+    return LoggedRun(run, computation, certain.holes, perhaps, from_one=counts_from_one(rows))
+
+
+class CertainRows(NamedTuple):
+    """What is certain of a run with holes: its rows by process, and what may have been received in a hole, by name."""
+
+    lines: dict[str, list[Row]]
+    holes: tuple[Hole, ...]
+    perhaps_received: tuple[tuple[str, str], ...]
+
+
+def certain_rows(
+    rows: list[Row], quarantined: Collection[str | None] = (), processes: Sequence[str] = ()
+) -> CertainRows:
+    """What is certain of these rows, as `logged_run` has them; raises `BadInput` if some contradict each other."""
     refuse(conflicts(rows))
     lines = lines_of_processes(rows, processes)
     sends = {row.message: row for row in rows if row.kind == "send"}
@@ -104,17 +125,19 @@ def logged_run(
     senders |= {message: send.process for message, send in sends.items()}
     delivers = {(row.message, row.process) for row in delivered}
     holes, torn = _holes(lines, sends, senders, delivers, quarantined)
+    if not holes:
+        return CertainRows(lines, (), ())
     copies = [(message, name) for message, send in sends.items() for name in send.peers]
-    perhaps = [copy for copy in copies if copy not in delivers and copy[1] in torn]
-    receivers: dict[str, list[str]] = {}
-    for message, name in copies:
-        if (message, name) in delivers or name not in torn:
-            receivers.setdefault(message, []).append(name)
-    try:
-        computation = _computation(lines, sends, receivers)
-    except Cyclic as problem:
-        raise _cyclic_run(run, problem, lines) from None
-    return LoggedRun(run, computation, holes, in_natural_order(perhaps), from_one=counts_from_one(rows))
+    perhaps = {copy for copy in copies if copy not in delivers and copy[1] in torn}
+
+    def certain(row: Row) -> Row:
+        if row.kind == "send":
+            peers = tuple(name for name in row.peers if (row.message, name) not in perhaps)
+            return row if peers == row.peers else replace(row, peers=peers) if peers else row.as_internal()
+        return row.as_internal() if row.kind == "deliver" and row.message not in sends else row
+
+    of_lines = {process: list(map(certain, line)) for process, line in lines.items()}
+    return CertainRows(of_lines, holes, in_natural_order(perhaps))
 
 
 def _cyclic_run(run: str, problem: Cyclic, lines: Mapping[str, list[Row]]) -> BadInput:
@@ -143,13 +166,13 @@ def counts_from_one(rows: Iterable[Row]) -> bool:
     return min(row.index for row in rows) == 1
 
 
-def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Gap | None]]:
+def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Hole | None]]:
     """Line after line each row, with the gap before it if events are missing there."""
     first = 1 if counts_from_one(row for line in lines.values() for row in line) else 0
     for process, line in lines.items():
         expected = first
         for row in line:
-            yield row, Gap(process, expected, row.index - 1) if row.index > expected else None
+            yield row, gap(process, expected, row.index - 1) if row.index > expected else None
             expected = row.index + 1
 
 
@@ -165,29 +188,28 @@ def _holes(
     """
     holes: list[Hole] = []
     torn: set[str] = set()
-    for row, gap in rows_and_gaps(lines):
-        if gap is not None:
+    for row, missing in rows_and_gaps(lines):
+        if missing is not None:
             torn.add(row.process)
-            holes.append(gap)
+            holes.append(missing)
         if row.kind == "deliver" and row.message not in sends:
-            holes.append(MissingSend(row.process, row.message))
+            holes.append(missing_send(row.process, row.message))
             # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
             known = row.message in senders
             torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
-    holes += [QuarantinedRows(name) for name in sorted(quarantined, key=lambda name: natural(name or ""))]
+    holes += [quarantined_rows(name) for name in sorted(quarantined, key=lambda name: natural(name or ""))]
     torn |= set(lines) if None in quarantined else {name for name in quarantined if name is not None}
     return tuple(holes), torn
 
 
-def _computation(
-    lines: Mapping[str, list[Row]], sends: Mapping[str, Row], receivers: Mapping[str, list[str]]
-) -> Computation:
-    """The computation of the messages that have receivers; every other event is internal."""
+def _computation(lines: Mapping[str, list[Row]]) -> Computation:
+    """The computation of these rows; every event that is of no message is internal."""
     number_of = {name: p for p, name in enumerate(lines)}
+    sends = {row.message: row for line in lines.values() for row in line if row.kind == "send"}
 
     def numbered(names: Iterable[str]) -> Computation:
         messages = [
-            Message(name, number_of[sends[name].process], tuple(sorted(number_of[q] for q in receivers[name])))
+            Message(name, number_of[sends[name].process], tuple(sorted(number_of[q] for q in sends[name].peers)))
             for name in names
         ]
         events = {("send", message.name): Event("send", m) for m, message in enumerate(messages)}
@@ -197,7 +219,7 @@ def _computation(
         return Computation(tuple(lines), tuple(messages), tuple(as_events))
 
     # The order of sending is known only with happened-before: the file may have the lines in any order.
-    c = numbered(receivers)
+    c = numbered(sends)
     in_order = (c.events[e] for e in c.linearization)
     return numbered(c.messages[m].name for kind, m in in_order if kind == "send" and m is not None)
 

@@ -14,11 +14,13 @@ import time
 import uuid
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crownless.model_check.simulation.experiment_rows import COLUMNS, Row, experiment_of, row_of, with_figures
-from crownless.model_check.simulation.simulation import Experiment, simulate
+from crownless.model_check.simulation.experiment import Experiment, Row, experiment_of, row_of
+from crownless.model_check.simulation.figures import COLUMNS
+from crownless.model_check.simulation.simulation import simulate
 from crownless.runtime.ending import interrupted_by
 from crownless.spec.errors import BadInput
 
@@ -73,7 +75,7 @@ def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row
 
 
 def _simulated(row: Row) -> Row:
-    return with_figures(row, simulate(experiment_of(row)))
+    return {**row, **asdict(simulate(experiment_of(row)))}
 
 
 def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
@@ -119,11 +121,13 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
 
 def read_table(folder: Path) -> list[Row]:
     """The rows of the table in a folder, each once; raises `BadInput` for a file that is no table of costs."""
-    arrow = required()
+    import pyarrow as arrow  # it takes a while
+    from pyarrow import parquet
+
     rows: dict[str, Row] = {}
     for file in sorted(folder.glob("*.parquet")):
         try:
-            table = arrow.parquet.read_table(file, schema=_schema())
+            table = parquet.read_table(file, schema=_schema())
         except (arrow.ArrowException, OSError, ValueError) as error:
             problem = " ".join(str(error).split())
             hint = "remove it; its simulations run again"
@@ -134,26 +138,19 @@ def read_table(folder: Path) -> list[Row]:
 
 def append(folder: Path, rows: Sequence[Row]) -> None:
     """Adds rows in one file, which appears when it is complete."""
-    arrow = required()
+    import pyarrow as arrow
+    from pyarrow import parquet
+
     if not rows:
         return
     folder.mkdir(parents=True, exist_ok=True)
     name = f"part-{uuid.uuid4()}.parquet"
     unfinished = folder / f".{name}.unfinished"
-    arrow.parquet.write_table(arrow.Table.from_pylist(list(rows), schema=_schema()), unfinished)
+    parquet.write_table(arrow.Table.from_pylist(list(rows), schema=_schema()), unfinished)
     os.replace(unfinished, folder / name)
 
 
 def _schema() -> Any:
-    arrow = required()
+    import pyarrow as arrow
+
     return arrow.schema([(name, arrow.type_for_alias(kind)) for name, kind in COLUMNS.items()])
-
-
-def required() -> Any:
-    """Imports and returns PyArrow; raises `BadInput` if it is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise BadInput("tables on disk need PyArrow", hint="pip install 'crownless[spark]'") from None
-    return pyarrow

@@ -63,9 +63,9 @@ def no_such_name(message: str, name: object, known: Iterable[str]) -> NoSuchName
     return NoSuchName(f"{message}; {nearest}known: {', '.join(names)}")
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> BadInput:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> BadInput:
     """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
-    names = list(known)
+    names, name = list(known), str(name)
     return BadInput(
         f"unknown {kind} '{printable_name(name)}'", hint=f"{_nearest(name, names)}known: {', '.join(names)}"
     )

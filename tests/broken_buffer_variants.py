@@ -158,7 +158,7 @@ CountsTheMessagePosted = keeps((3, 3, 4789), never_reaches=["an-acknowledgement-
 class AcknowledgesOutside(HoldsBackFromTheApplication, BufferBounded):
     """A message that finds the input buffer full is acknowledged at once, and gets its place when there is one."""
 
-    deliverable = always
+    deliverable: Any = always
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         if has_place(self, state):

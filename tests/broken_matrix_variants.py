@@ -124,7 +124,7 @@ class LearnsOnReceipt(HoldsBack, RstBefore):
     """To the letter of §2: "whenever a process j receives a message", whether it delivers or delays it."""
 
     rules = {}  # of other stamps or states
-    deliverable = always
+    deliverable: Any = always
 
     def on_packet(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
         learned = Holding(self.after_delivering(state.usual, packet.stamp), state.waiting)
@@ -196,7 +196,7 @@ class MergesTheHoldBackQueue(HoldsBack, RstSentAlone):
     delivered m'": right, and so that must be the only way to learn.
     """
 
-    deliverable = always
+    deliverable: Any = always
 
     def arrived(self, i: int, usual: rst.State, packet: Packet) -> Step:
         return Step(usual._replace(sent=self.ops.maximum(usual.sent, packet.stamp)))

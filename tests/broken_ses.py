@@ -89,7 +89,7 @@ class LearnsTheTimeOnArrival(Ses):
     """§4.1 literally: "when S_i receives a message". But what has arrived is not yet delivered."""
 
     rules = {}  # of other stamps or states
-    deliverable = always
+    deliverable: Any = always
 
     def initial(self, i: int) -> Any:
         return WithHoldBackQueue(super().initial(i))

@@ -69,15 +69,15 @@ ONE_IN = _by_file(
         3: """
             classified_logs classify_details classify_files code_base conform contributing crowns diagram_page
             explore large_runs log_monitor printable proofs proofs_read_crownless_names run_explorer
-            run_explorer_files run_explorer_pictures run_explorer_states shortest story_earlier_realizations
+            run_explorer_files run_explorer_pictures run_explorer_states shortest story_mattern_fuenfrocken
             unsound_proof_machines
         """,
         7: """
             command_line command_line_bad_input command_line_classify complete_logs conform_in_process
             conform_maelstrom conform_random delivery_disorder discovery engines explorer log_formats
             log_matching monitors ops_comparison pinned_explorations programs renaming second_solver
-            steps_of_queue_machines story_sanchez_alvarez story_sanchez_alvarez_optimal
-            story_schiper_eggli_sandoz story_schiper_eggli_sandoz_agreement story_schiper_eggli_sandoz_failure
+            steps_of_queue_machines story_sanchez_alvarez
+            story_schiper_eggli_sandoz
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """

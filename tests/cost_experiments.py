@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from spark_session import spark  # noqa: F401
 
-from crownless.model_check.simulation import combinations as cost_studies
-from crownless.model_check.simulation.estimates import estimate
-from crownless.model_check.simulation.simulation import Experiment, Measured
-
-if TYPE_CHECKING:
-    pass
-
+from crownless.model_check.simulation.experiment import Experiment, combinations
+from crownless.model_check.simulation.figures import estimate
+from crownless.model_check.simulation.simulation import Measured
 
 #: Columns enough for each row of a table to be one line.
 WIDE = {"COLUMNS": "300"}
@@ -26,7 +21,5 @@ def mean(figure: str, runs: Sequence[Measured]) -> float:
 
 
 def small(seeds: int = 3) -> list[Experiment]:
-    some = cost_studies.combinations(("rst", "buffer", "extra-messages"), seeds=seeds, messages=60, loads=(0.1, 0.3))
-    return some + cost_studies.combinations(
-        ("extra-messages",), parameters=[{"k": (5, 16, 5, 16)}], seeds=seeds, messages=60
-    )
+    some = combinations(("rst", "buffer", "extra-messages"), seeds=seeds, messages=60, loads=(0.1, 0.3))
+    return some + combinations(("extra-messages",), parameters=[{"k": (5, 16, 5, 16)}], seeds=seeds, messages=60)

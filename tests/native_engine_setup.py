@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -23,6 +23,7 @@ from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
 
+REDUCED = ("symmetry",)
 #: In what explorations must agree.
 COUNTS = ("states", "transitions", "depth", "terminal_states", "nodes", "graded", "broken", "reached", "blocked")
 
@@ -46,10 +47,10 @@ class Question(NamedTuple):
         return explore(self.system(), self.properties(), limits)
 
     def search(
-        self, workers: int = 1, reductions: Sequence[str] = (), *, shared: bool | None = None, force: bool = False
+        self, workers: int = 1, *, symmetry: bool = False, shared: bool | None = None, force: bool = False
     ) -> NativeSearch:
-        """A search of the native engine. `shared` and `reductions` are as the engine itself says, unless forced."""
-        engine = engine_for(self.check, engine="native", reductions=() if force else reductions)
+        """A search of the native engine. `shared` and `symmetry` are as the engine itself says, unless forced."""
+        engine = engine_for(self.check, engine="native", reductions=REDUCED if symmetry and not force else ())
         return NativeSearch(
             self.check.machine,
             self.check.workload,
@@ -57,27 +58,27 @@ class Question(NamedTuple):
             self.all_monitors(),
             self.properties(),
             shared=engine.shared if shared is None else shared,
-            reductions=reductions,
+            symmetry=symmetry,
             workers=workers,
         )
 
     def native(
         self,
         workers: int = 1,
-        reductions: Sequence[str] = (),
         *,
+        symmetry: bool = False,
         shared: bool | None = None,
         force: bool = False,
         limits: Limits | None = None,
         checkpoint: Checkpoint | None = None,
     ) -> Exploration:
-        made = self.search(workers, reductions, shared=shared, force=force)
+        made = self.search(workers, symmetry=symmetry, shared=shared, force=force)
         return made.explore(limits, checkpoint=checkpoint)
 
-    def admits(self, *reductions: str) -> bool:
-        """Does the engine take these reductions here?"""
+    def admits_symmetry(self) -> bool:
+        """Does the engine take symmetry reduction here?"""
         try:
-            engine_for(self.check, engine="native", reductions=reductions)
+            engine_for(self.check, engine="native", reductions=REDUCED)
         except BadInput:
             return False
         return True
@@ -122,12 +123,11 @@ def reported(found: Exploration) -> dict[str, Any]:
     return {name: getattr(found, name) for name in COUNTS} | {"actions": dict(found.actions)}
 
 
-def same_verdicts(full: Exploration, reduced: Exploration, *, lengths: bool) -> bool:
-    """Do they say the same of every property? `lengths`: also of how soon it breaks."""
+def same_verdicts(full: Exploration, reduced: Exploration) -> bool:
+    """Do they say the same of every property, and of how soon it breaks?"""
     assert full.stopped is None
     assert reduced.stopped is None
-    broken = full.broken == reduced.broken if lengths else full.broken.keys() == reduced.broken.keys()
-    return broken and full.reached == reduced.reached
+    return full.broken == reduced.broken and full.reached == reduced.reached
 
 
 @contextmanager

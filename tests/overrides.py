@@ -256,6 +256,10 @@ def within(state: Holding, steps: Sequence[Step]) -> list[Step]:
 class HoldsBack(ProtocolMachine):
     """What arrives waits, and has its effect by a later step, if `taken` gives one."""
 
+    #: Of the protocols that have them.
+    acknowledgement: Method
+    get: Method
+
     def initial(self, i: int) -> Any:
         return Holding(super().initial(i))
 
@@ -273,7 +277,10 @@ class HoldsBack(ProtocolMachine):
         return Step(usual)
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        steps = [(name, *within(state, [step])) for name, step in super().internal(i, state.usual)]
+        steps = [
+            (name, step._replace(state=state._replace(usual=step.state)))
+            for name, step in super().internal(i, state.usual)
+        ]
         for place, packet in enumerate(state.waiting):
             rest = state.waiting[:place] + state.waiting[place + 1 :]
             for step in self.taken(i, state, packet):

@@ -91,7 +91,7 @@ class Known:
     facts: tuple[Any, ...]
 
     def __call__(self, machine: M, **overrides: Any) -> M:
-        pieces = {
+        pieces: dict[str, Any] = {
             name: piece.of(machine) if isinstance(piece, Override) else piece for name, piece in overrides.items()
         }
         made = variant(machine, **pieces) if pieces else machine

@@ -15,7 +15,6 @@ from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits
 from crownless.spec import library, notation
-from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends
 from crownless.spec.notation import Script, SendStatement
 
@@ -203,17 +202,6 @@ def computation_of(script: Script) -> Lines:
             if not isinstance(part, notation.Activity)
         )
         for parts in script.statements
-    )
-
-
-def lines_of(c: Computation) -> Lines:
-    """The computation as plain data; a message is called by its channel and something of its own."""
-
-    def name(m: int) -> str:
-        return f"{c.messages[m].sender + 1}→{c.messages[m].receiver + 1}#{c.messages[m].name}"
-
-    return tuple(
-        tuple((event.kind, name(event.message)) for event in line if event.message is not None) for line in c.lines
     )
 
 

@@ -7,6 +7,7 @@ what the processes keep, what is in flight, and how many sends were made on each
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
@@ -15,10 +16,8 @@ from pinned_counts import Counts
 
 #: A packet, by whatever distinguishes it from others; its first two entries are where it comes from and where it goes.
 Packet = tuple[Any, ...]
-
-
-def changed(row: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
-    return (*row[:place], value, *row[place + 1 :])
+Vector = tuple[int, ...]
+Matrix = tuple[Vector, ...]
 
 
 class Message(NamedTuple):
@@ -37,8 +36,36 @@ class Outcome(NamedTuple):
     delivered: Sequence[Message] = ()
 
 
-class Text:
-    """A protocol as its text describes it: handlers that yield what they lead to; nothing, if the input must wait."""
+#: Nothing, if the input must wait.
+Outcomes = Iterator[Outcome]
+
+
+def changed(row: tuple[Any, ...], place: int, value: Any) -> tuple[Any, ...]:
+    return (*row[:place], value, *row[place + 1 :])
+
+
+def one_more(vector: Vector, place: int) -> Vector:
+    return changed(vector, place, vector[place] + 1)
+
+
+def one_more_in(matrix: Matrix, k: int, l: int) -> Matrix:
+    return changed(matrix, k, one_more(matrix[k], l))
+
+
+def sup(a: Vector, b: Vector) -> Vector:
+    return tuple(map(max, a, b))
+
+
+def at_most(a: Vector, b: Vector) -> bool:
+    return all(x <= y for x, y in zip(a, b, strict=True))
+
+
+def column(matrix: Matrix, j: int) -> Vector:
+    return tuple(row[j] for row in matrix)
+
+
+class Unordered:
+    """A message is delivered when it arrives. Base of all, with what most texts have."""
 
     #: Does its text undo events? Then what has happened does not show what is owed.
     undoes = False
@@ -46,8 +73,9 @@ class Text:
     judged: tuple[str, ...] = ("fifo", "causal", "delivers-once", "delivers-all")
 
     def __init__(self, n: int, **settings: int | tuple[int, ...]) -> None:
-        self.n = n
-        self.settings = settings
+        self.n, self.settings = n, settings
+        self.zeroes = (0,) * n
+        self.square = (self.zeroes,) * n
 
     def setting(self, name: str, i: int, default: int) -> int:
         """What is set for process i: one number for all, or one for each."""
@@ -58,116 +86,71 @@ class Text:
         """At which processes an order is promised."""
         return list(range(self.n))
 
+    def others(self, i: int) -> list[int]:
+        return [j for j in range(self.n) if j != i]
+
     def start(self, i: int) -> Any:
-        raise NotImplementedError
-
-    def send(self, i: int, local: Any, m: Message) -> Iterable[Outcome]:
-        raise NotImplementedError
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterable[Outcome]:
-        """A packet is there; its first two entries are where it comes from and where it goes."""
-        raise NotImplementedError
-
-    def own(self, i: int, local: Any) -> Iterable[Outcome]:
-        """What process i, its buffers and its application can do of themselves."""
         return ()
+
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        yield Outcome(local, [(i, j, m) for j in m.to])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        """A packet is there."""
+        yield Outcome(local, [], [packet[2]])
+
+    def own(self, i: int, local: Any) -> Outcomes:
+        """What process i, its buffers and its application can do of themselves."""
+        yield from ()
 
     def agree(self, locals_: dict[int, Any], failed: int) -> Any:
         """What those that did not fail agree on; None: nothing."""
         return None
 
-    def others(self, i: int) -> list[int]:
-        return [j for j in range(self.n) if j != i]
-
-    def zeroes(self) -> tuple[int, ...]:
-        return (0,) * self.n
-
-    def square(self) -> tuple[tuple[int, ...], ...]:
-        return (self.zeroes(),) * self.n
-
-
-def one_more(vector: tuple[int, ...], place: int) -> tuple[int, ...]:
-    return changed(vector, place, vector[place] + 1)
-
-
-def one_more_in(matrix: tuple[tuple[int, ...], ...], k: int, l: int) -> tuple[tuple[int, ...], ...]:
-    return changed(matrix, k, one_more(matrix[k], l))
-
-
-def sup(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(map(max, a, b))
-
-
-def sup_of(a: tuple[tuple[int, ...], ...], b: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, ...], ...]:
-    return tuple(map(sup, a, b))
-
-
-def at_most(a: tuple[int, ...], b: tuple[int, ...]) -> bool:
-    return all(x <= y for x, y in zip(a, b, strict=True))
-
-
-class Unordered(Text):
-    """A message is delivered when it arrives."""
-
-    def start(self, i: int) -> Any:
-        return ()
-
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        yield Outcome((), [(i, j, m) for j in m.to])
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        yield Outcome((), [], [packet[2]])
-
 
 # -- FIFO and synchronous order ----------------------------------------------------------------------------------------
 
 
-class FifoSequence(Text):
+class FifoSequence(Unordered):
     """[MF] §2: (messages sent to each, messages delivered from each)."""
 
     def start(self, i: int) -> Any:
-        return self.zeroes(), self.zeroes()
+        return self.zeroes, self.zeroes
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        sent, got = local
-        [j] = m.to
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        (sent, got), [j] = local, m.to
         yield Outcome((one_more(sent, j), got), [(i, j, m, sent[j] + 1)])
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        j, _, m, number = packet
-        sent, got = local
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        (j, _, m, number), (sent, got) = packet, local
         if number == got[j] + 1:
             yield Outcome((sent, one_more(got, j)), [], [m])
 
 
-class FifoAck(Text):
+class FifoAck(Unordered):
     """[MF] §2: whether the sender is blocked."""
 
     def start(self, i: int) -> Any:
         return "free"
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         if local == "free":
-            [j] = m.to
-            yield Outcome("blocked", [(i, j, m)])
+            yield Outcome("blocked", [(i, m.to[0], m)])
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         j, _, what = packet
-        if what == "ack":
-            yield Outcome("free")
-        else:
-            yield Outcome(local, [(i, j, "ack")], [what])
+        yield Outcome("free") if what == "ack" else Outcome(local, [(i, j, "ack")], [what])
 
 
 class Rendezvous(FifoAck):
     """[MF] Fig. 1: whether the process waits "for the delivery of its own message before accepting the other"."""
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         if packet[2] == "ack" or local == "free":
             yield from super().take(i, local, packet)
 
 
-class MurtyGarg(Text):
+class MurtyGarg(Unordered):
     """[MG] Fig. 8, line by line: (messageQueue, ackQueue, state). Its sends may follow their deliveries."""
 
     judged = ()
@@ -175,7 +158,7 @@ class MurtyGarg(Text):
     def start(self, i: int) -> Any:
         return (), (), "active"
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         yield self.send_intent(i, local, m, m.to[0])
 
     def send_intent(self, i: int, local: Any, m: Message, j: int) -> Outcome:
@@ -186,7 +169,7 @@ class MurtyGarg(Text):
             return Outcome((message_queue, ack_queue, "passive"), [(i, j, "message", m)])
         return Outcome(((*message_queue, (m, j)), ack_queue, state))
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         message_queue, ack_queue, state = local
         j, _, what = packet[:3]
         if what == "ack":
@@ -207,24 +190,19 @@ class MurtyGarg(Text):
 # -- broadcasts, and one server ----------------------------------------------------------------------------------------
 
 
-class Isis(Text):
+class Isis(Unordered):
     """[SES] §3: BUFF_S, in order of emission."""
 
-    def start(self, i: int) -> Any:
-        return ()
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        yield Outcome((*local, m), [(i, j, (*local, m)) for j in m.to])
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        buff = (*local, m)
-        yield Outcome(buff, [(i, j, buff) for j in m.to])
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        buff, delivered = self.merged(i, local, packet[2])
-        yield Outcome(buff, [], delivered)
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        yield self.merged(i, local, packet[2])
 
     @staticmethod
-    def merged(i: int, buff: tuple[Message, ...], packet: tuple[Message, ...]) -> tuple[Any, list[Message]]:
+    def merged(i: int, buff: tuple[Message, ...], packet: tuple[Message, ...]) -> Outcome:
         new = [m for m in packet if m not in buff]
-        return (*buff, *new), [m for m in new if i in m.to]
+        return Outcome((*buff, *new), [], [m for m in new if i in m.to])
 
 
 class IsisGc(Isis):
@@ -233,34 +211,32 @@ class IsisGc(Isis):
     def start(self, i: int) -> Any:
         return (), (frozenset(),) * self.n, None, self.setting("rounds", i, 1)
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        buff, noted, *requested_and_rounds = local
-        buff = (*buff, m)
-        packets = [(i, j, tuple(known for known in buff if known not in noted[j])) for j in m.to]
-        yield Outcome((buff, noted, *requested_and_rounds), packets)
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        buff, noted, *rest = local
+        packets = [(i, j, tuple(known for known in (*buff, m) if known not in noted[j])) for j in m.to]
+        yield Outcome(((*buff, m), noted, *rest), packets)
 
-    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+    def own(self, i: int, local: Any) -> Outcomes:
         buff, noted, requested, rounds, *received = local
         if buff and requested is None and rounds:
             ids = frozenset(buff)
             requests = [(i, j, "request", ids) for j in self.others(i)]
             yield Outcome((buff, noted, (ids, self.n - 1), rounds - 1, *received), requests)
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        buff, noted, requested, rounds, *received = local
-        j, _, what, *rest = packet
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        buff, noted, requested, *rest = local
+        j, _, what, *ids = packet
         if what == "request":
-            yield Outcome((buff, changed(noted, j, noted[j] | rest[0]), requested, rounds, *received), [(i, j, "ack")])
+            yield Outcome((buff, changed(noted, j, noted[j] | ids[0]), requested, *rest), [(i, j, "ack")])
         elif what == "ack":
-            ids, missing = requested
+            named, missing = requested
             if missing > 1:
-                requested = ids, missing - 1
+                yield Outcome((buff, noted, (named, missing - 1), *rest))
             else:
-                buff, requested = tuple(m for m in buff if m not in ids), None
-            yield Outcome((buff, noted, requested, rounds, *received))
+                yield Outcome((tuple(m for m in buff if m not in named), noted, None, *rest))
         else:
-            buff, delivered = self.merged(i, buff, what)
-            yield Outcome((buff, noted, requested, rounds, *received), [], delivered)
+            merged = self.merged(i, buff, what)
+            yield merged._replace(local=(merged.local, noted, requested, *rest))
 
 
 class IsisGcWaits(IsisGc):
@@ -269,178 +245,149 @@ class IsisGcWaits(IsisGc):
     def start(self, i: int) -> Any:
         return *super().start(i), frozenset()
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         received = local[-1]
         if packet[2] != "request" or received.issuperset(m for m in packet[3] if i in m.to):
             for outcome in super().take(i, local, packet):
-                kept = (*outcome.local[:-1], received.union(outcome.delivered))
-                yield outcome._replace(local=kept)
+                yield outcome._replace(local=(*outcome.local[:-1], received.union(outcome.delivered)))
 
 
-class Cbcast(Text):
+class Cbcast(Unordered):
     """[BSS91]: broadcasts delivered from each; the own place counts the own broadcasts."""
 
     def start(self, i: int) -> Any:
-        return self.zeroes()
+        return self.zeroes
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         vt = one_more(local, i)
         yield Outcome(vt, [(i, j, m, vt) for j in m.to])
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         j, _, m, vt = packet
         if vt[j] == local[j] + 1 and all(vt[k] <= local[k] for k in self.others(j)):
             yield Outcome(sup(local, vt), [], [m])
 
 
-class Kearns(Text):
+class Kearns(Cbcast):
     """[MF] §2 on [KK89]: the message-count-vector V."""
 
-    def server(self) -> int:
-        return self.setting("server", 0, 1) - 1
-
     def ordered_at(self) -> list[int]:
-        return [self.server()]
+        return [self.setting("server", 0, 1) - 1]
 
-    def start(self, i: int) -> Any:
-        return self.zeroes()
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        v = one_more(local, i) if list(m.to) == self.ordered_at() else local
+        yield Outcome(v, [(i, m.to[0], m, v)])
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        [j] = m.to
-        v = one_more(local, i) if j == self.server() else local
-        yield Outcome(v, [(i, j, m, v)])
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         j, _, m, v = packet
-        if i != self.server() or not any(local[k] < v[k] for k in self.others(j)):
+        if i not in self.ordered_at() or not any(local[k] < v[k] for k in self.others(j)):
             yield Outcome(sup(local, v), [], [m])
 
 
 # -- matrices ----------------------------------------------------------------------------------------------------------
 
 
-class Rst(Text):
+class Rst(Unordered):
     """[Kup]: (SENT_i, DELIV_i)."""
 
     def start(self, i: int) -> Any:
-        return self.square(), self.zeroes()
+        return self.square, self.zeroes
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        sent, deliv = local
-        [j] = m.to
-        yield Outcome((one_more_in(sent, i, j), deliv), [(i, j, m, sent)])
+    def attached(self, sent: Matrix, j: int) -> Matrix:
+        return sent
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        j, _, m, sent_m = packet
-        sent, deliv = local
-        if all(deliv[k] >= sent_m[k][i] for k in range(self.n)):
-            yield Outcome((sup_of(one_more_in(sent, j, i), sent_m), one_more(deliv, j)), [], [m])
+    def delivered(self, i: int, sent: Matrix, deliv: Vector) -> Vector:
+        return deliv
+
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        (sent, deliv), [j] = local, m.to
+        yield Outcome((one_more_in(sent, i, j), deliv), [(i, j, m, self.attached(sent, j))])
+
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        (j, _, m, sent_m), (sent, deliv) = packet, local
+        if at_most(column(sent_m, i), deliv):
+            sent = tuple(map(sup, one_more_in(sent, j, i), sent_m))
+            yield Outcome((sent, self.delivered(i, sent, one_more(deliv, j))), [], [m])
 
 
-class RstBefore(Text):
+class RstSentAlone(Rst):
+    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is used in place of DELIV_i."""
+
+    def delivered(self, i: int, sent: Matrix, deliv: Vector) -> Vector:
+        return column(sent, i)
+
+
+class RstColumn(Rst):
+    """[Kup], "couldn't you just send the one column": the others as if they were zero."""
+
+    def attached(self, sent: Matrix, j: int) -> Matrix:
+        return tuple(changed(self.zeroes, j, row[j]) for row in sent)
+
+
+class RstBefore(Unordered):
     """[MF] §2 on [RST91]: M_i."""
 
     def start(self, i: int) -> Any:
-        return self.square()
+        return self.square
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         [j] = m.to
         matrix = one_more_in(local, i, j)
         yield Outcome(matrix, [(i, j, m, matrix)])
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         j, _, m, matrix = packet
         if all(matrix[k][i] <= local[k][i] for k in self.others(j)) and matrix[j][i] == local[j][i] + 1:
-            yield Outcome(sup_of(local, matrix), [], [m])
+            yield Outcome(tuple(map(sup, local, matrix)), [], [m])
 
 
-class RstSentAlone(Text):
-    """[Kup], "Is DELIV redundant?": SENT_i, whose own column is used in place of DELIV_i."""
-
-    def start(self, i: int) -> Any:
-        return self.square()
-
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        [j] = m.to
-        yield Outcome(one_more_in(local, i, j), [(i, j, m, local)])
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        j, _, m, sent_m = packet
-        if all(local[k][i] >= sent_m[k][i] for k in range(self.n)):
-            yield Outcome(sup_of(one_more_in(local, j, i), sent_m), [], [m])
-
-
-class RstColumn(Text):
-    """[Kup], "couldn't you just send the one column": (SENT_i, DELIV_i)."""
-
-    def start(self, i: int) -> Any:
-        return self.square(), self.zeroes()
-
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        sent, deliv = local
-        [j] = m.to
-        yield Outcome((one_more_in(sent, i, j), deliv), [(i, j, m, tuple(row[j] for row in sent))])
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        sent, deliv = local
-        j, _, m, column = packet
-        if at_most(column, deliv):
-            sent = one_more_in(sent, j, i)
-            sent = tuple(changed(row, i, max(row[i], entry)) for row, entry in zip(sent, column, strict=True))
-            yield Outcome((sent, one_more(deliv, j)), [], [m])
-
-
-class ExtraMessages(Text):
+class ExtraMessages(Unordered):
     """[SA] §3: (M_i, DELIV_i)."""
 
     def start(self, i: int) -> Any:
-        return self.square(), self.zeroes()
+        return self.square, self.zeroes
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        matrix, deliv = local
-        [j] = m.to
-        yield from self.cleared(i, self.addressed(i, j, matrix), deliv, [(i, j, m, matrix)], [])
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        (matrix, deliv), [j] = local, m.to
+        yield from self.cleared(i, self.addressed(i, j, matrix), deliv, Outcome(None, [(i, j, m, matrix)]))
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        matrix, deliv = local
-        j, _, m, attached = packet
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
+        (j, _, m, attached), (matrix, deliv) = packet, local
         if m == "extra":
             if at_most(attached, deliv):
                 yield Outcome((matrix, one_more(deliv, j)))
-        elif at_most(tuple(row[i] for row in attached), deliv):
-            matrix = tuple(changed(row, i, 0) for row in sup_of(matrix, attached))
-            yield from self.cleared(i, matrix, one_more(deliv, j), [], [m])
+        elif at_most(column(attached, i), deliv):
+            matrix = tuple(changed(row, i, 0) for row in map(sup, matrix, attached))
+            yield from self.cleared(i, matrix, one_more(deliv, j), Outcome(None, [], [m]))
 
-    def addressed(self, i: int, j: int, matrix: Any) -> Any:
+    def addressed(self, i: int, j: int, matrix: Matrix) -> Matrix:
         """ "The column M_i[-, j] is set to zeros except the value indicating the message m, M_i[i, j]"."""
-        number = matrix[i][j] + 1
-        return tuple(changed(row, j, number if k == i else 0) for k, row in enumerate(matrix))
+        return tuple(changed(row, j, row[j] + 1 if k == i else 0) for k, row in enumerate(matrix))
 
-    def cleared(self, i: int, matrix: Any, deliv: Any, packets: list[Packet], delivered: list[Message]) -> Any:
+    def cleared(self, i: int, matrix: Matrix, deliv: Vector, outcome: Outcome) -> Outcomes:
         """ "It selects the process P_j … (most non-zero values in its column) and sends an extra message"."""
-        columns = list(zip(*matrix, strict=True))
-        non_zero = [sum(entry > 0 for entry in column) for column in columns]
+        non_zero = [sum(entry > 0 for entry in column(matrix, j)) for j in range(self.n)]
         if sum(non_zero) < self.setting("k", i, self.n + 1) or max(non_zero) < 2:
-            yield Outcome((matrix, deliv), packets, delivered)
+            yield outcome._replace(local=(matrix, deliv))
             return
         for j in range(self.n):
             if non_zero[j] == max(non_zero):
-                extra = (i, j, "extra", columns[j])
-                yield from self.cleared(i, self.addressed(i, j, matrix), deliv, [*packets, extra], delivered)
+                packets = [*outcome.packets, (i, j, "extra", column(matrix, j))]
+                yield from self.cleared(i, self.addressed(i, j, matrix), deliv, outcome._replace(packets=packets))
 
 
 # -- vectors and pairs -------------------------------------------------------------------------------------------------
 
 
-class Ses(Text):
+class Ses(Unordered):
     """[SES] §4.2: (VT(S), ORD_BUFF_S as a set of pairs)."""
 
     deletes = False
 
     def start(self, i: int) -> Any:
-        return self.zeroes(), frozenset()
+        return self.zeroes, frozenset()
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         vt, ord_buff = local
         vt = one_more(vt, i)
         packets = []
@@ -449,7 +396,7 @@ class Ses(Text):
             packets.append((i, j, m, vt, accompanying))
         yield Outcome((vt, self.inserted(ord_buff, [(j, vt) for j in m.to])), packets)
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         vt, ord_buff = local
         j, _, m, vt_m, accompanying = packet
         pairs = dict(accompanying)
@@ -499,18 +446,18 @@ class SesRollback(Ses):
             local = outcome.local
         return local
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         events, room, failure = local
         [outcome] = super().send(i, self.after(i, events), m)
         yield Outcome(((*events, m), room, failure), outcome.packets)
 
-    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+    def own(self, i: int, local: Any) -> Outcomes:
         events, room, failure = local
         for packet in room:
             for outcome in super().take(i, self.after(i, events), packet):
                 yield Outcome(((*events, packet), room - {packet}, failure), [], outcome.delivered)
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         events, room, failure = local
         if packet[2] == "agreed":
             failure = site, first = packet[3]
@@ -537,13 +484,13 @@ class SesRollback(Ses):
 Log = frozenset[tuple[int, int, frozenset[int]]]
 
 
-class Optimal(Text):
+class Optimal(Unordered):
     """[KS98]: (clock_j, SR_j, LOG_j), an entry of which is (i, clock_i, Dests)."""
 
     def start(self, i: int) -> Any:
-        return 0, self.zeroes(), frozenset()
+        return 0, self.zeroes, frozenset()
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
         clock, sr, log = local
         clock, dests = clock + 1, frozenset(m.to)
         packets = []
@@ -554,7 +501,7 @@ class Optimal(Text):
         # As printed: purged, and then inserted. So an older entry of its own may stay empty until the next purge.
         yield Outcome((clock, sr, self.purged(log) | {(i, clock, dests)}), packets)
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         clock, sr, log = local
         k, _, m, t_k, o_m = packet
         if any(i in to and t > sr[s] for s, t, to in o_m):
@@ -581,113 +528,80 @@ class Optimal(Text):
 # -- buffers -----------------------------------------------------------------------------------------------------------
 
 
-class Buffer(Text):
-    """[MF] §3.2: (OB_i, from whose input buffer its loop waits for an acknowledgement, IB_i)."""
-
-    def start(self, i: int) -> Any:
-        return (), None, ()
-
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        yield Outcome(((*output, m), waits, input_))
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        j, _, what = packet
-        if what == "ack":
-            yield Outcome((output, None if waits == j else waits, input_))
-        else:
-            yield Outcome((output, waits, (*input_, what)), [(i, j, "ack")])
-
-    def own(self, i: int, local: Any) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        if output and waits is None:
-            [j] = output[0].to
-            yield Outcome((output[1:], j, input_), [(i, j, output[0])])
-        if input_:
-            yield Outcome((output, waits, input_[1:]), [], [input_[0]])
-
-
-class BufferPipelined(Text):
-    """[MF] footnote 4: (OB_i, to whom messages are unacknowledged, how many, IB_i)."""
+class Buffer(Unordered):
+    """[MF] §3.2: (OB_i, from whose input buffer its loop waits for an acknowledgement, and for how many, IB_i)."""
 
     def start(self, i: int) -> Any:
         return (), None, 0, ()
 
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        output, to, missing, input_ = local
-        yield Outcome(((*output, m), to, missing, input_))
+    def send(self, i: int, local: Any, m: Message) -> Outcomes:
+        output, *rest = local
+        if self.has_room("output", i, output):
+            yield Outcome(((*output, m), *rest))
 
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
+    def take(self, i: int, local: Any, packet: Packet) -> Outcomes:
         output, to, missing, input_ = local
         j, _, what = packet
         if what == "ack":
-            yield Outcome((output, to if missing > 1 else None, missing - 1, input_))
-        else:
+            yield Outcome((output, *self.acknowledged(j, to, missing), input_))
+        elif self.has_room("input", i, input_):
             yield Outcome((output, to, missing, (*input_, what)), [(i, j, "ack")])
 
-    def own(self, i: int, local: Any) -> Iterator[Outcome]:
+    def own(self, i: int, local: Any) -> Outcomes:
         output, to, missing, input_ = local
-        if output and to in (None, output[0].to[0]):
+        if output and self.may_post(to, output[0].to[0]):
             [j] = output[0].to
             yield Outcome((output[1:], j, missing + 1, input_), [(i, j, output[0])])
         if input_:
             yield Outcome((output, to, missing, input_[1:]), [], [input_[0]])
 
+    def has_room(self, buffer: str, i: int, kept: Sequence[Message]) -> bool:
+        return True
 
-class BufferBounded(Text):
-    """[MF] §3.2 and footnote 2: (OB_i, whether its loop waits for an acknowledgement, IB_i)."""
+    def acknowledged(self, j: int, to: int | None, missing: int) -> tuple[int | None, int]:
+        return (None, 0) if to == j else (to, missing)
 
-    def start(self, i: int) -> Any:
-        return (), False, ()
-
-    def send(self, i: int, local: Any, m: Message) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        if len(output) < self.setting("output", i, 1):
-            yield Outcome(((*output, m), waits, input_))
-
-    def take(self, i: int, local: Any, packet: Packet) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        j, _, what = packet
-        if what == "ack":
-            yield Outcome((output, False, input_))
-        elif len(input_) < self.setting("input", i, 1):
-            yield Outcome((output, waits, (*input_, what)), [(i, j, "ack")])
-
-    def own(self, i: int, local: Any) -> Iterator[Outcome]:
-        output, waits, input_ = local
-        if output and not waits:
-            [j] = output[0].to
-            yield Outcome((output[1:], True, input_), [(i, j, output[0])])
-        if input_:
-            yield Outcome((output, waits, input_[1:]), [], [input_[0]])
+    def may_post(self, to: int | None, j: int) -> bool:
+        return to is None
 
 
-TEXTS: dict[str, type[Text]] = {
-    "unordered": Unordered,
-    "fifo-sequence": FifoSequence,
-    "fifo-ack": FifoAck,
-    "rendezvous": Rendezvous,
-    "isis": Isis,
-    "isis-gc": IsisGc,
-    "isis-gc-waits": IsisGcWaits,
-    "cbcast": Cbcast,
-    "kearns": Kearns,
-    "rst": Rst,
-    "rst-before": RstBefore,
-    "rst-sent-alone": RstSentAlone,
-    "rst-column": RstColumn,
-    "ses": Ses,
-    "ses-delete": SesDelete,
-    "ses-multicast": SesMulticast,
-    "ses-rollback": SesRollback,
-    "buffer": Buffer,
-    "buffer-pipelined": BufferPipelined,
-    "buffer-bounded": BufferBounded,
-    "murty-garg": MurtyGarg,
-    "extra-messages": ExtraMessages,
-    "optimal": Optimal,
-}
+class BufferPipelined(Buffer):
+    """[MF] footnote 4: it posts on to the same receiver, and waits for all acknowledgements before another one."""
+
+    def acknowledged(self, j: int, to: int | None, missing: int) -> tuple[int | None, int]:
+        return (to if missing > 1 else None), missing - 1
+
+    def may_post(self, to: int | None, j: int) -> bool:
+        return to in (None, j)
+
+
+class BufferBounded(Buffer):
+    """[MF] §3.2 and footnote 2: whoever acknowledges, and no more in a buffer than there is room for."""
+
+    def has_room(self, buffer: str, i: int, kept: Sequence[Message]) -> bool:
+        return len(kept) < self.setting(buffer, i, 1)
+
+
+_ALL = (
+    *(
+        Unordered,
+        FifoSequence,
+        FifoAck,
+        Rendezvous,
+        MurtyGarg,
+        Isis,
+        IsisGc,
+        IsisGcWaits,
+        Cbcast,
+        Kearns,
+        Rst,
+        RstBefore,
+    ),
+    *(RstSentAlone, RstColumn, ExtraMessages, Ses, SesDelete, SesMulticast, SesRollback, Optimal, Buffer),
+    *(BufferPipelined, BufferBounded),
+)
+#: Each text by the name of its protocol: `IsisGcWaits` is that of isis-gc-waits.
+TEXTS = {re.sub("(?<!^)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in _ALL}
 
 
 # -- channels and counting ---------------------------------------------------------------------------------------------
@@ -701,7 +615,7 @@ class Anyhow:
     """Packets arrive in any order: a multiset, as a sorted tuple of (number of the) packets."""
 
     def __init__(self, link: Callable[[int], Any]) -> None:
-        self.nothing: Any = ()
+        self.link = link
 
     def put(self, flight: Any, packets: list[int]) -> Any:
         return tuple(sorted([*flight, *packets])) if packets else flight
@@ -712,18 +626,18 @@ class Anyhow:
                 yield packet, flight[:place] + flight[place + 1 :], None, ()
 
     def lost(self, flight: Any) -> Iterator[tuple[int, Any]]:
+        """Each packet that may be lost, and what is then left in flight."""
         for packet, left, _, _ in self.ways(flight):
             yield packet, left
 
     def faults(self, flight: Any) -> Iterator[Any]:
         """What is left in flight after each fault of the channel."""
-        return iter(())
+        yield from ()
 
 
 class Lossy(Anyhow):
     def faults(self, flight: Any) -> Iterator[Any]:
-        for _, left in self.lost(flight):
-            yield left
+        return (left for _, left in self.lost(flight))
 
 
 class Duplicating(Anyhow):
@@ -733,8 +647,7 @@ class Duplicating(Anyhow):
         return tuple(sorted([*flight, *((packet, True) for packet in packets)]))
 
     def ways(self, flight: Any) -> Iterator[Way]:
-        for one, left, _, _ in super().ways(flight):
-            yield one[0], left, None, ()
+        return ((packet, left, None, ()) for (packet, _), left, _, _ in super().ways(flight))
 
     def faults(self, flight: Any) -> Iterator[Any]:
         for (packet, whole), left, _, _ in super().ways(flight):
@@ -745,35 +658,27 @@ class Duplicating(Anyhow):
 class InOrder(Anyhow):
     """Packets on one link arrive in order; in front of the process is a room for each link: (queue, room) by link."""
 
-    def __init__(self, link: Callable[[int], Any]) -> None:
-        self.link = link
-        self.nothing: Any = ()
-
     def put(self, flight: Any, packets: list[int]) -> Any:
         links = dict(flight)
         for packet in packets:
             queue, room = links.get(self.link(packet), ((), ()))
             links[self.link(packet)] = (*queue, packet), room
-        return self.kept(links)
+        return tuple(sorted(links.items()))
 
     def ways(self, flight: Any) -> Iterator[Way]:
         for link, (queue, room) in flight:
-            links = dict(flight)
+
+            def then(queue: Any, room: Any, link: Any = link) -> Any:
+                links = {**dict(flight), link: (queue, room)}
+                return tuple(sorted((link, state) for link, state in links.items() if state != ((), ())))
+
             if queue:
-                taken = self.kept({**links, link: (queue[1:], room)})
-                yield queue[0], taken, self.kept({**links, link: (queue[1:], (*room, queue[0]))}), room
+                yield queue[0], then(queue[1:], room), then(queue[1:], (*room, queue[0])), room
             for place, packet in enumerate(room):
-                left = room[:place] + room[place + 1 :]
-                yield packet, self.kept({**links, link: (queue, left)}), None, room[:place]
+                yield packet, then(queue, room[:place] + room[place + 1 :]), None, room[:place]
 
     def lost(self, flight: Any) -> Iterator[tuple[int, Any]]:
-        for packet, left, moved, _ in self.ways(flight):
-            if moved is not None:
-                yield packet, left
-
-    @staticmethod
-    def kept(links: dict[Any, Any]) -> Any:
-        return tuple(sorted((link, state) for link, state in links.items() if state != ((), ())))
+        return ((packet, left) for packet, left, moved, _ in self.ways(flight) if moved is not None)
 
 
 CHANNELS = {"unordered": Anyhow, "fifo": InOrder, "lossy": Lossy, "duplicating": Duplicating}
@@ -816,13 +721,13 @@ FAILED = "failed"
 class Moves:
     """What may happen in a global state: (what the processes keep …, what is in flight, sends made on each way)."""
 
-    def __init__(self, text: Text, channel: str, m: int, sends: str = "unicast", crash: int | None = None) -> None:
+    def __init__(self, text: Unordered, channel: str, m: int, sends: str = "unicast", crash: int | None = None) -> None:
         self.text, self.m, self.crash = text, m, crash
         self.locals, self.packets = Numbers(), Numbers()
         self.channel = CHANNELS[channel](lambda packet: self.packets.values[packet][:2])
         self.ways = [(i, to) for i in range(text.n) for to in receivers(text.n, i, sends)]
         self.results: dict[Any, list[tuple[int, list[int], Outcome]]] = {}
-        start = (*(self.locals(text.start(i)) for i in range(text.n)), self.channel.nothing)
+        start = (*(self.locals(text.start(i)) for i in range(text.n)), ())
         self.start = (*start, (0,) * len(self.ways))
 
     def results_of(self, handler: str, i: int, local: int, what: Any = None) -> list[tuple[int, list[int], Outcome]]:
@@ -907,7 +812,7 @@ class MonitorState(NamedTuple):
     before: frozenset[tuple[Message, frozenset[Message]]]
 
 
-def follow(text: Text, monitor_state: MonitorState, move: Move) -> tuple[MonitorState, set[str]]:
+def follow(text: Unordered, monitor_state: MonitorState, move: Move) -> tuple[MonitorState, set[str]]:
     """What has happened after a move, and what that breaks ([SES] §2, [MF] §1, where both messages are delivered)."""
     i, m = move.process, move.handed
     past, delivered, before = monitor_state

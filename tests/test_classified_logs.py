@@ -410,7 +410,7 @@ SENDS = '{"process": "P", "index": 0, "kind": "send", "message": "x", "peer": "Q
         ),
         ("jsonl", "process,index,kind\n", {}, "this looks like CSV, not like JSON; give --format csv, or name"),
         ("parquet", "process\tindex\tkind\n", {}, "this looks like CSV, not like Parquet; give --format csv, or"),
-        ("jsonl", b"\x1f\x8b\x08\x00\x00", {}, "this is compressed; give the file a name that ends in .gz"),
+        ("jsonl", b"\x1f\x8b\x08\x00\x00", {}, "this is not gzip, or is cut off: "),
         ("csv", "process,index,kind,message,peer\n", {"message": "id"}, "there is no column 'id'; the file has"),
         ("jsonl", SENDS, {"message": "peer"}, "'message' and 'peer' are both to be the column 'peer'"),
         ("jsonl", SENDS, {"message": "id"}, "no line has 'id'; say what is called 'message' there"),
@@ -468,9 +468,7 @@ def test_compilation_of_the_monitor_is_said_once(tmp_path: Path, capsys: pytest.
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 #: Other examples are of formats without these columns, and have one of the runs: `test_log_formats`.
-WITH_COLUMNS = sorted(
-    path.name for path in (EXAMPLES / "logs").iterdir() if format_of(path.name) not in (None, *CONVERTED)
-)
+WITH_COLUMNS = sorted(path.name for path in (EXAMPLES / "logs").iterdir() if format_of(path) not in (None, *CONVERTED))
 OTHER_NAMES = ("process=node", "index=seq", "message=msg_id", "peer=to_or_from")
 
 

@@ -40,9 +40,9 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
             "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
         ),
         ("check rst --engine tlc", "unknown engine 'tlc'; known: native, plain, spark"),
-        ("check rst --reduce ordre", "unknown reduction 'ordre'; did you mean 'order'? known: symmetry, order, all"),
+        ("check rst --reduce order", "unknown reduction 'order'; known: symmetry, all"),
         (
-            "check rst --engine plain --reduce all",
+            "check rst --engine plain --reduce symmetry",
             "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
         ),
         *(
@@ -57,8 +57,8 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
             "ses: --engine native: the native engine knows no crashes; leave that out",
         ),
         (
-            "check rst --reduce order --channel lossy",
-            "rst does not admit --reduce order: a lossy channel acts between deliveries; leave that out",
+            "check kearns --reduce symmetry",
+            "kearns does not admit --reduce symmetry: it does not treat all processes alike; leave that out",
         ),
         ("check rst --max-memory 4", "--max-memory 4: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),
         ("check rst --max-memory 0G", "--max-memory 0G: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),

@@ -215,8 +215,8 @@ def test_a_protocol_that_was_copied_can_still_be_proved_and_checked() -> None:
 class Rendezvous(Relay):
     """Delivers nothing before its own message is acknowledged: two that send to each other wait for ever."""
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
         self.waiting: list[Any] = []
 
     def on_send(self, to: int, message: str) -> None:

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -84,6 +85,17 @@ def test_a_program_that_does_not_start_is_bad_input(crownless: Crownless, tmp_pa
     assert said in answer.err
 
 
+def test_a_program_that_does_not_start_in_words_is_no_program_in_json(tmp_path: Path) -> None:
+    found = conform(program(tmp_path, "def on_init(): sys.exit('no such key')"), messages=1)
+    assert found["node-fails"].note == "given 'init 0 2' it exits with code 1; its standard error ends: no such key"
+
+
+def test_a_program_that_never_answers_init_hangs_whatever_time_there_is(tmp_path: Path) -> None:
+    found = conform(program(tmp_path, "time.sleep(999)"), messages=1, timeout=0.2, max_seconds=1)
+    assert (found.verdict, list(found.violations)) == ("violated", ["hangs"])
+    assert "given 'init 0 2' it has not answered" in found["hangs"].note
+
+
 NO_REPLIES = "plain_ok = None\ndef ok(): say('ok')"
 
 
@@ -100,32 +112,6 @@ def test_a_node_that_takes_replies_and_does_nothing_for_them_is_named(tmp_path: 
     found = conform(program(tmp_path, "def deliver(message): say('deliver', message)"))
     assert [one.property.name for one in found.failures] == ["not-understood"]
     assert "takes the reply 2-1.1, and transmits nothing after it delivers 1-2.1" in found["not-understood"].note
-
-
-NUMBERED = """
-def ok(): say("ok", AGAIN)
-class Lines:
-    def __iter__(self):
-        global number
-        for line in stdin:
-            if line.startswith("init"): write("ok replies numbers\\n"); replies.clear(); continue
-            number, _, line = line.partition(" ")
-            yield line
-stdin, sys.stdin = sys.stdin, Lines()
-"""
-
-
-@pytest.mark.parametrize(
-    ("again", "kind"), [("number", ""), ("int(number) - 1", "speaks-unasked"), ("''", "not-understood")]
-)
-def test_inputs_have_numbers_if_the_node_says_so(tmp_path: Path, again: str, kind: str) -> None:
-    found = conform(program(tmp_path, NUMBERED.replace("AGAIN", again)))
-    assert [one.property.name for one in found.failures] == ([kind] if kind else [])
-    if kind:
-        assert "the end of the answer to input" in found[kind].note
-        assert all(found[order].verdict == "unknown" for order in JUDGED)
-    else:
-        assert (found.verdict, found.takes_replies) == ("holds", True)
 
 
 def test_a_body_in_json_comes_as_it_was_sent(tmp_path: Path) -> None:
@@ -148,16 +134,16 @@ def test_both_forms_say_the_same() -> None:
         (Send(MESSAGE), "send 1 1-2.1", {"type": "send", "to": 1, "message": "1-2.1"}),
         (Arrival(0, "x"), "packet 0 x", {"type": "packet", "from": 0, "body": "x"}),
     ):
-        assert PlainForm().given(one, 7) == [f"7 {plain}"]
+        assert PlainForm().given(one) == [plain]
         body = Arrival(0, '"x"') if isinstance(one, Arrival) else one
-        assert json.loads(JsonForm().given(body, 7)[0]) == {**in_json, "number": 7}
+        assert json.loads(JsonForm().given(body)[0]) == in_json
     for line, said_in_json, outputs in (
         ("packet 1 x", {"type": "packet", "to": 1, "body": "x"}, None),
         ("deliver m", {"type": "deliver", "message": "m"}, [Delivers("m")]),
         ("queued m", {"type": "queued", "message": "m"}, [Queues("m")]),
         ("sent m", {"type": "sent", "message": "m"}, [Sends("m")]),
-        ("ok 7", {"type": "ok", "number": 7}, [End(7)]),
-        ("ok replies", {"type": "ok", "replies": True}, [End(None, frozenset({"replies"}))]),
+        ("ok", {"type": "ok"}, [End()]),
+        ("ok replies", {"type": "ok", "replies": True}, [End(replies=True)]),
     ):
         for said in (PlainForm().outputs(line), JsonForm().outputs(json.dumps(said_in_json))):
             assert said == outputs or isinstance(said[0], Transmits)
@@ -281,7 +267,7 @@ def test_one_fair_coin_among_all_inputs_is_noticed(tmp_path: Path, crownless: Cr
 class RarelyDrops(Relay):
     """Drops one packet in fifty."""
 
-    random = __import__("random").Random(1)
+    random = Random(1)
 
     def on_packet(self, source: int, packet: str) -> None:
         if self.random.random() > 0.02:
@@ -293,6 +279,20 @@ def test_a_node_that_rarely_drops_a_packet_is_noticed() -> None:
         RarelyDrops.random.seed(seed)
         assert "not-deterministic" in cr.conform(RarelyDrops, 2, 3).violations
     assert list(cr.conform_at_random(RarelyDrops, 3, 6, runs=30).violations) == ["not-deterministic"]
+
+
+class Rolls(Relay):
+    """Answers otherwise each time."""
+
+    random = Random(0)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        for _ in range(self.random.randrange(5)):
+            self.deliver(packet)
+
+
+def test_that_answers_vary_is_said_once() -> None:
+    assert cr.conform(Rolls, 3, 3, replies=0)["not-deterministic"].note.count("after the same inputs") == 1
 
 
 def test_each_kind_of_input_is_repeated_by_twenty_new_nodes() -> None:
@@ -326,6 +326,18 @@ FAILING = {
         "def on_packet(source, body): os.close(1); time.sleep(999)",
         "hangs",
         "has closed its output and goes on running",
+        2,
+    ),
+    "closes its output after its last answer": (
+        "def ok(): say('ok'), word == 'packet' and os.close(1)",
+        "hangs",
+        "given 'packet . .-..1' it has closed its output and goes on running",
+        2,
+    ),
+    "ends after its last answer": (
+        "def ok(): say('ok'), word == 'packet' and os._exit(0)",
+        "node-fails",
+        "given 'packet . .-..1' it exits with code 0",
         2,
     ),
     "half a line, and exits": (

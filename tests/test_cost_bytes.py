@@ -6,7 +6,8 @@ import pytest
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
-from crownless.model_check.simulation.simulation import Experiment, simulate
+from crownless.model_check.simulation.experiment import Experiment
+from crownless.model_check.simulation.simulation import simulate
 from crownless.spec.computation import Message
 
 

@@ -7,7 +7,6 @@ import math
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +16,9 @@ from click.testing import CliRunner
 from cost_experiments import WIDE, small
 
 from crownless.command_line.cost import cost
-from crownless.model_check.simulation import combinations as cost_studies
-from crownless.model_check.simulation import figures as cost_figures
-from crownless.model_check.simulation.estimates import estimate, probability_within, student
-from crownless.model_check.simulation.experiment_rows import experiment_of, row_of
-from crownless.model_check.simulation.simulation import Experiment, Measured, simulate
+from crownless.model_check.simulation.experiment import Experiment, combinations, experiment_of, row_of
+from crownless.model_check.simulation.figures import AVERAGED, Point, estimate, points, probability_within, student
+from crownless.model_check.simulation.simulation import Measured, simulate
 from crownless.pipeline.costs import read_table, sweep
 from crownless.runtime.ending import Stopped
 from crownless.spec.errors import BadInput
@@ -74,10 +71,10 @@ def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 KILLED = """
 import sys
 from pathlib import Path
-from crownless.model_check.simulation import combinations as studies
+from crownless.model_check.simulation.experiment import combinations
 from crownless.pipeline import costs
 costs.ROWS_A_FILE = 2
-costs.sweep(studies.combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
+costs.sweep(combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
 """
 
 
@@ -89,7 +86,7 @@ def test_a_sweep_that_is_killed_loses_at_most_what_it_was_about(tmp_path: Path) 
     assert process.wait() < 0, "it was killed in the midst of its work"
     kept = read_table(tmp_path)
     assert 6 <= len(kept) < 400
-    experiments = cost_studies.combinations(("rst",), seeds=len(kept) + 2, messages=500)
+    experiments = combinations(("rst",), seeds=len(kept) + 2, messages=500)
     assert sweep(experiments, out=tmp_path) == sweep(experiments)
 
 
@@ -140,30 +137,26 @@ def test_a_folder_that_is_not_a_table_is_refused(tmp_path: Path) -> None:
 
 def test_points_have_the_means_of_their_rows() -> None:
     rows = sweep(small())
-    found = cost_figures.points(rows)
+    found = points(rows)
     assert [point.repetitions for point in found] == [3] * 7
-    assert cost_figures.points([*rows, *rows]) == found
-    matrix = cost_figures.one(found, protocol="rst", load=0.1)
+    assert points([*rows, *rows]) == found
+    (matrix,) = (point for point in found if point["protocol"] == "rst" and point["load"] == 0.1)
     values = [row["added"] for row in rows if row["protocol"] == "rst" and row["load"] == 0.1]
     assert matrix["added"] == estimate(values)
     assert matrix.stuck == matrix.broken == 0
-    shifted = cost_figures.difference(
-        rows, "bytes", {"protocol": "rst", "load": 0.3}, {"protocol": "buffer", "load": 0.3}
-    )
-    assert shifted.mean == pytest.approx(mean_of(rows, "rst") - mean_of(rows, "buffer"))
     json.dumps([point.json() for point in found])
 
 
-def made(protocol: str = "rst", stuck: int = 0, **figures: tuple[float, ...]) -> cost_figures.Point:
+def made(protocol: str = "rst", stuck: int = 0, **figures: tuple[float, ...]) -> Point:
     """An experiment of three runs with these figures, and zeros else."""
     row = row_of(Experiment(protocol))
-    zeros = dict.fromkeys(cost_figures.AVERAGED, 0.0)
+    zeros = dict.fromkeys(AVERAGED, 0.0)
     rows = [
         {**row, **zeros, "key": str(k), "seed": k, "kept": True, "undelivered": int(k < stuck)}
         | {name: values[k] for name, values in figures.items()}
         for k in range(3)
     ]
-    (point,) = cost_figures.points(rows)
+    (point,) = points(rows)
     return point
 
 
@@ -180,14 +173,13 @@ def test_where_a_run_got_stuck_there_are_no_figures() -> None:
     point = made("rendezvous", stuck=1, added=(1.0, 2.0, 3.0))
     assert point.stuck == 1
     assert set(point.figures.values()) == {None}
-    assert point.said("added") == "stuck (1 of 3)"
     assert set(point.json()["figures"].values()) == {None}
     done = CliRunner().invoke(cost, ["rendezvous", "-n", "6", "--load", "0.3", "--seeds", "2", "-m", "200"], env=WIDE)
     assert done.output.splitlines()[-1].split() == ["rendezvous", *"–––––––", "stuck", "(2", "of", "2)"]
 
 
 def test_one_run_alone_has_no_error() -> None:
-    (point,) = cost_figures.points(sweep(cost_studies.combinations(("rst",), seeds=1, messages=60)))
+    (point,) = points(sweep(combinations(("rst",), seeds=1, messages=60)))
     assert point.json()["figures"]["bytes"] == {"mean": 64, "error": None, "values": 1}
 
 
@@ -196,14 +188,9 @@ def test_the_command_marks_a_delay_that_grows() -> None:
     assert done.output.splitlines()[-1].endswith("delay growing")
 
 
-def mean_of(rows: Sequence[Any], protocol: str) -> float:
-    values = [row["bytes"] for row in rows if row["protocol"] == protocol and row["load"] == 0.3]
-    return float(sum(values) / len(values))
-
-
 def test_an_unknown_parameter_is_refused() -> None:
     with pytest.raises(BadInput, match="parameter 'k'"):
-        cost_studies.combinations(("rst",), parameters=[{"k": 5}])
+        combinations(("rst",), parameters=[{"k": 5}])
 
 
 @pytest.mark.parametrize(

@@ -15,10 +15,9 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.native import expansion, expansion_in_order, kernels
+from crownless.model_check.native import expansion, kernels
 from crownless.model_check.search.engines import (
     LONG_TO_COMPILE,
-    NATIVE_CHANNELS,
     Engine,
     compiling,
     cpus,
@@ -63,10 +62,6 @@ def test_a_channel_that_the_native_engine_does_not_number_is_the_plain_explorers
     assert engine_of(Check("rst", 2, 2, channel="another")) == Engine("plain", because=reason)
 
 
-def test_every_native_channel_is_in_the_table() -> None:
-    assert set(NATIVE_CHANNELS) <= set(CHANNELS)
-
-
 def test_what_is_checked_by_default_is_promised_or_implied() -> None:
     for promises, orders in {
         "asynchronous": ("fifo", "causal"),
@@ -83,22 +78,14 @@ def test_what_is_checked_by_default_is_promised_or_implied() -> None:
 def test_what_a_verdict_rests_on_is_said() -> None:
     native = run_check(Check("rst", messages=2), workers=1)
     assert native.scope.endswith("; native engine, 1 worker, no reductions")
-    reduced = run_check(Check("rst", messages=2), reductions=["all"], workers=2)
-    assert reduced.scope.endswith(
-        "; native engine, 2 workers; counts are of what is left after symmetry and order reduction"
-    )
+    reduced = run_check(Check("rst", messages=2), reductions=["symmetry"], workers=2)
+    assert reduced.scope.endswith("; native engine, 2 workers; counts are of what is left after symmetry reduction")
     crash = run_check(Check("isis", messages=2, crash="P1"))
     assert crash.scope.endswith("; plain explorer (the native engine knows no crashes), no reductions")
     plain = run_check(Check("rst", messages=2), engine="plain")
     assert plain.scope.endswith("; plain explorer, no reductions")
     assert [result.engine.name for result in (native, reduced, crash, plain)] == ["native", "native", "plain", "plain"]
     assert [result.json()["workers"] for result in (native, reduced, crash, plain)] == [1, 2, 1, 1]
-
-
-def test_the_native_engine_requested_by_name_is_not_replaced() -> None:
-    with pytest.raises(BadInput) as error:
-        run_check(Check("ses", crash="P1"), engine="native")
-    assert str(error.value) == ("ses: --engine native: the native engine knows no crashes; leave that out")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -128,8 +115,8 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
         run_check(Check("rst", messages=1))
         with event.trigger_event("numba:compile", {"dispatcher": kernels.pack}):
             assert notices == []
-        for kernel, module in zip(LONG_TO_COMPILE, (expansion, expansion_in_order), strict=True):
-            with event.trigger_event("numba:compile", {"dispatcher": getattr(module, kernel)}):
+        for kernel in LONG_TO_COMPILE:
+            with event.trigger_event("numba:compile", {"dispatcher": getattr(expansion, kernel)}):
                 assert notices.pop() == "compiling"
     assert notices == []
 
@@ -139,12 +126,11 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 def test_reductions_are_requested_by_name() -> None:
     assert reductions_named([], None) == ()
-    assert reductions_named(["order", "symmetry", "order"], None) == ("symmetry", "order")
-    assert reductions_named(["all"], "native") == ("symmetry", "order")
-    with pytest.raises(BadInput, match="unknown reduction 'ordre'; did you mean 'order'"):
-        reductions_named(["ordre"], None)
+    assert reductions_named(["symmetry", "symmetry"], "native") == ("symmetry",)
+    with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
+        reductions_named(["symetry"], None)
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
-        reductions_named(["order"], "plain")
+        reductions_named(["symmetry"], "plain")
 
 
 class Unrenamed(Monitor):
@@ -152,49 +138,28 @@ class Unrenamed(Monitor):
 
 
 REFUSED = [
-    (Check("kearns"), "symmetry", "it does not treat all processes alike"),
-    (Check("murty-garg"), "symmetry", "it does not treat all processes alike"),
-    (Check("rst", program=PROGRAM), "symmetry", "in a program each process does its own"),
-    (Check("extra-messages", parameters={"k": (4, 4, 5)}), "symmetry", "processes have a k of their own"),
-    (Check("isis", crash="P1"), "symmetry", "the native engine knows no crashes"),
+    (Check("kearns"), "it does not treat all processes alike"),
+    (Check("murty-garg"), "it does not treat all processes alike"),
+    (Check("rst", program=PROGRAM), "in a program each process does its own"),
+    (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
+    (Check("isis", crash="P1"), "the native engine knows no crashes"),
     (
         Check("rst", processes=9),
-        "symmetry",
         "it would try the 362,880 renamings of 9 processes; up to 8 it does",
-    ),
-    (Check("rst", program=PROGRAM), "order", "in a program a delivery matters by where"),
-    (Check("rst", channel="lossy"), "order", "a lossy channel acts between deliveries"),
-    (Check("rst", channel="duplicating"), "order", "a duplicating channel acts between deliveries"),
-    (Check("ses-rollback"), "order", "it takes deliveries back"),
-    (Check("isis", crash="P1"), "order", "the native engine knows no crashes"),
-    (Check("murty-garg", orders=("causal",)), "order", "it may deliver a message before it is sent"),
-    *(
-        (Check("rst", orders=("causal", order)), "order", f"{order} order is broken by deliveries at several processes")
-        for order in ("mailbox", "one-n", "n-n", "synchronous")
-    ),
-    (
-        Check("rst", clocks=("vector-times",)),
-        "order",
-        "for clocks it has not been shown to be valid",
     ),
 ]
 
 
-@pytest.mark.parametrize(("requested", "reduction", "why"), REFUSED, ids=lambda value: str(value)[:60])
-def test_a_reduction_that_is_not_valid_is_refused_and_says_why(requested: Check, reduction: str, why: str) -> None:
-    line = f"{requested.protocol} does not admit --reduce {reduction}: {why}"
+@pytest.mark.parametrize(("requested", "why"), REFUSED, ids=lambda value: str(value)[:60])
+def test_symmetry_reduction_that_is_not_valid_is_refused_and_says_why(requested: Check, why: str) -> None:
+    line = f"{requested.protocol} does not admit --reduce symmetry: {why}"
     with pytest.raises(BadInput) as error:
-        run_check(requested, reductions=[reduction])
+        run_check(requested, reductions=["symmetry"])
     assert str(error.value).startswith(line)
-    refused = why_not_applicable(requested, reductions=[reduction])
+    refused = why_not_applicable(requested, reductions=["symmetry"])
     assert refused is not None
     assert refused.reason.startswith(line.removeprefix(f"{requested.protocol} "))
     assert why_not_applicable(requested) is None
-
-
-def test_all_reductions_are_refused_if_one_is_not_valid() -> None:
-    with pytest.raises(BadInput, match="ses-rollback does not admit --reduce order"):
-        run_check(Check("ses-rollback"), reductions=["all"])
 
 
 def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:

@@ -11,8 +11,10 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.model_check.check.exports import Suite, VerdictLine, itf, junit, sarif
+from crownless.model_check.check.check_result import PropertyResult
+from crownless.model_check.check.exports import Suite, itf, junit, sarif
 from crownless.model_check.runs.runs import Run
+from crownless.model_check.system.properties import Property
 from crownless.spec.computation import Computation
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
@@ -101,7 +103,7 @@ def test_a_file_that_cannot_be_written_is_refused(crownless: Crownless, option: 
 
 def test_names_are_inert_in_every_form() -> None:
     hostile: list[Any] = ["<b>&amp;", "\x1b[31m", "a\x00b", "\ud800"]
-    lines = [VerdictLine(name, "violated", name, name) for name in hostile]
+    lines = [PropertyResult(Property(name, "always", name), "violated", note=name) for name in hostile]
     root = ElementTree.fromstring(junit([Suite(name, lines, 0.0) for name in hostile]))
     assert len(root) == len(hostile)
     assert root[0].get("name") == "<b>&amp;"

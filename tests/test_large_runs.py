@@ -11,10 +11,9 @@ from random import Random
 import pytest
 from command_line_runner import Crownless
 from log_rows import random_computation
-from test_streaming_monitor import in_some_order
+from test_streaming_monitor import in_some_order, rows_of
 
 from crownless.oracle import classification as oracle
-from crownless.oracle.log_orders import large_run
 from crownless.oracle.log_orders.large_run import classified_in_blocks
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import subjects
@@ -26,21 +25,7 @@ from crownless.spec.witnesses import Unreceived
 
 
 def lines_of(c: Computation, order: Sequence[int], chance: Random, first: int) -> list[str]:
-    lines = []
-    for e in order:
-        event, p = c.events[e], c.process_of[e]
-        fields: dict[str, object] = {"process": c.processes[p], "index": first + e - c.first_event[p]}
-        if event.message is None:
-            fields["kind"] = "internal"
-        else:
-            message = c.messages[event.message]
-            fields |= {"kind": "send" if event.kind == "send" else "deliver", "message": message.name}
-            if event.kind == "send":
-                fields["peer"] = [c.processes[q] for q in message.receivers]
-            elif chance.random() < 0.5:
-                fields["peer"] = c.processes[message.sender]
-        lines.append(json.dumps(fields))
-    return lines
+    return [json.dumps({**row.json(), "index": first + row.index}) for row in rows_of(c, order, chance)]
 
 
 def written(path: Path, lines: Sequence[str]) -> str:
@@ -77,10 +62,6 @@ def test_verdicts_are_those_of_the_log_read_whole(
         )
         order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
         first = chance.choice([0, 1])
-        if chance.random() < 0.3:  # in no order at all: from what events count is to be known early
-            chance.shuffle(order)
-            order.sort(key=lambda e: e not in c.first_event)
-            first = 0
         name = written(tmp_path / "log.jsonl", lines_of(c, order, chance, first))
         (subject,) = subjects(name)
         known = oracle.classify(subject, tuple(ORDERS), reading)
@@ -151,14 +132,6 @@ def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
         found = in_blocks(written(tmp_path / "log.jsonl", lines))
         assert set(found.outcomes.values()) == {"unknown"}
         assert hole in [hole.text for hole in found.subject.holes]
-
-
-def test_events_that_come_too_early_are_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large_run, "EARLY_UP_TO", 3)
-    name = written(tmp_path / "log.jsonl", [*reversed(MORE), SEND])
-    assert in_blocks(name, size=10_000).outcomes["causal"] == "kept"
-    with pytest.raises(BadInput, match="more than 3 events come before an earlier one of their process"):
-        in_blocks(name)
 
 
 def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path: Path) -> None:

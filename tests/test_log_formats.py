@@ -19,7 +19,6 @@ from crownless.oracle.log_orders import classify_file as opening
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.log_orders.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
 from crownless.oracle.logs.formats import Format, LogOptions
-from crownless.oracle.logs.patterns import compiled
 from crownless.oracle.logs.reader import convert, converted_runs, subjects
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
@@ -84,10 +83,6 @@ def test_expressions_are_taken_from_the_first_lines_or_are_those_of_govector() -
         assert of_text(f"{first}\n\n{moved}", "shiviz")[0].subject.messages == 1
 
 
-def test_javascript_groups_are_translated_and_nothing_else_is() -> None:
-    assert compiled(r"\(?<x> [(?<y>] (?<=a)(?<!b)(?<z>c)?", "it").pattern == r"\(?<x> [(?<y>] (?<=a)(?<!b)(?P<z>c)?"
-
-
 def test_executions_are_runs_named_by_trace() -> None:
     one = shiviz_log(*PING)
     expressions = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
@@ -116,14 +111,20 @@ ORDERED = (
 )
 
 
-def test_a_line_with_a_clock_that_cannot_be_read_leaves_all_unknown() -> None:
-    assert outcomes(of_text(shiviz_log(*ORDERED), "shiviz", PATTERN)[0]) == {"kept"}
-    for number in (1, 2):
-        (found,) = of_text(shiviz_log(*ORDERED).replace(f'"b": {number}}}', f'"b": {number}'), "shiviz", PATTERN)
-        assert outcomes(found) == {"unknown"}
-        assert any("a clock that cannot be read" in note for note in found.subject.notes)
+@pytest.mark.parametrize(("number", "hole"), [(1, "b: event 0 is missing"), (2, "b: event 1 is missing")])
+def test_a_line_with_a_clock_that_cannot_be_read_is_one_hole_and_leaves_all_unknown(number: int, hole: str) -> None:
+    (found,) = of_text(shiviz_log(*ORDERED).replace(f'"b": {number}}}', f'"b": {number}'), "shiviz", PATTERN)
+    assert outcomes(found) == {"unknown"}
+    assert [one.text for one in found.subject.holes] == [hole]
+    line = f'line {3 + 2 * number}: \'b {{"a": {number}, "b": {number}\''
+    assert f"1 line with a clock that cannot be read: {line}" in found.subject.notes
+
+
+def test_other_json_is_text_and_a_clock_of_no_host_may_be_of_any() -> None:
     (found,) = of_text(shiviz_log(*ORDERED) + '{"amount": 2}\n', "shiviz", PATTERN)
-    assert outcomes(found) == {"kept"}, "other JSON is text"
+    assert outcomes(found) == {"kept"}
+    (found,) = of_text(shiviz_log(*ORDERED) + '{"a": 2, "b": 3}\n', "shiviz", PATTERN)
+    assert [one.process for one in found.subject.holes] == ["a", "b"]
 
 
 def test_a_gap_in_the_clock_of_a_host_is_a_hole() -> None:

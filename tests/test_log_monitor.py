@@ -25,11 +25,13 @@ def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Rando
     outcomes = monitor.outcomes()
     for number, c in enumerate(found):
         for order, column in COLUMN.items():
-            verdict = decide(c, order, reading)
-            assert outcomes[number, column] == (KEPT if verdict.kept else BROKEN), (str(c), order, reading)
-            if not verdict.kept:
-                shown = [int(rows.message[row]) for row in monitor.witness(number, order)]
-                assert not decide(of_messages(c, shown), order, reading).kept, (str(c), order, reading, shown)
+            kept = decide(c, order, reading).kept
+            assert outcomes[number, column] == (KEPT if kept else BROKEN), (str(c), order, reading)
+    violations = list(monitor.violations(np.arange(len(found)), outcomes == BROKEN))
+    assert len(violations) == (outcomes == BROKEN).sum()
+    for number, order, events in violations:
+        c, shown = found[number], sorted({int(rows.message[row]) for row in events})
+        assert not decide(of_messages(c, shown), order, reading).kept, (str(c), order, reading, shown)
 
 
 SMALL: list[tuple[int, int, bool, bool, Sends]] = [

@@ -15,10 +15,10 @@ from witness_checks import check_witness, from_json
 
 from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.log_orders import witnesses as log_witnesses
-from crownless.oracle.log_orders.classified import by_run
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
@@ -86,23 +86,26 @@ def agree(found: Sequence[Computation], reading: UnreceivedPolicy, chance: Rando
         events[event["run"]].append(event)
     made = witnesses(named)
     broken = np.argwhere(named[1] == BROKEN).tolist()
+    violations = named[0].monitor.violations(np.arange(len(found)), named[1] == BROKEN)
+    shown = {(run, order): rows for run, order, rows in violations}
     assert sorted((run, order) for run, order, _ in made) == sorted((run, [*ORDERS][k]) for run, k in broken)
     for run, order, text in made:
         c = found[run]
         check_witness(c, Verdict(order, kept=False, witness=from_json(c, json.loads(text))), reading)
-        assert text == of_messages(events[f"r{run}"], named[0], named[0].monitor.witness(run, order), order, reading)
+        mine = shown[run, order]
+        assert text == of_messages(events[f"r{run}"], named[0], mine, order, reading)
     return {json.loads(text)["kind"] for _, _, text in made}
 
 
 def of_messages(
     events: Sequence[dict[str, Any]],
     by_shape: WitnessesByShape,
-    sends: Sequence[int],
+    rows: Sequence[int],
     order: str,
     reading: UnreceivedPolicy,
 ) -> str:
-    """What the spec says of these messages of a run, which are given by the rows of their sends."""
-    names = {by_shape.rows.named["message"].name(row) for row in sends}
+    """What the spec says of these messages of a run, which are given by the rows of their events."""
+    names = {by_shape.rows.named["message"].name(row) for row in rows}
     mine = sorted((e for e in events if e["message"] in names), key=lambda e: int(e["index"]))
     logged = logged_run("", rows_of((e["process"], e["kind"], e["message"], e["peer"] or ()) for e in mine))
     verdict = decide(logged.computation, order, reading)

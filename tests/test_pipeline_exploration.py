@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import pytest
 from in_order import bound
-from native_engine_setup import Question, question, reported
+from native_engine_setup import REDUCED, Question, question, reported
 from spark_session import spark  # noqa: F401
 
 from crownless.command_line import main
@@ -51,14 +51,14 @@ def found_by(
     case: Question,
     spark: SparkSession = NOWHERE,  # noqa: F811
     partitions: int | None = 3,
-    reductions: Sequence[str] = (),
     limits: Limits | None = None,
     checkpoint: Path | None = None,
     *,
+    symmetry: bool = False,
     resume: bool = False,
 ) -> Exploration:
     """What the search on Spark finds, of protocols that are in no registry too."""
-    engine = engine_for(case.check, engine="native", reductions=reductions)
+    engine = engine_for(case.check, engine="native", reductions=REDUCED if symmetry else ())
     made = nullcontext() if checkpoint is None else checkpoint_in(checkpoint, {}, "spark", resume=resume, every=0)
     with (
         made as saving,
@@ -78,23 +78,23 @@ def test_every_protocol_over_every_channel(protocol: str, channel: str, on_drive
     assert reported(found_by(case)) == reported(case.native())
 
 
-#: The arguments of `question`, and reductions.
-OTHERS: tuple[tuple[Mapping[str, Any], Sequence[str]], ...] = (
-    ({"protocol": "rst", "n": 3, "messages": 4}, ("symmetry",)),
-    ({"protocol": "buffer", "n": 3, "messages": 3}, ("symmetry", "order")),
-    ({"protocol": "unordered", "n": 3, "messages": 3, "orders": ("mailbox", "synchronous")}, ()),
-    ({"protocol": "kearns", "n": 3, "messages": 3, "channel": "fifo"}, ()),
-    ({"protocol": "rendezvous", "program": load_program("mf-program-3")}, ()),
+#: The arguments of `question`, and whether symmetry reduces.
+OTHERS: tuple[tuple[Mapping[str, Any], bool], ...] = (
+    ({"protocol": "rst", "n": 3, "messages": 4}, True),
+    ({"protocol": "buffer", "n": 3, "messages": 3}, True),
+    ({"protocol": "unordered", "n": 3, "messages": 3, "orders": ("mailbox", "synchronous")}, False),
+    ({"protocol": "kearns", "n": 3, "messages": 3, "channel": "fifo"}, False),
+    ({"protocol": "rendezvous", "program": load_program("mf-program-3")}, False),
 )
 
 
-@pytest.mark.parametrize(("options", "reductions"), OTHERS, ids=str)
+@pytest.mark.parametrize(("options", "symmetry"), OTHERS, ids=str)
 @pytest.mark.parametrize("partitions", [1, 5])
-def test_other_checks_and_reductions(
-    options: Mapping[str, Any], reductions: Sequence[str], partitions: int, on_driver: None
+def test_other_checks_and_symmetry(
+    options: Mapping[str, Any], symmetry: bool, partitions: int, on_driver: None
 ) -> None:
     case = question(**options)
-    found, expected = found_by(case, NOWHERE, partitions, reductions), case.native(reductions=reductions)
+    found, expected = found_by(case, NOWHERE, partitions, symmetry=symmetry), case.native(symmetry=symmetry)
     assert reported(found) == reported(expected)
     assert (found.levels, found.acyclic) == (expected.levels, expected.acyclic)
 

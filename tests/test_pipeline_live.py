@@ -77,8 +77,8 @@ def certain(lines: Iterable[str], first: int) -> list[str]:
 
 
 def broken_by(lines: Sequence[str]) -> set[str]:
-    verdicts = judge_run("r", lines, ALL.orders, "pending").order_verdicts if lines else []
-    return {one.order for one in verdicts if one.verdict == "broken"}
+    verdicts = judge_run("r", lines, ALL.orders, "pending").verdicts if lines else []
+    return {one.order for one in verdicts if one.outcome == "broken"}
 
 
 def has_unusable_rows(lines: Sequence[str]) -> bool:
@@ -126,7 +126,7 @@ def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_
         seen["withdrawn"] += any(row["record_type"] == "withdrawn" for row in records)
         records += live.end()
         whole = judge_run("r", lines, query.orders, query.reading)
-        assert standing(records) == {one.order: one.verdict for one in whole.order_verdicts}, (k, kind)
+        assert standing(records) == {one.order: one.outcome for one in whole.verdicts}, (k, kind)
         assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
         quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
         assert quarantine == sorted(text for text, _ in whole.quarantine)
@@ -182,7 +182,7 @@ def test_orders_for_which_too_much_is_held_are_deferred_to_the_end_with_a_record
         lines = [event("P2", 1 + j, "send", f"m{j}", "P1") for j in range(k, k + 50)]
         records += live.add([*lines, *(event("P1", j, "deliver", f"m{j}", "P2") for j in range(k, k + 50))])
     assert [(row["record_type"], row["order"]) for row in records] == [("later", order) for order in list(ORDERS)[3:]]
-    assert live.monitor.names == ["slow"]
+    assert live.monitor.named.keys() == {"slow"}
     # FIFO and causal order need no such room.
     records = list(live.add([event("P2", 301, "send", "last", "P3"), event("P3", 0, "deliver", "last")]))
     assert {row["order"]: row["verdict"] for row in records} == dict.fromkeys(list(ORDERS)[1:], "broken")

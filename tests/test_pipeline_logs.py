@@ -13,7 +13,7 @@ from log_runs import Known, agree, by_classify, event, log, random_log, random_r
 
 from crownless.command_line import main
 from crownless.oracle.event_logs import read_log
-from crownless.oracle.logs.columns import COLUMNS
+from crownless.oracle.logs.rows import COLUMNS
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
@@ -73,7 +73,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
 
 def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
     lines = random_log(22, 100, multicasts=False)
-    rows = [{name: json.loads(line).get(name) for name in COLUMNS[:-1]} for line in lines]
+    rows = [{name: json.loads(line).get(name) for name in COLUMNS} for line in lines]
     for k in range(3):
         parquet(tmp_path / f"part-{k}.parquet", *rows[k::3])
     by_files = judge(read(spark, str(tmp_path)), reading="pending")
@@ -165,7 +165,7 @@ def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, 
 def _flat(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Rows whose peers are all lists, as a column of Parquet has them."""
     peers = [[row["peer"]] if isinstance(row.get("peer"), str) else row.get("peer") for row in rows]
-    names = (*COLUMNS[:-2], "clock")
+    names = (*COLUMNS[:-1], "clock")
     return [{**{name: row.get(name) for name in names}, "peer": peer} for row, peer in zip(rows, peers, strict=True)]
 
 

@@ -11,7 +11,7 @@ import pytest
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program, workload_of
+from crownless.model_check.check.request import Check, load_program
 from crownless.spec import library
 from crownless.spec.errors import BadInput
 
@@ -74,7 +74,7 @@ def run(protocol: str, program: str) -> CheckResult | None:
     light = protocol.startswith("isis-gc") and program in HEAVY
     check = Check(protocol, program=script, parameters={"rounds": 0} if light else {})
     try:
-        workload_of(check)
+        check.resolve()
     except BadInput:
         return None
     return run_check(check)

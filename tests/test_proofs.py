@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 import z3
-from broken_rst import AsksForMore, AttachesAfterIncrementing, NeverMerges
 
 from crownless.impl.protocol import Packet
 from crownless.impl.rst import Rst, State
 from crownless.proofs.induction.theorem import Claim, Verdict, theorem, vacuous, without_each
 from crownless.proofs.language.terms import Term, Terms
-from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims, same_forms
+from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
 from crownless.spec import invariants
 from crownless.spec.computation import Message
 
@@ -47,21 +46,6 @@ def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:
     assert {name: verdict.outcome for name, verdict in dropped.items()} == dict.fromkeys(mattered, "refuted")
     for name, verdict in dropped.items():
         assert set(verdict.given) == set(claim.given) - {name}
-
-
-@pytest.mark.parametrize("claim", same_forms(), ids=lambda claim: claim.name)
-def test_incrementing_before_or_after_sending_is_one_protocol_for_every_n(claim: Claim) -> None:
-    assert theorem(*claim).outcome == "proved"
-    assert vacuous(claim.name, claim.given).outcome == "refuted"
-    dropped = without_each(*claim, effort=20_000)
-    assert all(verdict.outcome != "proved" for verdict in dropped.values())
-
-
-@pytest.mark.parametrize(
-    "machine", [NeverMerges, AsksForMore, AttachesAfterIncrementing], ids=lambda kind: kind.__name__
-)
-def test_a_fault_in_one_form_is_none_in_the_other(machine: type[Rst]) -> None:
-    assert not all(theorem(*claim, effort=20_000) for claim in same_forms(after=machine))
 
 
 def test_a_hypothesis_that_is_not_needed_is_reported_as_such() -> None:

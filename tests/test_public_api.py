@@ -87,15 +87,8 @@ def test_a_text_is_classified_with_a_witness_for_each_order_broken() -> None:
 
 
 def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> None:
-    violated, held = cr.check("unordered", 2, 2), cr.check("fifo-sequence", 2, 1)
-    unknown = cr.check("rst", 2, 2, max_states=3)
+    violated = cr.check("unordered", 2, 2)
     asked: dict[Callable[[], object], str] = {
-        lambda: held.violations["fifo"]: "fifo-sequence: 'fifo' is not violated, it holds; violated: none",
-        lambda: violated.violations[
-            "never-blocks"
-        ]: "unordered: 'never-blocks' is not violated, it holds; violated: fifo, causal",
-        lambda: unknown.violations["fifo"]: "rst: 'fifo' is not violated, its verdict is unknown; violated: none",
-        lambda: violated.violations["nope"]: f"unordered: no property 'nope'; known: {', '.join(violated)}",
         lambda: violated[
             "Causal"
         ]: f"unordered: no property 'Causal'; did you mean 'causal'? known: {', '.join(violated)}",
@@ -109,11 +102,6 @@ def test_a_name_that_an_answer_lacks_is_answered_with_those_that_it_has() -> Non
         assert str(pickle.loads(pickle.dumps(problem.value))) == said
     assert violated.violations.get("nope") is None
     assert violated.violations == {name: violated[name] for name in ("fifo", "causal")}
-
-
-def test_a_verdict_is_true_if_the_order_is_kept() -> None:
-    assert cr.classify(SWAPPED)["asynchronous"]
-    assert not cr.classify(SWAPPED)["causal"]
 
 
 def test_an_unknown_verdict_is_neither_true_nor_false() -> None:
@@ -150,11 +138,6 @@ def test_a_computation_as_a_graph_has_happened_before_as_its_closure() -> None:
     assert c.to_networkx().nodes[0] == {"process": "A", "kind": "send", "message": "x"}
 
 
-def test_a_bundled_log_is_read_by_name() -> None:
-    (run,) = cr.read_log("kuper-alice-bob-carol.jsonl")
-    assert cr.classify(run).strongest == ["fifo"]
-
-
 # -- protocols ---------------------------------------------------------------------------------------------------------
 
 
@@ -183,8 +166,6 @@ def test_a_check_ends_with_its_first_violation_if_that_is_requested() -> None:
     found = cr.check("unordered", 3, 3, first=True)
     assert (found["fifo"].verdict, found["delivers-all"].verdict) == ("violated", "unknown")
     assert found.exploration.states < cr.check("unordered", 3, 3).exploration.states
-    with pytest.raises(cr.BadInput, match="`first` 'yes': neither True nor False"):
-        cr.check("unordered", first="yes")  # type: ignore[arg-type]
 
 
 def test_what_lasts_is_logged_and_nothing_is_printed(
@@ -250,14 +231,6 @@ def test_states_are_given_nearest_first_with_what_is_in_flight() -> None:
     assert nx.is_directed_acyclic_graph(graph)
 
 
-def test_what_a_protocol_realizes_and_how_many_computations_there_are() -> None:
-    found = cr.realize(Hub, 2, 2)
-    assert found.equals == "asynchronous"
-    assert repr(found) == "<Hub: 7 computations; within 2 processes and 2 messages: asynchronous>"
-    assert cr.count(2, 2).counts["causal"] == 5
-    assert str(cr.count(2, 2)).splitlines()[0].split() == ["asynchronous", "7"]
-
-
 def test_tables_are_data_frames() -> None:
     assert list(cr.count(2, 2).to_pandas().columns) == ["order", "computations"]
     assert cr.check(Hub, 2, 2).to_pandas().set_index("property").verdict["fifo"] == "violated"
@@ -266,29 +239,9 @@ def test_tables_are_data_frames() -> None:
     assert len(cr.realize(Hub, 2, 2).to_pandas()) == 7
 
 
-def test_what_cannot_be_checked_is_one_line() -> None:
-    for wrong in (
-        lambda: cr.check("rts", 2, 2),
-        lambda: cr.check("ses", 2, 2, self_sends=True),
-        lambda: cr.check(Hub, 0, 2),
-        lambda: cr.parse("P1: sned x to P2"),
-        lambda: cr.prove(Hub),
-    ):
-        with pytest.raises(cr.BadInput) as error:
-            wrong()
-        assert "\n" not in str(error.value)
-        assert "; " in str(error.value)
-
-
 def test_one_order_may_be_given_as_it_is() -> None:
     assert list(cr.classify("P1: send x to P2\nP2: receive x", "fifo")) == ["fifo"]
     assert list(cr.check("unordered", 2, 2, orders="fifo").violations) == ["fifo"]
-
-
-@pytest.mark.parametrize("processes", ["2", 2.0, True])
-def test_a_number_that_is_none_is_refused(processes: Any) -> None:
-    with pytest.raises(cr.BadInput, match="not a whole number; give 1 to"):
-        cr.check("rst", processes, 2)
 
 
 def test_a_classification_is_true_if_all_requested_orders_are_kept() -> None:
@@ -317,5 +270,5 @@ def test_logs_of_any_format_are_read_in_python_too() -> None:
         ),
     ]
     assert len({tuple(cr.classify(run).strongest) for runs in read for run in runs[:1]}) == 1
-    with pytest.raises(cr.BadInput, match="`pattern` does not go with `format` csv"):
+    with pytest.raises(cr.BadInput, match="--pattern does not go with --format csv"):
         cr.read_log(logs / "events.csv", pattern="x")

@@ -1,8 +1,5 @@
-"""The reductions leave out redundant moves, and only those.
-
-Symmetry keeps the lengths of runs too, and to a count of orbits that uses nothing of the native engine; the order
-reduction to which properties break and what is reached: its levels count the steps that matter alone. A reduction taken
-where it is not valid is seen to say something else.
+"""Symmetry reduction leaves out redundant states, and only those: compared with the full search, and with a count of
+orbits that uses nothing of the native engine.
 """
 
 from __future__ import annotations
@@ -22,14 +19,12 @@ from planted import Setup
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
-from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.native import search as native_search
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 #: For each channel a small bound, and larger ones.
 BOUNDS = {
@@ -56,7 +51,6 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     ("unordered", 3, 2, {"self_sends": True, "sends": "multicast"}),
     *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, (4, 4, 4))),
     *(("buffer-bounded", 2, 3, {"parameters": {"output": o, "input": i}}) for o, i in ((2, 1), (1, 2))),
-    ("kearns", 3, 3, {"parameters": {"server": 2}, "channel": "fifo"}),
     *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 2)),
     *(("rst", 3, 2, {"clocks": (clock,)}) for clock in ("lamport-times", "vector-times")),
     *(
@@ -69,40 +63,20 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
 
 def agree_up_to_names(full: Exploration, reduced: Exploration, n: int) -> None:
     """Asserts that this is what symmetry may leave of a search."""
-    assert same_verdicts(full, reduced, lengths=True)
+    assert same_verdicts(full, reduced)
     assert (full.depth, full.graded) == (reduced.depth, reduced.graded)
     assert reduced.states <= full.states <= reduced.states * factorial(n)
     assert reduced.nodes <= full.nodes <= reduced.nodes * factorial(n)
     assert reduced.transitions <= full.transitions
 
 
-def agree(both: Question) -> set[tuple[str, ...]]:
-    """Asserts that every admitted reduction agrees with the full search; returns these."""
-    full = both.native()
-    taken: set[tuple[str, ...]] = set()
+def agree(both: Question) -> bool:
+    """Asserts that symmetry reduction, if it is admitted, agrees with the full search; returns whether it is."""
+    if not both.admits_symmetry():
+        return False
     with patch.object(native_search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows
-        for workers, reductions in ((2, ("symmetry",)), (1, ("order",)), (2, ("symmetry", "order"))):
-            if both.admits(*reductions):
-                taken.add(reductions)
-                reduced = both.native(workers, reductions)
-                if reductions == ("symmetry",):
-                    agree_up_to_names(full, reduced, both.check.machine.n)
-                else:
-                    assert same_verdicts(full, reduced, lengths=False), reductions
-                    assert reduced.states <= full.states
-    return taken
-
-
-def expected(kind: type[ProtocolMachine], channel: str) -> set[tuple[str, ...]]:
-    """The reductions that a protocol admits with nothing else said."""
-    in_order = (
-        channel in ("unordered", "fifo")
-        and kind.sends_before_delivery
-        and not kind.rolls_back
-        and kind.promises != "synchronous"
-    )
-    names = ["symmetry"] * kind.symmetric + ["order"] * in_order
-    return {(name,) for name in names} | ({tuple(names)} if names else set())
+        agree_up_to_names(both.native(), both.native(2, symmetry=True), both.check.machine.n)
+    return True
 
 
 @pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["small", "large"])
@@ -111,7 +85,7 @@ def expected(kind: type[ProtocolMachine], channel: str) -> set[tuple[str, ...]]:
 def test_every_protocol_over_every_channel(protocol: str, channel: str, size: int) -> None:
     for n, m in BOUNDS[channel][size]:
         taken = agree(question(protocol, *bound(protocol, n, m, channel), channel))
-        assert taken == expected(PROTOCOLS[protocol], channel)
+        assert taken == PROTOCOLS[protocol].symmetric
 
 
 @pytest.mark.parametrize(("protocol", "n", "m", "facts"), OTHERS, ids=str)
@@ -148,8 +122,7 @@ def test_every_broken_protocol_and_every_variation(
 ) -> None:
     both = question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters)
     alike = not any(isinstance(value, tuple) for value in setup.parameters.values())
-    admitted = expected(machine, setup.channel)
-    assert agree(both) == {some for some in admitted if alike or "symmetry" not in some}
+    assert agree(both) == (machine.symmetric and alike)
 
 
 # -- orbits counted without the native engine --------------------------------------------------------------------------
@@ -243,7 +216,7 @@ def test_what_symmetry_leaves_is_one_state_of_each_orbit(
     protocol: str, n: int, m: int, channel: str, facts: Mapping[str, Any]
 ) -> None:
     both = question(protocol, n, m, channel, **facts)
-    orbits, reduced = Orbits(both), both.native(reductions=("symmetry",))
+    orbits, reduced = Orbits(both), both.native(symmetry=True)
     assert (reduced.states, reduced.nodes) == (orbits.states, orbits.nodes)
     assert orbits.states < both.plain().states
 
@@ -254,56 +227,13 @@ def test_what_symmetry_leaves_is_one_state_of_each_orbit(
 @pytest.mark.parametrize(("protocol", "n", "m"), [("murty-garg", 2, 2), ("kearns", 3, 3)])
 def test_symmetry_where_processes_are_ranked_is_caught(protocol: str, n: int, m: int) -> None:
     both = question(protocol, n, m)
-    assert not both.admits("symmetry")
-    for reductions in ((), ("symmetry",)):
-        search = both.search(reductions=reductions, shared=True, force=True)
+    assert not both.admits_symmetry()
+    for symmetry in (False, True):
+        search = both.search(symmetry=symmetry, shared=True, force=True)
         assert reported(search.explore()) == reported(both.plain())
         assert search.asymmetry is not None
     with pytest.raises(AssertionError, match="not what it would be with other names"):
         Orbits(both)
-
-
-class TwoToTwo(Unordered):
-    """The first two processes send to the others, and nobody else sends: what they send cannot cross."""
-
-    symmetric = False
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return super().send(i, (), message) if i < 2 <= message.receiver else []
-
-
-@pytest.mark.parametrize("order", ["mailbox", "one-n", "n-n", "synchronous"])
-def test_in_order_an_order_that_deliveries_at_several_processes_break_would_be_missed(order: str) -> None:
-    both = question(TwoToTwo, 4, 4, "fifo", orders=(order,))
-    assert not both.admits("order")
-    assert both.native().broken == both.plain().broken == {order: 6}
-    assert both.native(reductions=("order",), force=True).broken == {}
-
-
-class DeliversFirst(Unordered):
-    """A message is sent, its sender says, some time after it was transmitted; meanwhile it may be delivered."""
-
-    symmetric = False
-
-    def initial(self, i: int) -> Any:
-        return ()
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
-        return [step._replace(state=(*state, message), events=()) for step in super().send(i, (), message)]
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return [("say", Step(state[1:], (), [AppEvent("send", state[0])]))] if state else []
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=state) for step in super().on_packet(i, (), packet)]
-
-
-def test_in_order_events_out_of_turn_are_refused_when_they_happen() -> None:
-    both = question(DeliversFirst, 2, 2, orders=("fifo", "causal"))
-    assert both.admits("order")
-    assert reported(both.native()) == reported(both.plain())
-    with pytest.raises(BadInput, match="--reduce order is not valid here"):
-        both.native(reductions=("order",))
 
 
 # -- a user's own protocols --------------------------------------------------------------------------------------------
@@ -363,4 +293,4 @@ def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], channel: str) 
     for n, m in ((2, 2), (3, 2)):
         both = question(kind, n, m, channel)
         assert reported(both.native()) == reported(both.plain())
-        assert agree(both) == {("symmetry",), ("order",), ("symmetry", "order")}
+        assert agree(both)

@@ -1,8 +1,7 @@
-"""Where a proof fails there is a situation against it; and where the protocol is broken, a run."""
+"""Where a protocol is broken, not only a step of its proof fails: there is a run."""
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import replace
 
 import broken_cbcast
@@ -17,8 +16,7 @@ from test_proofs_of_causal_order import CAUSAL, put
 from crownless.command_line.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
-from crownless.proofs.induction.causal_order import CausalOrder
-from crownless.proofs.induction.replay import MOST_MESSAGES, Replayed, Sending, few_messages, replayed
+from crownless.proofs.induction.proving import prove
 
 #: A broken protocol, and how many actions a shortest run has that shows it.
 BROKEN = [
@@ -35,51 +33,21 @@ BROKEN = [
 
 @pytest.mark.parametrize(("machine", "actions"), BROKEN, ids=lambda value: getattr(value, "__name__", None))
 def test_a_broken_protocol_has_a_run_that_shows_it(machine: type[ProtocolMachine], actions: int) -> None:
-    found = replay_of(machine)
-    assert found.run is not None
-    assert len(found.run.actions) == actions
-    assert found.same_messages
-    used = {action.message for action in found.run.actions if action.action == "send"}
-    assert len(used) <= sum(found.sent.values())
-
-
-@pytest.mark.parametrize(("several", "counts"), [(False, [1, 5, 10]), (True, [2, 10, 30])])
-def test_systems_of_a_few_messages_are_looked_at_once_up_to_names(several: bool, counts: list[int]) -> None:
-    systems = [list(few_messages(total, several=several)) for total in (1, 2, 3)]
-    assert [len(each) for each in systems] == counts
-    assert ((0, (1,)), (0, (1,))) in systems[1]
-
-
-def replay_of(machine: type[ProtocolMachine]) -> Replayed:
     proved = put(machine)
     assert proved is not None
     assert proved.failures
-    assert isinstance(proved.proof, CausalOrder)
-    return replayed(proved.proof, [(each.verdict.name, each.verdict.model) for each in proved.failures])
+    assert proved.refutation is not None
+    assert len(proved.refutation.run.actions) == actions
 
 
-def test_only_the_messages_same_messages_are_sent() -> None:
-    workload = Sending(3, Counter({(0, (1,)): 2, (2, (0,)): 1}))
-    assert workload.messages == 3
-    position = workload.start()
-    assert {(pending.process, pending.message.receiver) for pending in workload.pending_sends(position)} == {
-        (0, 1),
-        (2, 0),
-    }
-    (to_p1,) = [pending for pending in workload.pending_sends(position) if pending.process == 2]
-    assert {pending.process for pending in workload.pending_sends(to_p1.after)} == {0}
-
-
-def test_a_proof_that_lacks_an_invariant_has_a_situation_and_no_run() -> None:
+def test_a_proof_that_lacks_an_invariant_is_not_refuted() -> None:
     lacking = {
         name: holds for name, holds in CAUSAL["rst"].invariants.items() if name != "a sender counts what it sent"
     }
-    proof = replace(CAUSAL["rst"], invariants=lacking)
-    name = "SENT counts what is known: kept by sending"
-    found = replayed(proof, [(name, None)])
-    assert found.claim == name
-    assert found.run is None
-    assert sum(found.sent.values()) <= MOST_MESSAGES
+    proved = prove("rst", replace(CAUSAL["rst"], invariants=lacking), 100_000, attempts=1)
+    assert "SENT counts what is known: kept by sending" in {put.claim.name for put in proved.failures}
+    assert proved.refutation is None
+    assert proved.refuted == []
 
 
 class Hasty(Rst):

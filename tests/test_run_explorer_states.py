@@ -15,12 +15,13 @@ from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket
+from crownless.model_check.runs.saved_runs import SavedAction
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
-from crownless.oracle.conformance.schedules import Schedule, ScheduledStep
+from crownless.oracle.conformance.schedules import Schedule
 from crownless.run_explorer import state_space
 from crownless.run_explorer.state_space import BEYOND
 from crownless.run_explorer.subjects import choices_of, of_check, of_nodes
@@ -181,9 +182,9 @@ def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name:
 
 def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
     nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 2)
-    step = ScheduledStep("P2", "deliver", [], [], "m1", source="P1", packet="message", number=1)
+    step = SavedAction("P2", "deliver", [], [], "m1", source="P1", packet="message", number=1)
     schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, 0, [step])
-    with pytest.raises(cr.BadInput, match="step 1 of the schedule: there is no packet 1 from P1 to P2"):
+    with pytest.raises(cr.BadInput, match="action 1 of the run, P2: deliver m1 from P1, cannot happen there"):
         of_nodes(nodes, Request(2, 1), schedule)
 
 

@@ -12,7 +12,7 @@ from broken_rst import NeverMerges
 from crownless.proofs.induction.proving import PROOFS, prove
 from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim
-from crownless.proofs.language.comprehensions import eliminate_lambdas
+from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.spec.errors import BadInput
 
 PLACES = z3.DeclareSort("Place")

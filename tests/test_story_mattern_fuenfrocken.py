@@ -1,42 +1,33 @@
-"""[MF], replayed on the machines: its operations, its programs with figures, its lemmas in every run, its footnotes."""
+"""[MF], replayed on the machines: its operations, a figure, a footnote, and the earlier realizations of §2."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
-from broken_buffer import (
-    FIG_1,
-    AcknowledgesTwice,
-    DeliversTheNewest,
-    GetsAtTheFront,
-    InsertsAtTheFront,
-    PostsWithoutWaiting,
-    WaitsAndAcknowledges,
-)
-from broken_buffer_variants import TWO_AND_A_THIRD, WaitsForOneAcknowledgement
 from replay import (
     Replay,
     check,
-    endings,
-    lines_of,
-    numbered,
-    over,
     script,
     violations,
 )
 
 from crownless.impl.buffer import Buffer, State
-from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
+from crownless.impl.cbcast import Cbcast
 from crownless.impl.channels import Fifo
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.fifo_ack import FifoAck
+from crownless.impl.fifo_sequence import FifoSequence
+from crownless.impl.kearns import Kearns
+from crownless.impl.ops import Value
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
-from crownless.impl.workloads import Free, Program
-from crownless.model_check.search.generating import Clock, generate
-from crownless.model_check.search.reachable import HistoryVariable, reachable
-from crownless.model_check.system.system import LocalStep, System
-from crownless.spec import enumeration, notation
+from crownless.impl.rst_before import RstBefore
+from crownless.impl.rst_variants import RstColumn
+from crownless.impl.workloads import Free
+from crownless.model_check.search.generating import generate
 from crownless.spec.computation import Message
-from crownless.spec.orders import decide
 
 
 def names(messages: tuple[Message, ...]) -> str:
@@ -74,33 +65,7 @@ def test_an_output_buffer_that_waits_takes_further_messages_and_posts_none() -> 
     assert packet.message.name == "y"
 
 
-def test_fig_1_synchronous_communication_deadlocks_where_each_waits_for_its_own_message() -> None:
-    story = Replay(WaitsAndAcknowledges, FIG_1)
-    story.do("P1 send x; P1 post; P2 send y; P2 post; P1 receive message y from P2; P2 receive message x from P1")
-    assert story.can() == set()
-    assert story.waiting() == ["P1 at its statement 2, receive", "P2 at its statement 2, receive"]
-
-
-def test_fig_3_the_buffer_protocol_does_not_deadlock_there() -> None:
-    story = Replay(Buffer, FIG_1)
-    story.do("P1 send x; P1 post; P2 send y; P2 post; P1 receive message y from P2; P2 receive message x from P1")
-    assert {"P1 deliver y", "P2 deliver x"} < story.can()
-    assert all(ending.finished for ending in endings(Buffer, Program(notation.parse(FIG_1))))
-
-
 # -- §4.1: the first program, Figs. 4, 5 and 6 -------------------------------------------------------------------------
-
-
-def test_fig_5_the_matrix_protocol_delays_z_at_its_receiver() -> None:
-    story = Replay(Rst, script("mf-program-1"))
-    story.do("P1 send x; P1 send y; P2 deliver y from P1; P2 send z")
-    (z,) = story.system.refused(story.state)
-    assert z.message is not None
-    assert (z.message.name, z.source, z.destination) == ("z", 1, 2)
-    assert z.stamp[0][2] == 1, "z depends on x, which has not yet arrived"
-    assert story.can() == {"P3 deliver x from P1"}
-    story.do("P3 deliver x from P1; P3 deliver z from P2")
-    assert story.waiting() == []
 
 
 def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
@@ -115,158 +80,172 @@ def test_fig_6_the_buffer_protocol_delays_y_at_its_sender() -> None:
     assert story.waiting() == []
 
 
-# -- §4.2: the second program, Figs. 7 and 8 ---------------------------------------------------------------------------
-
-
-def test_fig_7_overlapping_crowns_are_generated_as_the_text_says() -> None:
-    story = Replay(Buffer, script("mf-program-2"))
-    for first, second in (("ec", "a"), ("db", "f")):
-        for process, message in zip(("P1", "P2", "P3"), first + second, strict=True):
-            story.do(f"{process} send {message}")
-        story.do("P1 post; P2 post; P3 post")
-        for kind in (" receive message ", " receive ack "):
-            story.do(*sorted(move for move in story.can() if kind in move))
-    assert [names(story.at(process).input) for process in ("P1", "P2", "P3")] == ["ab", "ef", "cd"]
-    story.do("P1 deliver a; P1 deliver b; P2 deliver e; P2 deliver f; P3 deliver c; P3 deliver d")
-    assert story.waiting() == []
-
-
-@pytest.mark.parametrize(
-    ("kind", "order"), [(Rst, "causal"), (Buffer, "mailbox")], ids=["rst-causal", "buffer-mailbox"]
-)
-@pytest.mark.parametrize(("n", "m", "count"), [(2, 3, 14), (2, 4, 42), (3, 3, 278)])
-def test_the_matrix_protocol_generates_what_is_causally_ordered_and_the_buffer_protocol_what_is_mailbox_ordered(
-    kind: type[ProtocolMachine], order: str, n: int, m: int, count: int
-) -> None:
-    generated = {numbered(ending.computation) for ending in endings(kind, Free(n, m))}
-    wanted = {numbered(lines_of(c)) for c in enumeration.computations(n, m) if decide(c, order).kept}
-    assert generated == wanted
-    assert len(wanted) == count
-
-
-# -- §4.2: the third program -------------------------------------------------------------------------------------------
-
-
-def test_the_third_program_completes_under_the_buffer_protocol_if_x_arrives_first() -> None:
-    story = Replay(Buffer, script("mf-program-3"))
-    story.do("P1 send x; P3 send y; P1 post; P3 post; P2 receive message x from P1; P2 receive message y from P3")
-    story.do("P2 deliver x; P2 deliver y")
-    assert story.waiting() == []
-
-
-def test_the_third_program_blocks_under_the_buffer_protocol_if_y_arrives_first() -> None:
-    story = Replay(Buffer, script("mf-program-3"))
-    story.do("P1 send x; P3 send y; P1 post; P3 post; P2 receive message y from P3; P2 receive message x from P1")
-    assert names(story.at("P2").input) == "yx"
-    assert story.can() == {"P1 receive ack from P2", "P3 receive ack from P2"}
-    assert story.waiting() == ["P2 at its statement 1, receive from P1"]
-
-
-# -- §3.3: the lemmas, in every run ------------------------------------------------------------------------------------
-
-
-def lemmas_broken(kind: type[ProtocolMachine], n: int, m: int) -> set[str]:
-    """Which of the lemmas fail in some run.
-
-    That one event is before another in every run in which both happen is what ≺ means. So whenever a message is got, it
-    must be the first not yet got of those posted, and of those sent; and when received, the first not yet received.
-    """
-    broken: set[str] = set()
-
-    def after(system: System, waiting: Waiting, step: LocalStep) -> Waiting:
-        return follow(waiting, system, step, broken)
-
-    for _ in reachable(over(kind(n), Free(n, m)), history=HistoryVariable((((),) * n,) * 3, after)):
-        pass
-    return broken
-
-
-#: For each process messages in the order of their events: sent and not got, posted and not got, got and not received.
-Waiting = tuple[tuple[tuple[Message, ...], ...], ...]
-
-
-def follow(waiting: Waiting, system: System, step: LocalStep, broken: set[str]) -> Waiting:
-    """The messages that wait after a step; the lemmas that it breaks are added to `broken`."""
-    sent, posted, got = ([list(queue) for queue in queues] for queues in waiting)
-
-    def leaves(queue: list[Message], message: Message, lemma: str) -> None:
-        if queue[0] != message:
-            broken.add(lemma)
-        queue.remove(message)
-
-    process, message = step.action.process, step.action.message
-    for kind, _, observed in step.observations:
-        if kind == "send":
-            sent[process].append(observed)
-        elif kind == "deliver":
-            leaves(got[process], observed, "Lemma 4")
-    posted[process] += [packet.message for packet in system.transmitted(step) if packet.message]
-    if step.action.name == "receive message":
-        assert message is not None
-        leaves(posted[message.sender], message, "Lemma 2")
-        leaves(sent[message.sender], message, "Lemma 3")
-        got[process].append(message)
-    return tuple(tuple(map(tuple, queues)) for queues in (sent, posted, got))
-
-
-@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 3)])
-def test_lemmas_2_3_and_4_hold_in_every_run(n: int, m: int) -> None:
-    assert lemmas_broken(Buffer, n, m) == set()
-
-
-@pytest.mark.parametrize(
-    ("kind", "lemmas"),
-    [
-        (PostsWithoutWaiting, {"Lemma 2", "Lemma 3"}),
-        (AcknowledgesTwice, {"Lemma 2", "Lemma 3"}),
-        (InsertsAtTheFront, {"Lemma 3"}),
-        (GetsAtTheFront, {"Lemma 4"}),
-        (DeliversTheNewest, {"Lemma 4"}),
-    ],
-)
-def test_each_lemma_falls_with_the_rule_that_its_proof_cites(kind: type[ProtocolMachine], lemmas: set[str]) -> None:
-    assert lemmas_broken(kind, 2, 3) == lemmas
-
-
 # -- [MF] footnote 4: posting on without waiting -----------------------------------------------------------------------
 
 
-def test_all_outstanding_acknowledgements_are_awaited_before_a_message_to_another_receiver() -> None:
-    assert violations(check(BufferPipelined, program=TWO_AND_A_THIRD, channel="fifo")) == {}
-    assert violations(check(WaitsForOneAcknowledgement, program=TWO_AND_A_THIRD, channel="fifo")) == {"causal": 15}
-
-
 def test_posting_on_generates_no_other_computation_than_waiting() -> None:
-    clock = Clock()
     for n, m in ((2, 4), (3, 3)):
-        waiting = generate(Buffer(n), Free(n, m), Fifo, clock).forms
-        assert generate(BufferPipelined(n), Free(n, m), Fifo, clock).forms == waiting
+        waiting = generate(Buffer(n), Free(n, m), Fifo).forms
+        assert generate(BufferPipelined(n), Free(n, m), Fifo).forms == waiting
 
 
-# -- [MF] footnote 2: too small buffers --------------------------------------------------------------------------------
+def counts(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered") -> tuple[int, int, int, int]:
+    found = check(kind, n, m, channel=channel).exploration
+    return found.states, found.transitions, found.depth, found.terminal_states
 
 
-def each_way(first: int, second: int) -> str:
-    """Two processes that send to each other so many messages before they receive any."""
-
-    def sends(count: int, name: str, to: str) -> str:
-        return "; ".join(f"send {name}{number} to {to}" for number in range(1, count + 1))
-
-    return f"P1: {sends(first, 'x', 'P2')}{'; receive' * second}\nP2: {sends(second, 'y', 'P1')}{'; receive' * first}"
+# -- FIFO order: sequence numbers --------------------------------------------------------------------------------------
 
 
-def test_one_process_that_sends_less_is_enough_to_go_on() -> None:
-    for first in (4, 5):
-        assert check(BufferBounded, program=each_way(first, 3)).completes == "always"
+def test_sequence_numbers_delay_what_arrives_too_early_until_all_lower_numbers_have_arrived() -> None:
+    story = Replay(FifoSequence, "P1: send x to P2; send y to P3; send z to P2\nP2: receive; receive\nP3: receive")
+    stamps = [packet.stamp for x in "xyz" for packet in story.do(f"P1 send {x}")]
+    assert stamps == [1, 1, 2], "each channel has numbers of its own"
+    assert story.can() == {"P2 deliver x from P1", "P3 deliver y from P1"}
+    (z,) = story.system.refused(story.state)
+    assert (z.destination, z.stamp) == (1, 2)
+    story.do("P2 deliver x from P1; P2 deliver z from P1")
 
 
-def test_whoever_receives_what_is_there_never_deadlocks() -> None:
-    for parameters in ({"output": 1, "input": 1}, {"output": 2, "input": 1}, {"output": 1, "input": 2}):
-        assert check(BufferBounded, 2, 4, parameters=parameters).verdict == "holds"
+# -- FIFO order: the sender is blocked until an acknowledgement --------------------------------------------------------
 
 
-def test_where_it_completes_a_program_has_the_computations_of_unlimited_buffers() -> None:
-    program = Program(notation.parse(each_way(2, 2)))
-    assert {ending.computation for ending in endings(BufferBounded, program)} == {
-        ending.computation for ending in endings(Buffer, program)
-    }
+def test_a_sender_is_blocked_until_the_acknowledgement_and_delivers_meanwhile() -> None:
+    story = Replay(FifoAck, "P1: send x to P2; receive; send z to P3\nP2: send y to P1; receive\nP3: receive")
+    story.do("P1 send x; P2 send y; P1 deliver y from P2")
+    assert story.can() == {"P2 deliver x from P1", "P2 receive ack from P1"}, "P1 cannot send z"
+    (acknowledgement,) = story.do("P2 deliver x from P1")
+    assert (acknowledgement.kind, acknowledgement.destination, acknowledgement.stamp) == ("ack", 0, None)
+    story.do("P1 receive ack from P2")
+    (z,) = story.do("P1 send z")
+    assert z.stamp is None, "no number travels"
+
+
+# -- one server: message-count vectors ---------------------------------------------------------------------------------
+
+A_CLIENT_INFORMS_ANOTHER = """
+P1: receive; receive
+P2: send a to P1; send b to P3
+P3: receive; send c to P1
+"""
+
+
+def test_a_client_counts_before_it_sends_to_the_server_and_not_before_it_sends_to_others() -> None:
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
+    (a,) = story.do("P2 send a")
+    (b,) = story.do("P2 send b")
+    assert (a.stamp, b.stamp) == ((0, 1, 0), (0, 1, 0))
+    story.do("P3 deliver b from P2")
+    assert story.at("P3") == (0, 1, 0), "P3 knows of a, which it has not seen"
+    (c,) = story.do("P3 send c")
+    assert c.stamp == (0, 1, 1)
+
+
+def test_the_server_delays_a_message_while_that_of_another_client_is_missing() -> None:
+    story = Replay(Kearns, A_CLIENT_INFORMS_ANOTHER, channel="fifo")
+    story.do("P2 send a; P2 send b; P3 deliver b from P2; P3 send c; P1 receive c from P3")
+    assert story.at("P1") == (0, 0, 0), "c is not consumed, and nothing learnt from it"
+    assert story.can() == {"P1 deliver a from P2"}
+    story.do("P1 deliver a from P2; P1 deliver c from P3")
+    assert story.at("P1") == (0, 1, 1)
+
+
+def test_the_servers_condition_does_not_look_at_the_sender() -> None:
+    story = Replay(Kearns, "P1: receive; receive\nP2: send a to P1; send b to P1")
+    story.do("P2 send a")
+    (b,) = story.do("P2 send b")
+    assert b.stamp == (0, 2)
+    story.do("P1 deliver b from P2")
+    assert story.at("P1") == (0, 2), "the server knows of a, and has not heard it"
+    assert story.can() == {"P1 deliver a from P2"}
+
+
+# -- every process a server: from vectors to matrices ------------------------------------------------------------------
+
+
+class EveryProcessAServer(ProtocolMachine):
+    """Each process is taken "to be such a server": n vectors of length n at each process and in each message."""
+
+    promises = "causal"
+    needs_channel = "fifo"
+
+    def __init__(self, n: int, *more: Any, **settings: Any) -> None:
+        super().__init__(n, *more, **settings)
+        self.servers = [Kearns(n, parameters={"server": s + 1}) for s in range(n)]
+
+    def initial(self, i: int) -> Any:
+        return tuple(server.initial(i) for server in self.servers)
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        j = message.receiver
+        after = tuple(server.after_sending(i, v, j) for server, v in zip(self.servers, state, strict=True))
+        return [Step(after, [Packet(i, j, "message", message, after)], [AppEvent("send", message)])]
+
+    def deliverable(self, i: int, state: Any, packet: Packet) -> Value:
+        return self.servers[i].deliverable(i, state[i], packet._replace(stamp=packet.stamp[i]))
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        assert packet.message is not None
+        pairs = zip(self.servers, state, packet.stamp, strict=True)
+        after = tuple(server.after_delivering(v, stamp) for server, v, stamp in pairs)
+        return [Step(after, (), [AppEvent("deliver", packet.message)])]
+
+
+@pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2), (3, 3)])
+def test_with_every_process_a_server_all_messages_are_delivered_in_causal_order_and_it_is_the_matrix_protocol(
+    n: int, m: int
+) -> None:
+    assert violations(check(EveryProcessAServer, n, m, channel="fifo")) == {}
+    assert counts(EveryProcessAServer, n, m, "fifo") == counts(RstBefore, n, m, "fifo") == counts(Rst, n, m, "fifo")
+
+
+# -- the matrix protocol as [MF] describes it --------------------------------------------------------------------------
+
+
+def test_a_message_out_of_causal_order_is_easily_detected_and_remains_in_a_buffer() -> None:
+    story = Replay(RstBefore, script("mf-program-1"))
+    story.do("P1 send x; P1 send y; P2 deliver y from P1; P2 send z")
+    (z,) = story.system.refused(story.state)
+    assert z.stamp == ((0, 1, 1), (0, 0, 1), (0, 0, 0)), "z names x, y and itself"
+    assert story.can() == {"P3 deliver x from P1"}
+    story.do("P3 deliver x from P1; P3 deliver z from P2")
+    assert story.at("P3") == ((0, 1, 1), (0, 0, 1), (0, 0, 0))
+
+
+# -- causal broadcast --------------------------------------------------------------------------------------------------
+
+
+STORY = """
+Alice: send m1 to Carol; send m2 to Bob
+Bob: receive; send m3 to Carol
+Carol: receive; receive
+"""
+
+
+def test_bob_queues_m2_up_and_waits_for_ever_for_m1() -> None:
+    story = Replay(Cbcast, STORY)
+    story.do("Alice send m1")
+    (m2,) = story.do("Alice send m2")
+    assert m2.stamp == (2, 0, 0)
+    story.do("Carol deliver m1 from Alice")
+    assert story.can() == set()
+    assert story.system.refused(story.state) == [m2]
+    assert story.waiting() == ["Bob at its statement 1, receive", "Carol at its statement 2, receive"]
+
+
+# -- one column --------------------------------------------------------------------------------------------------------
+
+
+def test_the_run_that_is_drawn_can_be_made_and_carol_gets_m3_first() -> None:
+    story = Replay(RstColumn, STORY)
+    (m1,) = story.do("Alice send m1")
+    (m2,) = story.do("Alice send m2")
+    assert (m1.stamp, m2.stamp) == ((0, 0, 0), (0, 0, 0)), "of m1, m2 says nothing, since Bob will not look at it"
+    assert story.at("Alice").sent == ((0, 1, 1), (0, 0, 0), (0, 0, 0))
+    story.do("Bob deliver m2 from Alice")
+    assert story.at("Bob").sent == ((0, 1, 0), (0, 0, 0), (0, 0, 0)), "Bob does not hear of m1"
+    (m3,) = story.do("Bob send m3")
+    assert m3.stamp == (0, 0, 0)
+    story.do("Carol deliver m3 from Bob; Carol deliver m1 from Alice")
+    assert story.happened[-2:] == ["Carol delivers m3", "Carol delivers m1"]
+    assert story.waiting() == []

@@ -2,129 +2,48 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
 
 import pytest
 from broken_extra_messages import (
     FOUR_ENTRIES,
     AllowsK,
-    ChecksAllButTheSender,
-    ExtraMessagesNeverWait,
-    KeepsItsOwnColumn,
-    KeepsTheColumn,
 )
-from broken_rst import NeverCountsTheDeliveredAsSent
-from hypothesis import given
-from hypothesis import strategies as st
+from broken_optimal import (
+    DropsEveryDestinationOnSending,
+    ForgetsNothingInMerging,
+    KeepsNoEmptyEntries,
+    KeepsTheReceiver,
+    KeepsWhatIsImplied,
+    MergesDestinations,
+    OneStampForAll,
+)
 from replay import over
 
-from crownless.impl import extra_messages, rst
+from crownless.impl import optimal
 from crownless.impl.channels import Unordered
 from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.protocol import Packet, ProtocolMachine, Setting
+from crownless.impl.optimal import Optimal
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.rst import Rst
-from crownless.impl.workloads import Free, Program
-from crownless.model_check.search.generating import Clock, Form, generate
+from crownless.impl.workloads import Free, Program, Workload
+from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.system import System
-from crownless.proofs.claims.matrices import LockstepProduct, guards_in
 from crownless.spec import notation
-
-#: A k that no matrix of three or four processes reaches.
-NEVER = 100
-
-
-def everything(machine: ProtocolMachine, m: int) -> System:
-    """Any process may send to any other, m messages in all."""
-    return over(machine, Free(machine.n, m))
+from crownless.spec.computation import Message
 
 
 def running(machine: ProtocolMachine, program: str) -> System:
     return over(machine, Program(notation.parse(program)))
 
 
-# -- §3: the matrix and the set of constraints -------------------------------------------------------------------------
-
-
-def beside_rst(n: int, k: Setting, kind: type[ExtraMessages] = ExtraMessages) -> LockstepProduct:
-    """The protocol, and with it the matrix protocol, which sees the same user messages and decides nothing."""
-    return LockstepProduct(kind(n, parameters={"k": k}), Rst(n))
-
-
-def guards(system: System) -> set[tuple[bool, bool]]:
-    """Of every user message in flight: whether it would be delivered, and whether the matrix protocol would do so."""
-    return set[tuple[bool, bool]]().union(*map(guards_in, reachable(system)))
-
-
-@pytest.mark.parametrize(("n", "m"), [(3, 4), (4, 3)])
-def test_clearing_columns_changes_no_verdict_the_sparse_stamp_is_the_full_matrix(n: int, m: int) -> None:
-    assert guards(everything(beside_rst(n, NEVER), m)) == {(True, True), (False, False)}
-
-
-@st.composite
-def matrices(draw: st.DrawFn) -> tuple[tuple[int, ...], ...]:
-    n = draw(st.integers(1, 5))
-    row = st.lists(st.integers(0, 3), min_size=n, max_size=n).map(tuple)
-    return tuple(draw(st.lists(row, min_size=n, max_size=n)))
-
-
-@given(matrices())
-def test_the_tuples_lose_nothing_and_carry_no_zero(matrix: tuple[tuple[int, ...], ...]) -> None:
-    machine = ExtraMessages(len(matrix))
-    entries = machine.entries(matrix)
-    assert machine.matrix_of(entries) == matrix
-    assert all(value > 0 for _, _, value in entries)
-    assert len(entries) == sum(value > 0 for row in matrix for value in row)
-
-
-@given(matrices(), st.data())
-def test_the_set_of_constraints_is_satisfied_where_the_column_is_covered(
-    matrix: tuple[tuple[int, ...], ...], data: st.DataObject
-) -> None:
-    n = len(matrix)
-    i = data.draw(st.integers(0, n - 1))
-    deliv = tuple(data.draw(st.lists(st.integers(0, 3), min_size=n, max_size=n)))
-    machine = ExtraMessages(n)
-    entries = machine.entries(matrix)
-    constraints = [deliv[k] >= value for k, l, value in entries if l == i]
-    state = extra_messages.State(matrix, deliv)
-    packet = Packet(0, i, "message", None, entries)
-    assert machine.deliverable(i, state, packet) == all(constraints)
-    assert machine.deliverable(i, state, packet) == Rst(n).deliverable(
-        i, rst.State(matrix, deliv), packet._replace(stamp=matrix)
-    )
-
-
-@pytest.mark.parametrize(
-    "machine", [NeverCountsTheDeliveredAsSent(3), KeepsItsOwnColumn(3, parameters={"k": NEVER})], ids=["rst", "sparse"]
-)
-def test_what_the_own_column_asks_for_is_always_delivered_already(machine: ProtocolMachine) -> None:
-    system = everything(machine, 4)
-    behind = 0
-    for now in reachable(system):
-        for i, local in enumerate(now.locals):
-            matrix = local.sent if isinstance(local, rst.State) else local.matrix
-            assert all(row[i] <= delivered for row, delivered in zip(matrix, local.deliv, strict=True))
-            behind += any(row[i] < delivered for row, delivered in zip(matrix, local.deliv, strict=True))
-    assert behind
-
-
 # -- §3: extra messages ------------------------------------------------------------------------------------------------
 
 
-def test_extra_messages_only_strengthen_the_constraints() -> None:
-    for system in (everything(beside_rst(3, 2), 4), running(beside_rst(3, 4), FOUR_ENTRIES)):
-        assert guards(system) == {(True, True), (False, False), (False, True)}
-    assert (True, False) in guards(running(beside_rst(3, 4, ExtraMessagesNeverWait), FOUR_ENTRIES))
-
-
-@pytest.mark.parametrize(("n", "m", "k"), [(3, 3, 1), (3, 3, 2), (3, 4, 3)])
-def test_with_fewer_messages_or_a_greater_k_nothing_is_delayed(n: int, m: int, k: int) -> None:
-    assert guards(everything(beside_rst(n, k), m)) == {(True, True), (False, False)}
-
-
 def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
-    return generate(machine, Free(machine.n, m), Unordered, Clock()).forms
+    return generate(machine, Free(machine.n, m), Unordered).forms
 
 
 @pytest.mark.parametrize(
@@ -177,35 +96,168 @@ def largest(system: System) -> Largest:
     return Largest(max(kept), max(carried), max(extra))
 
 
-# -- §4 ----------------------------------------------------------------------------------------------------------------
+#: A k that no matrix of three or four processes reaches.
+NEVER = 100
 
 
-def wrongly_numbered(machine: ExtraMessages, system: System) -> set[str]:
-    """The kinds of packets of which one, number x from P_i to P_j, is taken in where DELIV_j[i] does not become x."""
-    found = set()
+class Sent(NamedTuple):
+    """A message in somebody's causal past: the c-th of its sender, and the messages sent in its own causal past."""
+
+    sender: int
+    clock: int
+    dests: frozenset[int]
+    after: frozenset[tuple[int, int]]
+
+
+class Past(NamedTuple):
+    """The causal past of a process or a message. `delivered`: sender, clock, where."""
+
+    sent: frozenset[Sent] = frozenset()
+    delivered: frozenset[tuple[int, int, int]] = frozenset()
+
+
+class Remembering(ProtocolMachine):
+    """A protocol, and with it everything that has happened before, which no guard uses."""
+
+    promises = "causal"
+    admits_multicast = True
+
+    def __init__(self, inner: ProtocolMachine) -> None:
+        super().__init__(inner.n)
+        self.inner = inner
+
+    def initial(self, i: int) -> Any:
+        return self.inner.initial(i), Past()
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        inner, past = state
+        clock = 1 + sum(one.sender == i for one in past.sent)
+        before = frozenset((one.sender, one.clock) for one in past.sent)
+        sent = Sent(i, clock, frozenset(message.receivers), before)
+        after = past._replace(sent=past.sent | {sent})
+        return [
+            Step(
+                (step.state, after),
+                [packet._replace(stamp=(packet.stamp, sent, past)) for packet in step.packets],
+                step.events,
+            )
+            for step in self.inner.send(i, inner, message)
+        ]
+
+    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
+        return bool(self.inner.deliverable(i, state[0], packet._replace(stamp=packet.stamp[0])))
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        (stamp, sent, theirs), (inner, past) = packet.stamp, state
+        if sent is not None:
+            past = Past(
+                past.sent | theirs.sent | {sent},
+                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
+            )
+        return [
+            Step(
+                (step.state, past),
+                [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
+                step.events,
+            )
+            for step in self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
+        ]
+
+
+def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:
+    """What the copy to j must carry: every (sender, clock, destination) of a message before it for which no delivery
+    there is known, nor a later message there, this one included unless the destination is j.
+    """
+    return {
+        (first.sender, first.clock, d)
+        for first in past.sent
+        for d in first.dests
+        if (first.sender, first.clock, d) not in past.delivered
+        and not any((first.sender, first.clock) in second.after and d in second.dests for second in past.sent)
+        and (d == j or d not in sent.dests)
+    }
+
+
+def stamps(inner: ProtocolMachine, workload: Workload) -> Iterator[tuple[Any, Past, Sent, int]]:
+    """The stamp of every copy of a user message in every run, the past of its send, the message and the receiver."""
+    system = over(Remembering(inner), workload)
+    known: set[Packet] = set()
     for now in reachable(system):
         for step, _ in now.moves:
-            packet = step.action.packet
-            if packet is not None:
-                i, j = packet.source, packet.destination
-                number = machine.matrix_of(packet.stamp)[i][j] + 1
-                if system.local_state(step.local).deliv[i] != number:
-                    found.add(packet.kind)
-    return found
+            for packet in system.transmitted(step):
+                if packet.message is not None and packet not in known:
+                    known.add(packet)
+                    stamp, sent, past = packet.stamp
+                    yield stamp, past, sent, packet.destination
 
 
-@pytest.mark.parametrize("k", [2, 3, NEVER])
-def test_proposition_5_the_nth_message_is_the_nth_delivered_extra_messages_counted(k: int) -> None:
-    machine = ExtraMessages(3, parameters={"k": k})
-    assert wrongly_numbered(machine, everything(machine, 4)) == set()
+def log_entries(stamp: optimal.Stamp) -> list[tuple[int, int, int]]:
+    """The log that travels, destination by destination."""
+    return [(k, clock, d) for (k, clock), left in stamp.log for d in left]
 
 
-def test_proposition_5_falls_with_the_constraints_about_the_senders_own_messages() -> None:
-    machine = ChecksAllButTheSender(2)
-    assert wrongly_numbered(machine, everything(machine, 2)) == {"message"}
+WORKLOADS = [Free(3, 4), Free(3, 3, sends="multicast")]
 
 
-def test_what_a_user_message_clears_need_not_be_passed_on() -> None:
-    program = "P1: send a to P3; send b to P2\nP2: receive; send c to P3; send d to P1\nP3: receive; receive"
-    assert largest(running(ExtraMessages(3), program)) == Largest(kept=2, carried=1, extra=0)
-    assert largest(running(KeepsTheColumn(3), program)) == Largest(kept=3, carried=2, extra=0)
+@pytest.mark.parametrize("workload", WORKLOADS, ids=["unicast", "multicast"])
+def test_the_optimal_algorithm_carries_exactly_what_is_necessary(workload: Workload) -> None:
+    for stamp, past, sent, j in stamps(Optimal(3), workload):
+        assert set(log_entries(stamp)) == necessary(past, sent, j)
+
+
+@pytest.mark.parametrize(
+    "kind", [KeepsWhatIsImplied, KeepsTheReceiver, MergesDestinations, KeepsNoEmptyEntries, OneStampForAll]
+)
+def test_with_a_rule_less_it_is_as_safe_and_carries_more_than_is_necessary(kind: type[Optimal]) -> None:
+    more = 0
+    for stamp, past, sent, j in stamps(kind(3), Free(3, 3, sends="multicast")):
+        assert set(log_entries(stamp)) >= necessary(past, sent, j)
+        more += set(log_entries(stamp)) > necessary(past, sent, j)
+    assert more
+
+
+#: P3 knows of a to P2, and then hears from P1, which has sent to P2 again and has dropped a from its log.
+OUT_OF_DATE = """
+P1: send a to P2; send b to P3; send c to P2; send d to P3
+P2:
+P3: receive; receive; send e to P1
+"""
+
+
+def test_what_one_side_of_a_merge_has_dropped_comes_back_only_in_the_fifth_message() -> None:
+    def too_much(kind: type[Optimal], workload: Workload) -> list[set[tuple[int, int, int]]]:
+        surplus = (
+            set(log_entries(stamp)) - necessary(past, sent, j) for stamp, past, sent, j in stamps(kind(3), workload)
+        )
+        return [more for more in surplus if more]
+
+    for workload in WORKLOADS:
+        assert too_much(ForgetsNothingInMerging, workload) == []
+    program = Program(notation.parse(OUT_OF_DATE))
+    assert too_much(ForgetsNothingInMerging, program) == [{(0, 1, 1)}]
+    assert too_much(Optimal, program) == []
+
+
+def test_what_drops_too_much_carries_less_than_is_necessary() -> None:
+    assert any(
+        not necessary(past, sent, j) <= set(log_entries(stamp))
+        for stamp, past, sent, j in stamps(DropsEveryDestinationOnSending(3), Free(3, 3))
+    )
+
+
+def test_an_extra_message_makes_stamps_smaller_than_the_so_called_optimal_ones() -> None:
+    # The optimum is that of algorithms which send no messages of their own. Of the last message of P1:
+    program = Program(notation.parse(FOUR_ENTRIES))
+
+    def sizes(machine: ProtocolMachine) -> set[int]:
+        found = set()
+        for stamp, past, sent, _ in stamps(machine, program):
+            if sent.sender == 0 and sent.clock == 3:
+                found.add(len(log_entries(stamp)) if isinstance(stamp, optimal.Stamp) else len(stamp))
+                assert len(necessary(past, sent, 1)) == 4
+        return found
+
+    assert sizes(Optimal(3)) == {4}
+    assert sizes(ExtraMessages(3, parameters={"k": NEVER})) == {4}
+    assert sizes(ExtraMessages(3)) == {3}
+    assert sizes(ExtraMessages(3, parameters={"k": 3})) == {2}

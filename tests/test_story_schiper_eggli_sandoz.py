@@ -1,29 +1,26 @@
-"""[SES], replayed on the machines: its figures, and what every site knows at each step.
-
-Also what the text does not say. Its garbage collection for ISIS does not keep causal order (§3), and the proof of
-liveness takes the n-th event of a site for a message to S, which it need not be (§4.2.5).
-"""
+"""[SES], replayed on the machines: its figures, what every site knows at each step, and the failure of a site."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
-from broken_isis import TheAskedSiteDeletesToo
-from broken_ses import InsertsOnlyItsOwnEntry
-from replay import Ending, Lines, Replay, check, computation_of, endings, violations
-from schiper_eggli_sandoz_setup import everything, names, pairs
+from broken_ses_variants import FIG_6, FIG_6_MIRRORED, NOTHING_LOST, SENT_BEFORE
+from replay import Ending, Replay, endings, violations
 
+from crownless.impl import ses_rollback
 from crownless.impl.isis import Isis
-from crownless.impl.isis_gc import IsisGc, IsisGcWaits
-from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.ses import Ses
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.ses import Ses, State
 from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.unordered import Unordered
+from crownless.impl.ses_rollback import Failure, SesRollback, depends
+from crownless.impl.variants import variant
+from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Program
-from crownless.model_check.search.reachable import reachable
-from crownless.model_check.system.system import System
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.request import Check
+from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
 from crownless.spec import library, notation
 
 #: Fig. 1 as a program.
@@ -35,22 +32,7 @@ def buff(story: Replay, site: str) -> list[str]:
     return [message.name for message in story.at(site).buffer]
 
 
-def refusals(system: System) -> Iterator[bool]:
-    """For every state: is there a packet that may not be taken in yet?"""
-    for now in reachable(system):
-        yield bool(system.refused(now.state))
-
-
 # -- §1 and §3, Fig. 1: ISIS -------------------------------------------------------------------------------------------
-
-
-def test_fig_1_without_a_protocol_s3_may_get_m2_before_m1_and_under_either_protocol_it_never_does() -> None:
-    program = Program(notation.parse(PROGRAM_1))
-    violation = computation_of(notation.load(library.path("ses-fig1")))
-    causal = (*violation[:2], violation[2][::-1])
-    assert {ending.computation for ending in endings(Unordered, program)} == {violation, causal}
-    for kind in (Isis, Ses, SesDelete, SesMulticast):
-        assert {ending.computation for ending in endings(kind, program)} == {causal}, kind.__name__
 
 
 def test_fig_1_the_packet_from_s1_to_s2_contains_m1_and_mx_and_that_from_s2_to_s3_m1_mx_and_m2() -> None:
@@ -81,83 +63,6 @@ def test_fig_1_m1_is_carried_over_two_paths_and_the_second_to_arrive_is_ignored(
     assert story.can() == set()
 
 
-def test_in_isis_nothing_ever_waits() -> None:
-    for n, m in ((2, 3), (3, 3)):
-        assert not any(refusals(everything(Isis, n, m)))
-    assert any(refusals(everything(Ses, 2, 2)))
-
-
-# -- §3: the garbage collection of ISIS --------------------------------------------------------------------------------
-
-
-#: What happens when S2 deletes M1 before S3 has received it.
-DELETED_TOO_EARLY = [
-    "S1 send M1",
-    "S1 send Mx",
-    "S2 deliver Mx from S1",
-    "S2 request deletion",
-    "S1 receive request from S2",
-    "S3 receive request from S2",
-    "S2 receive ack from S1",
-    "S2 receive ack from S3",
-    "S2 send M2",
-]
-
-
-def test_as_printed_the_garbage_collection_breaks_causal_order_in_ten_actions() -> None:
-    assert violations(check(IsisGc, program=PROGRAM_1, channel="fifo")) == {"causal": 10}
-    story = Replay(IsisGc, PROGRAM_1, channel="fifo")
-    story.do(*DELETED_TOO_EARLY[:-1])
-    assert buff(story, "S2") == [], "all have acknowledged, S3 among them, which M1 is for and has not reached"
-    (m2,) = story.do(DELETED_TOO_EARLY[-1])
-    assert names(m2) == ["M2"]
-    story.do("S3 deliver M2 from S2; S3 deliver M1 from S1")
-    assert story.happened[-2:] == ["S3 delivers M2", "S3 delivers M1"]
-
-
-def test_if_a_site_acknowledges_only_what_has_reached_it_the_garbage_collection_keeps_causal_order() -> None:
-    assert violations(check(IsisGcWaits, program=PROGRAM_1, channel="fifo")) == {}
-    story = Replay(IsisGcWaits, PROGRAM_1, channel="fifo")
-    story.do(*DELETED_TOO_EARLY[:5], "S3 receive from S2")
-    assert "S3 receive request from S2" not in story.can(), "it waits in the hold-back queue"
-    assert buff(story, "S2") == ["M1", "Mx"]
-    story.do("S3 deliver M1 from S1; S3 receive request from S2; S2 receive ack from S1; S2 receive ack from S3")
-    assert buff(story, "S2") == []
-
-
-#: "Some message M identified in P could still be on the way to S', sent by another site S''": x; P3, P2 and P1.
-STILL_ON_THE_WAY = """
-P1: send x to P2; send y to P3; send z to P2
-P2: receive; receive; receive
-P3: receive
-"""
-
-
-@pytest.mark.parametrize(("kind", "times"), [(IsisGc, 1), (TheAskedSiteDeletesToo, 2)])
-def test_a_requested_site_that_deletes_does_not_recognize_the_replica_that_is_still_on_its_way(
-    kind: type[IsisGc], times: int
-) -> None:
-    story = Replay(kind, STILL_ON_THE_WAY, channel="fifo")
-    story.do("P1 send x; P1 send y; P2 deliver x from P1; P3 deliver y from P1")
-    (x_y_z,) = story.do("P1 send z")
-    assert names(x_y_z) == ["x", "y", "z"]
-    story.do("P3 request deletion; P2 receive request from P3; P2 deliver z from P1")
-    assert story.happened.count("P2 delivers x") == times
-
-
-# -- §2: replicated data -----------------------------------------------------------------------------------------------
-
-
-def test_fig_2_with_the_token_and_no_protocol_they_may_not() -> None:
-    copies = """
-    S1: send W1 to S2; send w1 to S3; send token to S2
-    S2: receive W1; receive token; send W2 to S3
-    S3: receive; receive
-    """
-    assert violations(check(Unordered, program=copies))["causal"] == 7
-    assert violations(check(Ses, program=copies)) == {}
-
-
 # -- §4.2, Fig. 1 again: the pairs -------------------------------------------------------------------------------------
 
 
@@ -180,14 +85,6 @@ def test_fig_1_with_pairs_m2_waits_at_s3_until_its_time_has_passed_that_of_m1() 
     assert (story.at("S3").time, pairs(story.at("S3").buffer)) == ((1, 0, 1), {})
     story.do("S3 deliver M2 from S2")
     assert (story.at("S3").time, pairs(story.at("S3").buffer)) == ((2, 2, 2), {}), "a pair for itself is not introduced"
-
-
-def test_a_message_that_overtakes_carries_knowledge_of_the_one_it_overtook_so_that_no_channel_need_be_fifo() -> None:
-    story = Replay(Ses, "S1: send M1 to S2; send M2 to S2\nS2: receive; receive")
-    story.do("S1 send M1")
-    (m2,) = story.do("S1 send M2")
-    assert pairs(m2.stamp.buffer) == {"S2": (1, 0)}
-    assert story.can() == {"S2 deliver M1 from S1"}
 
 
 # -- §4.2.3, Fig. 5 ----------------------------------------------------------------------------------------------------
@@ -213,12 +110,6 @@ def test_fig_5_s3_gets_m1_m4_m6_and_s4_gets_m3_and_m5_in_the_order_of_arrival(ki
     }
 
 
-def test_fig_5_the_time_of_s3_at_the_first_delivery_is_the_vector_of_the_figure() -> None:
-    story = Replay(Ses, FIG_5)
-    story.do("S1 send M1; S3 deliver M1 from S1")
-    assert story.at("S3").time == (1, 0, 1, 0)
-
-
 def test_fig_5_m6_may_arrive_first_and_waits_for_both() -> None:
     story = Replay(Ses, FIG_5)
     story.do("S1 send M1; S1 send M2; S1 send M3; S2 deliver M2 from S1; S2 send M4; S2 send M5; S4 deliver M3 from S1")
@@ -232,39 +123,212 @@ def test_fig_5_m6_may_arrive_first_and_waits_for_both() -> None:
     assert story.can() == {"S3 deliver M6 from S4"}
 
 
-# -- §4.2.5: the proof of liveness -------------------------------------------------------------------------------------
+def names(packet: Packet) -> list[str]:
+    """The messages that a packet of ISIS carries, in order."""
+    return [message.name for message in packet.stamp]
 
 
-def waits_without_a_message(kind: type[Ses], n: int, m: int) -> int | None:
-    """In how many actions can a message wait at S, VT(S)[i] < VT[i], and event VT[i] of S_i is no emission for S?"""
-    system = everything(kind, n, m)
-    for now in reachable(system, monitored=True):
-        lines: Lines = now.monitor_state[1]
-        for packet in system.refused(now.state):
-            s = packet.destination
-            for i, event in enumerate(packet.stamp.buffer[s]):
-                if event > now.locals[s].time[i] and not is_for(lines[i][event - 1], s):
-                    return now.depth
-    return None
+def pairs(buffer: Any) -> dict[str, tuple[int, ...]]:
+    """ORD_BUFF_S: site → time vector."""
+    return {f"S{k + 1}": tuple(pair) for k, pair in enumerate(buffer) if any(pair)}
 
 
-def is_for(event: tuple[str, str], s: int) -> bool:
-    """Is the event the emission of a message for S? In the free workload a message is called by its channel."""
-    kind, name = event
-    return kind == "send" and name.partition("→")[2].startswith(f"{s + 1}#")
+#: Fig. 6, but that S3 goes on and another site hears from it.
+FIG_6_AND_ON = """
+S1: send M1 to S2; send M2 to S3
+S2: receive; receive; receive; receive
+S3: receive; send M3 to S2; send M4 to S2; send M5 to S4; receive
+S4: receive; send M6 to S2
+"""
 
 
-def test_the_nth_event_of_site_i_need_not_be_the_emission_of_a_message_for_s_as_the_proof_of_liveness_says() -> None:
-    assert waits_without_a_message(Ses, 2, 4) is None
-    assert waits_without_a_message(Ses, 3, 2) is None
-    assert waits_without_a_message(Ses, 3, 3) == 4
-    story = Replay(Ses, "S1: send x to S2\nS2: receive; send M1 to S3; send M to S3\nS3: receive; receive")
-    story.do("S1 send x; S2 deliver x from S1; S2 send M1; S2 send M")
-    (m,) = story.system.refused(story.state)
-    assert pairs(m.stamp.buffer) == {"S3": (1, 2, 0)}, "the first event of S1 is SEND(x), and x is for S2"
-    assert story.at("S3").time == (0, 0, 0)
+class Failing(Replay):
+    """A run in which S1 may crash."""
+
+    def __init__(self, kind: type[ProtocolMachine], program: str) -> None:
+        super().__init__(kind, program, crash="S1")
 
 
-def test_it_is_if_a_pair_has_only_the_entry_of_the_sender() -> None:
-    assert waits_without_a_message(InsertsOnlyItsOwnEntry, 3, 3) is None
-    assert waits_without_a_message(InsertsOnlyItsOwnEntry, 4, 3) is None
+def fails(kind: type[ProtocolMachine], program: str) -> dict[str, int]:
+    """What breaks if S1 may crash: property → length of the run shown.
+
+    Receives that nothing is left for do not count, so a program may have some to spare.
+    """
+    script = notation.parse(program)
+    decided = properties_of(kind(len(script.processes)), ("causal",), program=False)
+    properties = tuple(known for known in decided if known != NEVER_BLOCKS)
+    request = Check(kind, program=script, channel="unordered", orders=("causal",), crash="S1", properties=properties)
+    return violations(run_check(request))
+
+
+#: Fig. 6, but that S3 may deliver M2 and then W, which has nothing to do with S1.
+DELIVERED_BEFORE = """
+S1: send M1 to S2; send M2 to S3
+S2: send W to S3; receive; receive; receive
+S3: receive; receive; send M3 to S2; receive; receive; receive
+"""
+
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P. Then N is 3, and Z depends on event 2 only.
+ONCE_MORE = """
+S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
+S2: receive; receive
+S3: receive; send Z to S2; receive; receive; receive; receive
+"""
+
+
+# -- §4.3, Fig. 6: a failure -------------------------------------------------------------------------------------------
+
+
+#: S1 crashes after it has sent M1, which is lost, and M2, which is not.
+FAILURE = ["S1 send M1", "S1 send M2", "S1 crash", "S2 lose M1 from S1", "S3 deliver M2 from S1"]
+
+
+def test_fig_6_m3_waits_for_m1_for_ever_and_all_other_messages_pile_up_behind_it() -> None:
+    story = Failing(Ses, FIG_6_AND_ON)
+    story.do(*FAILURE, "S3 send M3", "S3 send M4")
+    assert [packet.message.name for packet in story.system.refused(story.state) if packet.message] == ["M3", "M4"]
+    (m3, _) = story.system.refused(story.state)
+    assert pairs(m3.stamp.buffer)["S2"] == (1, 0, 0, 0), "the pair (S2, VT(M1))"
+    story.do("S3 send M5")
+    assert story.can() == {"S4 deliver M5 from S3"}
+
+
+def test_fig_6_any_site_that_has_heard_from_s3_is_cut_off_from_s2_too() -> None:
+    story = Failing(Ses, FIG_6_AND_ON)
+    story.do(*FAILURE, "S3 send M3", "S3 send M4", "S3 send M5", "S4 deliver M5 from S3", "S4 send M6")
+    assert len(story.system.refused(story.state)) == 3
+    assert story.can() == set()
+
+
+def test_fig_6_in_isis_m3_cannot_arrive_before_m1_which_comes_with_it() -> None:
+    story = Failing(Isis, FIG_6)
+    story.do(*FAILURE)
+    (m3,) = story.do("S3 send M3")
+    assert names(m3) == ["M1", "M2", "M3"]
+    story.do("S2 deliver M3 from S3")
+    assert story.happened[-2:] == ["S2 delivers M1", "S2 delivers M3"]
+
+
+# -- §4.3: the survivors agree, and rewind -----------------------------------------------------------------------------
+
+
+def test_fig_6_s2_finds_the_event_all_agree_on_it_and_s3_rewinds() -> None:
+    story = Failing(SesRollback, FIG_6)
+    machine = story.machine
+    assert isinstance(machine, SesRollback)
+    story.do("S1 send M1; S1 send M2; S1 crash; S2 lose M1 from S1; S3 receive message M2 from S1; S3 deliver M2")
+    before = story.at("S3").log[-1].before
+    story.do("S3 send M3")
+    assert "S2 agree" not in story.can()
+    story.do("S2 receive message M3 from S3")
+    survivors = {1: story.at("S2"), 2: story.at("S3")}
+    assert [machine.minimum(i, state, 0) for i, state in survivors.items()] == [1, None]
+    failure = machine.agree(survivors, 0)
+    assert failure == Failure(site=0, event=1), "N is 1: the failure is after event 0"
+    assert [machine.must_rewind(state.time, failure) for state in survivors.values()] == [False, True]
+    assert [depends(packet, failure) for packet in story.at("S2").waiting] == [True]
+    story.do("S2 agree; S2 receive agreed from S2")
+    assert story.at("S2") == ses_rollback.State(survivors[1].site, frozenset(), (), failure), "M3 is dropped"
+    story.do("S3 receive agreed from S3")
+    assert story.at("S3") == ses_rollback.State(before, frozenset(), (), failure)
+    assert before == State((0, 0, 0), ((0, 0, 0),) * 3), "a state preceding delivery of message M2"
+    assert story.happened[-2:] == ["S3 unsends M3", "S3 orphans M2"]
+    assert story.can() == set()
+
+
+def test_after_the_rewind_s3_can_communicate_with_s2_again() -> None:
+    story = Failing(SesRollback, FIG_6_AND_ON)
+    story.do("S1 send M1; S1 send M2; S1 crash; S2 lose M1 from S1; S3 receive message M2 from S1; S3 deliver M2")
+    story.do("S3 send M3; S2 receive message M3 from S3; S2 agree")
+    assert story.can() == {"S2 receive agreed from S2"}, "nothing else happens until all have rewound"
+    story.do("S2 receive agreed from S2; S3 receive agreed from S3; S4 receive agreed from S4; S3 send M4")
+    story.do("S2 receive message M4 from S3; S2 deliver M4")
+    assert story.happened[-2:] == ["S3 sends M4", "S2 delivers M4"]
+
+
+class AsksOnlyTheFirst(SesRollback):
+    """The smallest survivor decides alone."""
+
+    def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
+        return super().agree({min(states): states[min(states)]}, crashed)
+
+
+def _rewound(
+    self: SesRollback, i: int, state: ses_rollback.State, failure: Failure, waiting: frozenset[Packet]
+) -> Step:
+    """The step, after which only some of what would wait does."""
+    step = SesRollback.rewound(self, i, state, failure)
+    return step._replace(state=step.state._replace(waiting=step.state.waiting & waiting))
+
+
+#: Each lacks a step of the treatment.
+NeverAgrees = variant(SesRollback, agree=lambda self, states, crashed: None)
+#: VT_jk of the survivor itself for VT_jk[i].
+ReadsItsOwnEntry = variant(SesRollback, minimum=lambda self, i, state, crashed: SesRollback.minimum(self, i, state, i))
+#: VT(S)[i] > N for VT(S)[i] > N − 1.
+RewindsOnlyBeyondTheEvent = variant(
+    SesRollback, must_rewind=lambda self, time, failure: bool(time[failure.site] > failure.event)
+)
+#: What waits and depends on event N is dropped, and that is all.
+NobodyRewinds = variant(SesRollback, must_rewind=lambda self, time, failure: False)
+#: A site rewinds only if a message waits at it.
+OnlyTheOneWithEvidenceRewinds = variant(
+    SesRollback,
+    rewound=lambda self, i, state, failure: (
+        SesRollback.rewound(self, i, state, failure) if state.waiting else Step(state._replace(failure=failure))
+    ),
+)
+#: A delivery that is undone and does not depend on event N is not repeated.
+ForgetsWhatItUndid = variant(
+    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, state.waiting)
+)
+#: Also what does not depend on event N.
+DropsAllThatWaits = variant(
+    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, frozenset())
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "program", "actions"),
+    [
+        (NeverAgrees, FIG_6, 8),
+        (AsksOnlyTheFirst, FIG_6_MIRRORED, 8),
+        (ReadsItsOwnEntry, FIG_6, 8),
+        (NobodyRewinds, FIG_6, 11),
+        (OnlyTheOneWithEvidenceRewinds, FIG_6, 11),
+        (RewindsOnlyBeyondTheEvent, NOTHING_LOST, 11),
+        (DropsAllThatWaits, SENT_BEFORE, 13),
+        (ForgetsWhatItUndid, DELIVERED_BEFORE, 14),
+    ],
+)
+def test_every_step_of_the_treatment_is_needed_for_all_to_be_delivered(
+    kind: type[SesRollback], program: str, actions: int
+) -> None:
+    assert fails(kind, program) == {"delivers-all": actions}
+    assert fails(SesRollback, program) == {}
+
+
+# -- §4.3: is one application enough? ----------------------------------------------------------------------------------
+
+
+def once_more(kind: type[SesRollback]) -> Failing:
+    """As far as the first agreement: N is 3, and then Z arrives."""
+    story = Failing(kind, ONCE_MORE)
+    story.do("S1 send M1; S1 send M2; S3 receive message M2 from S1; S3 deliver M2; S3 send Z; S1 send P; S1 send Q")
+    story.do("S1 crash; S2 lose M1 from S1; S3 lose P from S1; S3 receive message Q from S1")
+    assert kind(3).agree({1: story.at("S2"), 2: story.at("S3")}, 0) == Failure(0, 3)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
+    assert story.at("S3").time == (2, 0, 2), "it need not rewind, and Z is not dropped"
+    story.do("S2 receive message Z from S3")
+    return story
+
+
+def test_agreeing_once_leaves_z_waiting_for_m1_and_agreeing_again_does_not() -> None:
+    story = once_more(AgreesOnlyOnce)
+    (z,) = story.at("S2").waiting
+    assert z.stamp.buffer[1] == (1, 0, 0)
+    assert story.can() == set()
+    story = once_more(SesRollback)
+    story.do("S2 agree; S2 receive agreed from S2; S3 receive agreed from S3")
+    assert story.happened[-2:] == ["S3 unsends Z", "S3 orphans M2"]
+    assert story.at("S2").waiting == frozenset()

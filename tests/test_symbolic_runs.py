@@ -26,14 +26,7 @@ from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.engines import why_not_applicable
 from crownless.proofs.programs import every_interleaving
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, ReplayFailed, judge
-from crownless.proofs.programs.symbolic_entries import (
-    Branches,
-    Condition,
-    Number,
-    SymbolicEntries,
-    Truth,
-    condition_for,
-)
+from crownless.proofs.programs.symbolic_entries import Branches, Condition, Number, SymbolicEntries, Truth
 from crownless.proofs.programs.symbolic_run import Copy, SymbolicRun, protocols_on_terms, why_not_symbolic
 from crownless.spec import library, notation
 from crownless.spec.errors import BadInput
@@ -81,7 +74,8 @@ def agree(judged: ProgramVerdict, explored: CheckResult) -> None:
             if judged.channel == "unordered":
                 assert len(found.run.actions) == len(result.run.actions), found.property.name
     assert judged.completes == explored.completes
-    assert judged.verdict == explored.verdict
+    elsewhere = {result.property.name for result in explored.properties if result.verdict == "violated"}
+    assert judged.verdict == explored.verdict or (elsewhere and elsewhere <= set(judged.not_asked))
 
 
 def is_admitted(protocol: str, program: str) -> bool:
@@ -216,15 +210,10 @@ def test_a_violation_is_shown_by_a_shortest_run() -> None:
     ]
 
 
-@pytest.mark.parametrize("most", [0, 1, 2])
-def test_an_invariant_that_compares_what_it_reckons_is_checked(most: int) -> None:
-    class Few(Rst):
-        invariants = {"few": lambda machine, i, state: sum(state.deliv) <= most}
-
-    judged, explored = both(Few, TRIANGLE)
-    agree(judged, explored)
-    assert "few" not in judged.not_asked
-    assert (judged.found("few").verdict == "violated") == (most < 2)
+def test_local_invariants_are_left_to_the_explorer() -> None:
+    judged, explored = both("rst", TRIANGLE)
+    assert "deliv-equals-sent-column" in judged.not_asked
+    assert "deliv-equals-sent-column" in {result.property.name for result in explored.properties}
 
 
 def test_a_program_that_blocks_says_where() -> None:
@@ -351,26 +340,6 @@ def test_numbers_compute_and_compare_as_ints_do(a: Any, b: Any, comparison: str,
     known += [(z3.Int(name), z3.IntVal(values[name])) for name in NAMES]
     condition = found.condition if not isinstance(found.condition, bool) else z3.BoolVal(found.condition)
     assert z3.is_true(z3.simplify(z3.substitute(condition, *known))) == expected
-
-
-def test_a_predicate_that_branches_is_read_on_all_its_ways() -> None:
-    a, b, c = (Number(z3.Int(name)) for name in "abc")
-
-    def predicate(value: Any) -> bool:
-        first, (second, third) = value
-        return all(x <= third for x in (first, second)) if first else not any((second, third))
-
-    expected = z3.If(
-        z3.Int("a") != 0,
-        z3.And(z3.Int("a") <= z3.Int("c"), z3.Int("b") <= z3.Int("c")),
-        z3.And(z3.Int("b") == 0, z3.Int("c") == 0),
-    )
-    solver = z3.Solver()
-    solver.add(condition_for(predicate, (a, (b, c))) != expected)
-    assert solver.check() == z3.unsat
-    assert condition_for(lambda value: value[0] > 1, (Number(2),)) is True
-    with pytest.raises(Branches):
-        condition_for(lambda value: not value[0] + value[1] > 1, (a, b))
 
 
 # -- the command -------------------------------------------------------------------------------------------------------

@@ -202,9 +202,7 @@ class Search:
         given, most = self.limits, FIRST_TRY_STATES
         if given.states is None or given.states > most:
             self.limits = replace(given, states=most)
-        found = Exploration(stopped=NO_MEMORY)
-        with stoppable(given):
-            found = self._explore_plainly()
+        found = self._explore_plainly()
         grows = self.limits is not given and found.stopped == states_are_reached(most)
         self.limits = given
         if not grows:
@@ -239,7 +237,7 @@ class Search:
     def _explore_natively(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
         from crownless.model_check.native.search import NativeSearch
 
-        search = self._native(NativeSearch, self.engine.reductions)
+        search = self._native(NativeSearch)
         found = search.explore(self.limits, self.progress, saving, first=self.first)
         self.seconds_before = search.seconds_before
         return found, search.symmetry
@@ -252,7 +250,7 @@ class Search:
             self.seconds_before = there.seconds_before
             return found, there.symmetry
 
-    def _native(self, kind: type[NativeKind], reductions: Sequence[str]) -> NativeKind:
+    def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
             self.check.machine,
             self.check.workload,
@@ -260,7 +258,7 @@ class Search:
             self.all_monitors,
             self.properties,
             shared=self.engine.shared,
-            reductions=reductions,
+            symmetry=bool(self.engine.reductions),
             workers=self.engine.workers,
         )
 
@@ -279,46 +277,35 @@ class Search:
     def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
         undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
-        graded = found.graded and "order" not in self.engine.reductions  # whose levels skip steps
-        if found.acyclic or graded or found.stopped or not undecided:
+        if found.acyclic or found.graded or found.stopped or not undecided:
             return None
 
-        def tick(nodes: int) -> None:
+        def progress(nodes: int) -> None:
             if self.progress is not None:
                 self.progress(found, -nodes)
-            over = self.limits.reached(self.clock() - self._started)
-            if over is not None:
-                raise Stopped(over)
 
-        try:
-            return Lassos(self.system, tick)
-        except Stopped as ending:
-            return str(ending)
-        except MemoryError:
-            return NO_MEMORY
+        with stoppable(self.limits.after(self.clock() - self._started)) as part:
+            return Lassos(self.system, progress)
+        return part.reason
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
         """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
         first: by a second search, one for all properties.
         """
-        in_order = "order" in self.engine.reductions
         far = {
             name
             for name, length in found.broken.items()
-            if self.engine.name != "plain" and (in_order or sum(found.levels[: length + 1]) >= FEW_STATES)
+            if self.engine.name != "plain" and sum(found.levels[: length + 1]) >= FEW_STATES
         }
 
         @cache
         def kept() -> SearchForShortest:
             from crownless.model_check.native.shortest_run_slice import SearchForShortest
 
-            search = self._native(SearchForShortest, [name for name in self.engine.reductions if name != "order"])
+            search = self._native(SearchForShortest)
             search.explore(limits, self.progress, until=far, first=self.first)
             return search
 
-        if in_order and self.first and found.broken:  # levels are no lengths: another property may break sooner
-            found.broken = kept().result.broken or found.broken
-            far = set(found.broken)
         tick = looking(limits)
 
         def run_to(known: Property) -> tuple[list[LocalStep], State, MonitorState]:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, Setting, is_arrival
+from crownless.impl.protocol import ProtocolMachine, is_arrival
+from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
 from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
 from crownless.model_check.search.engines import Engine
@@ -16,8 +17,10 @@ from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
+    DELIVERS_ONCE,
     DELIVERS_SOMETHING,
     HOLDS_BACK,
+    NEVER_BLOCKS,
     RELEASES,
     Property,
 )
@@ -25,18 +28,29 @@ from crownless.runtime.ending import INTERRUPTED
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.errors import NoSuchName, Undecided, no_such_name
+from crownless.spec.errors import Undecided, no_such_name
 from crownless.spec.printable import in_brackets, printable, some
 
-from .exports import Suite, VerdictLine
-from .hints import hints
-from .request import ResolvedCheck
+from .exports import Suite
+from .request import ResolvedCheck, rendered_setting
 
 if TYPE_CHECKING:
     import networkx as nx
     import pandas as pd
 
 Outcome = Literal["holds", "violated", "unknown"]
+
+NOT_SENT = (
+    "no message is ever sent, as the application sees it: list cr.sent(message) in the events of the step that sends it"
+)
+NOT_DELIVERED = (
+    "nothing is ever delivered: list cr.delivered(message) in the events of the step with which an application gets a "
+    "message"
+)
+ELSEWHERE = (
+    'if messages have several receivers, say so in the class: sends = "broadcast", or "multicast"; if senders deliver '
+    "their own, admits_self_sends = True, and give --self-sends"
+)
 
 #: The actions that are no internal steps of a protocol, beside `receive …`.
 NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
@@ -58,9 +72,12 @@ class PropertyResult(Drawn):
         return in_brackets(f"{self.property.name}: {self._verdict()}")
 
     def __str__(self) -> str:
+        return self.headline() if self.run is None else f"{self.headline()}\n\n{self.run}"
+
+    def headline(self) -> str:
+        """The verdict, what it is about, and the note, in a line."""
         said = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
-        line = printable(said)
-        return line if self.run is None else f"{line}\n\n{self.run}"
+        return printable(said)
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """The diagram of the run that shows a violation, if there is one."""
@@ -149,12 +166,8 @@ class CheckResult(Drawn):
 
     def suite(self) -> Suite:
         """The verdicts that say something of every run, for other tools."""
-        lines = [
-            VerdictLine(line.property.name, line.verdict, line.property.meaning, line.note, line.run)
-            for line in self.properties
-            if line.property.kind != "sometimes"
-        ]
-        return Suite(self.protocol, lines, self.seconds)
+        decided = [line for line in self.properties if line.property.kind != "sometimes"]
+        return Suite(self.protocol, decided, self.seconds)
 
     def states(self) -> Iterator[Reached]:
         """Every reachable state, the nearest first; they are searched for anew."""
@@ -180,8 +193,8 @@ class CheckResult(Drawn):
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
-        return _Violations(self)
+        """The properties violated, by name."""
+        return {line.property.name: line for line in self.properties if line.verdict == "violated"}
 
     @property
     def verdict(self) -> Outcome:
@@ -260,8 +273,22 @@ class CheckResult(Drawn):
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What a protocol of one's own seems to lack: application events, or several receivers of its messages."""
-        return tuple(hints(self))
+        """What a protocol of one's own seems to lack: application events, or receivers of its messages."""
+        found = self.exploration
+        if is_bundled(type(self.machine)) or found.stopped:
+            return ()
+        hints = []
+        blocks, once = self.violations.get(NEVER_BLOCKS.name), self.violations.get(DELIVERS_ONCE.name)
+        delivers = DELIVERS_SOMETHING.name in found.reached
+        if blocks is not None and blocks.run is not None and (not delivers or once is not None):
+            kinds = {kind for action in blocks.run.actions for kind, _ in action.happened}
+            if "send" in found.actions and "send" not in kinds:
+                hints.append(NOT_SENT)
+        if not delivers and any(map(is_arrival, found.actions)):
+            hints.append(NOT_DELIVERED)
+        if once is not None and "which is for" in once.note:
+            hints.append(f"{once.note}: {ELSEWHERE}")
+        return tuple(hints)
 
     @property
     def _kinds_of_rules(self) -> dict[str, bool]:
@@ -332,22 +359,3 @@ class CheckResult(Drawn):
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
-
-
-class _Violations(dict[str, PropertyResult]):
-    """The properties violated, by name; a missing one is not violated, or not there at all."""
-
-    def __init__(self, result: CheckResult) -> None:
-        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
-        self._result = result
-
-    def __missing__(self, name: str) -> PropertyResult:
-        line = self._result[name]
-        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
-        violated = ", ".join(self) or "none"
-        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
-
-
-def rendered_setting(value: Setting) -> str:
-    """The value of a parameter as `--set` takes it."""
-    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -5,40 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from importlib.metadata import version
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from crownless.model_check.runs.runs import Run
 from crownless.spec.printable import printable, printable_lines
 
+if TYPE_CHECKING:
+    from .check_result import PropertyResult
+
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-
-
-class VerdictLine(NamedTuple):
-    """The verdict on one property: `holds`, `violated` or `unknown`, with a run that shows a violation."""
-
-    name: str
-    verdict: str
-    meaning: str
-    note: str = ""
-    run: Run | None = None
-
-    @property
-    def message(self) -> str:
-        """What is said of it in a line."""
-        return printable(f"{self.name}: {self.verdict}: {self.meaning}{self.note and '; '}{self.note}")
-
-    @property
-    def text(self) -> str:
-        """The line, and the run, drawn and in words."""
-        return self.message if self.run is None else f"{self.message}\n\n{printable_lines(str(self.run))}"
 
 
 class Suite(NamedTuple):
     """The verdicts on one subject: a protocol, by its name or as `file.py:Class`, or an implementation."""
 
     subject: str
-    lines: Sequence[VerdictLine]
+    lines: Sequence[PropertyResult]
     seconds: float
 
 
@@ -55,10 +38,10 @@ def junit(suites: Sequence[Suite]) -> str:
         facts = {"name": name, "time": f"{suite.seconds:.3f}", **{key: str(count) for key, count in counts.items()}}
         element = ElementTree.SubElement(root, "testsuite", facts)
         for line in suite.lines:
-            case = ElementTree.SubElement(element, "testcase", classname=name, name=printable(line.name))
+            case = ElementTree.SubElement(element, "testcase", classname=name, name=printable(line.property.name))
             if line.verdict != "holds":
                 kind = "failure" if line.verdict == "violated" else "error"
-                ElementTree.SubElement(case, kind, message=line.message).text = line.text
+                ElementTree.SubElement(case, kind, message=line.headline()).text = printable_lines(str(line))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -71,13 +54,13 @@ def sarif(suites: Sequence[Suite]) -> dict[str, Any]:
         for line in suite.lines:
             if line.verdict == "holds":
                 continue
-            rule = printable(line.name)
-            rules.setdefault(rule, {"id": rule, "shortDescription": {"text": printable(line.meaning) or rule}})
+            rule, meaning = printable(line.property.name), printable(line.property.meaning)
+            rules.setdefault(rule, {"id": rule, "shortDescription": {"text": meaning or rule}})
             results.append(
                 {
                     "ruleId": rule,
                     "level": "error" if line.verdict == "violated" else "warning",
-                    "message": {"text": f"{printable(suite.subject)}: {line.text}"},
+                    "message": {"text": f"{printable(suite.subject)}: {printable_lines(str(line))}"},
                     "locations": [_location(suite.subject)],
                 }
             )

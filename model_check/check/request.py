@@ -25,7 +25,7 @@ from crownless.model_check.system.properties import (
 from crownless.model_check.system.system import System
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
-from crownless.spec.enumeration import SENDS, Sends
+from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
@@ -95,26 +95,38 @@ class Check:
         """The check with everything that it names; raises `BadInput` if there is no such thing, and `NotApplicable` if
         it cannot be checked of this protocol.
         """
-        check_class(self.kind)
-        with machine_errors(self.kind):
-            workload = workload_of(self)
-            machine = _machine(self, len(workload.processes))
-            orders = orders_of(self, machine)
-        name, channel = _channel(self.kind.needs_channel if self.channel is None else self.channel)
+        kind = self.kind
+        check_class(kind)
+        with machine_errors(kind):
+            workload = _workload(self, kind)
+            machine = _machine(self, kind, len(workload.processes))
+            orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
+            for order in self.orders:
+                order_named(order)
+                if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
+                    problem = f"orders the deliveries at one process only, of which {order} says nothing"
+                    raise NotApplicable(self.name, problem, hint=f"request {' or '.join(AT_ONE_RECEIVER)}")
+        if self.clocks and (kind.rolls_back or not kind.sends_before_delivery):
+            problem = "delivers messages before they are sent, or takes events back: they have no times"
+            raise NotApplicable(self.name, problem, hint="leave out --clock")
+        if self.crash is not None and self.crash not in workload.processes:
+            raise unknown_name("process to crash", self.crash, workload.processes)
+        if self.crash is not None and len(workload.processes) < 2:
+            raise BadInput("a system of one process has no survivors", hint="use two processes or more")
+        channel = kind.needs_channel if self.channel is None else self.channel
         resolved = ResolvedCheck(
             protocol=self.name,
             machine=machine,
             workload=workload,
-            channel=channel,
-            channel_name=name,
+            channel=channel if isinstance(channel, type) else channel_named(channel),
+            channel_name=name_of_channel(channel) if isinstance(channel, type) else channel,
             orders=orders,
-            clocks=clocks_of(self),
-            crash=crash_of(self, workload),
+            clocks=tuple(clock_named(name) for name in dict.fromkeys(self.clocks)),
+            crash=None if self.crash is None else workload.processes.index(self.crash),
             monitors=self.monitors,
             only=self.properties,
         )
-        if self.properties:
-            resolved.refuse_undecided()
+        resolved.refuse_undecided()
         return resolved
 
 
@@ -162,21 +174,16 @@ class ResolvedCheck:
 
     def refuse_undecided(self) -> None:
         """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
-        machine = self.machine
-        decidable = {
-            "always": [*(name for each in self.all_monitors() for name in each.watches), *machine.invariants],
-            "live": [known.name for known in LIVE],
-            "sometimes": [known.name for known in SOMETIMES] + [*machine.witnesses, *machine.rules],
-        }
         for known in self.only:
-            if known.name not in decidable[known.kind]:
-                named = ", ".join(dict.fromkeys(decidable[known.kind]))
-                raise NotApplicable(
-                    self.protocol,
-                    f"{known.kind} property '{known.name}' cannot be decided by this check",
-                    hint=f"known: {named}",
-                    joint=": ",
-                )
+            decidable = {
+                "always": [*(name for each in self.all_monitors() for name in each.watches), *self.machine.invariants],
+                "live": [known.name for known in LIVE],
+                "sometimes": [*(known.name for known in SOMETIMES), *self.machine.witnesses, *self.machine.rules],
+            }[known.kind]
+            if known.name not in decidable:
+                problem = f"{known.kind} property '{known.name}' cannot be decided by this check"
+                hint = f"known: {', '.join(dict.fromkeys(decidable))}"
+                raise NotApplicable(self.protocol, problem, hint=hint, joint=": ")
 
     def json(self) -> dict[str, Any]:
         """What is checked, by the stable keys of the command line."""
@@ -203,9 +210,8 @@ class ResolvedCheck:
 # -- machines and their parameters -------------------------------------------------------------------------------------
 
 
-def _machine(check: Check, n: int) -> ProtocolMachine:
+def _machine(check: Check, kind: type[ProtocolMachine], n: int) -> ProtocolMachine:
     if not isinstance(check.protocol, ProtocolMachine):
-        kind = check.kind
         given = settings_of(check.name, kind, n, check.parameters, in_program=check.program is not None)
         return make(kind, n, given)
     if check.protocol.n != n:
@@ -219,106 +225,78 @@ def settings_of(
     protocol: str, kind: type[ProtocolMachine], n: int, given: Mapping[str, Setting], *, in_program: bool = False
 ) -> dict[str, Setting]:
     """The values of all the protocol's parameters in a system of n processes."""
-    for name in given:
+    values: dict[str, Setting] = {}
+    for name, known in kind.parameters.items():
+        default = known.in_programs if in_program and known.in_programs is not None else known.default
+        values[name] = default(n)
+    for name, value in given.items():
         if name not in kind.parameters:
             names = ", ".join(kind.parameters) or "none"
             raise NotApplicable(protocol, f"has no parameter '{name}'", hint=f"its parameters: {names}")
-    values: dict[str, Setting] = {}
-    for name, known in kind.parameters.items():
-        programs = known.in_programs if in_program else None
-        values[name] = known.default(n) if programs is None else programs(n)
-    for name, value in given.items():
-        _in_range(protocol, name, kind.parameters[name], value, n)
+        wrong = _out_of_range(name, kind.parameters[name], value, n)
+        if wrong is not None:
+            problem = f"{name}={','.join(map(str, value if isinstance(value, tuple) else (value,)))}: {wrong[0]}"
+            raise NotApplicable(protocol, problem, hint=wrong[1], joint=": ")
         values[name] = value
     return values
 
 
-def _in_range(protocol: str, name: str, known: Parameter, value: Setting, n: int) -> None:
+def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[str, str] | None:
+    """The problem with the value of a parameter, and a hint; None if there is none."""
     each = value if isinstance(value, tuple) else (value,)
-    given = f"{name}={','.join(map(str, each))}"
-
-    def out_of_range(why: str, hint: str) -> NotApplicable:
-        return NotApplicable(protocol, f"{given}: {why}", hint=hint, joint=": ")
-
     if isinstance(value, tuple) and not known.per_process:
         one, *_ = *each, known.least
-        raise out_of_range("it is one for all processes", f"give one number, such as {name}={one}")
+        return "it is one for all processes", f"give one number, such as {name}={one}"
     if isinstance(value, tuple) and len(value) != n:
-        raise out_of_range(f"{len(value)} values for {n} processes", "give one for each, or one for all")
-    most = None if known.most is None else known.most(n)
-    for one in each:
-        if one < known.least:
-            raise out_of_range(f"too small, {known.because}", f"give {known.least} or more")
-        if most is not None and one > most:
-            raise out_of_range(f"too great for {n} processes", f"give {known.least} to {most}")
+        return f"{len(value)} values for {n} processes", "give one for each, or one for all"
+    if min(each) < known.least:
+        return f"too small, {known.because}", f"give {known.least} or more"
+    if known.most is not None and max(each) > known.most(n):
+        return f"too great for {n} processes", f"give {known.least} to {known.most(n)}"
+    return None
+
+
+def rendered_setting(value: Setting) -> str:
+    """The value of a parameter as `--set` takes it."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
-def workload_of(check: Check) -> Workload:
+def _workload(check: Check, kind: type[ProtocolMachine]) -> Workload:
     """The free workload, the program or the workload given; raises `NotApplicable` if the protocol does not admit
-    it.
+    its messages.
     """
-    if check.workload is not None:
-        return _admitted(check, check.workload)
-    return _free(check) if check.program is None else _program(check, check.program)
-
-
-def _free(check: Check) -> Workload:
-    kind = check.kind
-    processes = check.processes
-    if processes is None:
+    workload = check.workload
+    if workload is None and check.program is not None:
+        workload = Program(check.program)
+        if (n := len(workload.processes)) > MOST_PROCESSES:
+            hint = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
+            raise BadInput(f"program {check.program.name} has {n} processes: more than this tool takes", hint=hint)
+    several: str | None
+    to_itself: str | None
+    if workload is not None:
+        every = list(workload.universe())
+        several = next((f", and {m.name} is one" for m in every if len(m.receivers) > 1), None)
+        to_itself = next((f", such as {m.name}" for m in every if m.sender in m.receivers), None)
+    else:
         processes = check.protocol.n if isinstance(check.protocol, ProtocolMachine) else kind.bound[0]
-    messages = kind.bound[1] if check.messages is None else check.messages
-    _within("-n/--processes", "processes", processes, MOST_PROCESSES)
-    _within("-m/--messages", "messages", messages, MOST_MESSAGES)
-    if check.self_sends and not kind.admits_self_sends:
-        raise _excludes_self_sends(check, hint="leave out --self-sends")
-    sends = sends_of(check)
-    if sends not in SENDS:
-        raise unknown_name("kind of sends", sends, SENDS)
-    if sends != "unicast" and not _admits_multicast(kind):
-        hint = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
-        raise NotApplicable(check.name, "has no messages to several processes", hint=hint)
-    return Free(processes, messages, self_sends=check.self_sends, sends=sends)
-
-
-def _excludes_self_sends(check: Check, hint: str) -> NotApplicable:
-    hint = f"{hint}, or name the protocols: {protocols_supporting('self_sends')}"
-    return NotApplicable(check.name, "excludes messages to oneself", hint=hint)
-
-
-def _admits_multicast(kind: type[ProtocolMachine]) -> bool:
-    return kind.admits_multicast or kind.sends != "unicast"
-
-
-def sends_of(check: Check) -> Sends:
-    """To whom messages of the free workload are addressed."""
-    return check.kind.sends if check.sends is None else check.sends
-
-
-def _program(check: Check, script: Script) -> Workload:
-    workload = Program(script)
-    if (n := len(workload.processes)) > MOST_PROCESSES:
-        hint = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
-        raise BadInput(f"program {script.name} has {n} processes: more than this tool takes", hint=hint)
-    return _admitted(check, workload)
-
-
-def _admitted(check: Check, workload: Workload) -> Workload:
-    kind = check.kind
-    for message in workload.universe():
-        if len(message.receivers) > 1 and not _admits_multicast(kind):
-            raise NotApplicable(
-                check.name,
-                f"has no messages to several processes, and {message.name} is one",
-                hint=f"send copies, or name the protocols: {protocols_supporting('multicast')}",
-            )
-        if message.sender in message.receivers and not kind.admits_self_sends:
-            raise NotApplicable(
-                check.name, f"excludes messages to oneself, such as {message.name}", hint="leave it out"
-            )
+        processes = processes if check.processes is None else check.processes
+        messages = kind.bound[1] if check.messages is None else check.messages
+        _within("-n/--processes", "processes", processes, MOST_PROCESSES)
+        _within("-m/--messages", "messages", messages, MOST_MESSAGES)
+        sends = kind.sends if check.sends is None else known_sends(check.sends)
+        workload = Free(processes, messages, self_sends=check.self_sends, sends=sends)
+        several, to_itself = ("" if sends != "unicast" else None), ("" if check.self_sends else None)
+    if to_itself is not None and not kind.admits_self_sends:
+        others = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
+        hint = "leave it out" if to_itself else others
+        raise NotApplicable(check.name, f"excludes messages to oneself{to_itself}", hint=hint)
+    if several is not None and not kind.admits_multicast and kind.sends == "unicast":
+        instead = "send copies" if several else "leave out --sends"
+        hint = f"{instead}, or name the protocols: {protocols_supporting('multicast')}"
+        raise NotApplicable(check.name, f"has no messages to several processes{several}", hint=hint)
     return workload
 
 
@@ -328,14 +306,11 @@ def protocols_supporting(what: str) -> str:
 
 
 def _within(option: str, what: str, value: int, most: int) -> None:
-    if type(value) is not int:
-        raise BadInput(f"{option} {value!r}: not a whole number", hint=f"give 1 to {most} {what}")
     if value < 1:
         raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {what}")
     if value > most:
-        raise BadInput(
-            f"{option} {value}: more than this tool takes", hint=f"give at most {most} {what}; 3 or 4 is a good start"
-        )
+        hint = f"give at most {most} {what}; 3 or 4 is a good start"
+        raise BadInput(f"{option} {value}: more than this tool takes", hint=hint)
 
 
 def load_program(name: str) -> Script:
@@ -347,46 +322,3 @@ def load_program(name: str) -> Script:
             raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
         path = library.path(name)
     return replace(notation.load(path), name=name)
-
-
-# -- channels, orders, clocks, crashes ---------------------------------------------------------------------------------
-
-
-def _channel(given: str | type[Channel]) -> tuple[str, type[Channel]]:
-    return (given, channel_named(given)) if isinstance(given, str) else (name_of_channel(given), given)
-
-
-def orders_of(check: Check, machine: ProtocolMachine) -> tuple[str, ...]:
-    """The orders that the protocol is checked against."""
-    for order in check.orders:
-        order_named(order)
-        if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
-            raise NotApplicable(
-                check.name,
-                f"orders the deliveries at one process only, of which {order} says nothing",
-                hint=f"request {' or '.join(AT_ONE_RECEIVER)}",
-            )
-    return tuple(dict.fromkeys(check.orders)) or default_orders(type(machine))
-
-
-def clocks_of(check: Check) -> tuple[Clock, ...]:
-    """The clocks that the processes wear."""
-    clocks = tuple(clock_named(name) for name in dict.fromkeys(check.clocks))
-    if clocks and (check.kind.rolls_back or not check.kind.sends_before_delivery):
-        raise NotApplicable(
-            check.name,
-            "delivers messages before they are sent, or takes events back: they have no times",
-            hint="leave out --clock",
-        )
-    return clocks
-
-
-def crash_of(check: Check, workload: Workload) -> int | None:
-    """The process that may crash."""
-    if check.crash is None:
-        return None
-    if check.crash not in workload.processes:
-        raise unknown_name("process to crash", check.crash, workload.processes)
-    if len(workload.processes) < 2:
-        raise BadInput("a system of one process has no survivors", hint="use two processes or more")
-    return workload.processes.index(check.crash)

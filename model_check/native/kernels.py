@@ -77,7 +77,6 @@ class SearchConstants(NamedTuple):
     bound: int  #: sends in all
     takes_anything: bool
     sleeps: bool  #: leave out moves that are explored in another order; see `expansion.expand`
-    in_order: bool  #: explore steps that do not matter only just before one that does; see `expansion_in_order`
     permutations: Any  #: those of the processes, if rows are brought into canonical form; else the identity alone
     frame: Any  #: [permutation, process]: which renaming of its own frame that is
     frames: int  #: how many of those there are
@@ -119,6 +118,16 @@ class MonitorStates(NamedTuple):
     renamed: Any  #: (monitor state, permutation) → the monitor state renamed
 
 
+class Space(NamedTuple):
+    """All that an expansion of rows reads, beside the rows."""
+
+    layout: Layout
+    layout_after: Layout  #: of the successors
+    system: SearchConstants
+    tables: Tables
+    monitor_states: MonitorStates
+
+
 class Outbox(NamedTuple):
     """The successors that a worker writes, for each owner."""
 
@@ -139,14 +148,13 @@ class Found(NamedTuple):
     again: Any  #: rows to be expanded again
     origins: Any  #: [owner, place]: the row that a row in an outbox comes from; empty if not requested
     marks: Any  #: of each row: properties that a step from it breaks, live properties that it breaks; likewise
-    used: Any  #: how many of: misses, again, blocked; bit 0: too little room in `reached`, bit 1: in an outbox
+    used: Any  #: how many of: misses, again, blocked; 1 if an outbox has too little room for one row
 
 
 class Scratch(NamedTuple):
     """Room that a worker computes in."""
 
     numbers: Any  #: [row, field]: rows that are looked at together
-    reached: Any  #: [row, field]: with reductions, a row and what one process makes of it
     after: Any
     best: Any
     trial: Any
@@ -158,9 +166,15 @@ class Scratch(NamedTuple):
     steps: Any  #: [row, move]
     listed: Any  #: of each row: slots in use, sends made, moves, what may happen, was an entry missed
     theirs: Any  #: of each process: the bits of its moves
-    acts: Any  #: of each action: how often, in this row
-    places: Any  #: hash table of the rows in `reached`: stamp · 2³² + row; what has another stamp is empty
-    stamp: Any  #: the last stamp that was used
+
+
+class Buffers(NamedTuple):
+    """All that an expansion of rows writes."""
+
+    outbox: Outbox
+    found: Found
+    recent: Any  #: hash table of misses that were noted lately
+    scratch: Scratch
 
 
 @inlined

@@ -34,7 +34,7 @@ from . import kernels, row_set
 from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch
 from .compiled import searching_time
 from .layout import Shape
-from .monitor_states import MAX_MONITORED, InTurn, PlainMonitorStates, Unforeseen, monitor_states_for
+from .monitor_states import MAX_MONITORED, PlainMonitorStates, Unforeseen, monitor_states_for
 from .symmetry import NotSymmetric
 from .tables import Tables
 from .workers import Sizes
@@ -65,7 +65,7 @@ class LevelSearch:
         properties: Sequence[Property],
         *,
         shared: bool,
-        reductions: Sequence[str] = (),
+        symmetry: bool = False,
         workers: int = 1,
     ) -> None:
         monitored = [name for monitor in monitors for name in monitor.watches]
@@ -79,13 +79,16 @@ class LevelSearch:
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
-        self._given = (monitors, channel, shared, tuple(reductions))
+        self._monitors = monitors
+        self._channel = NATIVE_CHANNELS.index(channel)
+        self._shared = shared
+        #: True if rows that differ by the names of the processes are one.
+        self.reduces = symmetry
         self.machine = machine
         self.workload = workload
         self.properties = {known.name for known in properties}
         self.workers = workers
         self.n = machine.n
-        self.in_order = "order" in reductions
         self.result = Exploration()
         #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
         self.asymmetry: str | None = None
@@ -101,9 +104,8 @@ class LevelSearch:
 
     def _separate_tables(self, why: str) -> None:
         """Each process gets tables of its own, and none is taken for another."""
-        monitors, channel, _, reductions = self._given
         self.asymmetry = why
-        self._given = (monitors, channel, False, tuple(name for name in reductions if name != "symmetry"))
+        self._shared = self.reduces = False
 
     @property
     def symmetry(self) -> SymmetryCheck:
@@ -114,33 +116,28 @@ class LevelSearch:
         return SymmetryCheck(None, alike.entries, alike.compared)
 
     def _prepare_tables(self, *, plain_monitor_states: bool) -> None:
-        monitors, channel, shared, reductions = self._given
-        workload = self.workload
+        monitors, workload = self._monitors, self.workload
         self.plain_monitor_states = plain_monitor_states
         self._tables_are_whole = True
         bit = self._bits[0]
         self.monitor_states = (
             PlainMonitorStates(monitors, bit) if plain_monitor_states else monitor_states_for(monitors, workload, bit)
         )
-        if self.in_order and isinstance(self.monitor_states, PlainMonitorStates):
-            self.monitor_states = PlainMonitorStates([*monitors, InTurn()], bit)
         self.tables = Tables(
             self.machine,
             workload,
             self.monitor_states,
             *self._bits[1:],
-            channel=NATIVE_CHANNELS.index(channel),
-            shared=shared,
-            symmetric="symmetry" in reductions,
-            in_order=self.in_order,
+            channel=self._channel,
+            shared=self._shared,
+            symmetric=self.reduces,
         )
         self.system = kernels.SearchConstants(
             self.n,
-            NATIVE_CHANNELS.index(channel),
+            self._channel,
             workload.messages if workload.takes_anything else 1 << 40,
             workload.takes_anything,
             False,
-            self.in_order,
             np.array(self.tables.renamings.permutations, np.int64),
             np.array(self.tables.renamings.frame, np.int64),
             len(self.tables.frames),
@@ -150,11 +147,6 @@ class LevelSearch:
     def commutes(self) -> bool:
         """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
         return not self.reduces and self.monitor_states.commute
-
-    @property
-    def reduces(self) -> bool:
-        """True if a reduction leaves something out."""
-        return bool(self._given[3])
 
     def bits_of(self, name: str) -> int:
         """The bits of a property that is broken by a step; an invariant may be called like an order."""

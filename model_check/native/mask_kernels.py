@@ -20,6 +20,8 @@ from .compiled import compiled, inlined
 from .kernels import EMPTY, spread
 
 HAND, SEND, DELIVER = range(3)
+#: The kinds of events that these monitors heed.
+HEEDED = (HAND, SEND, DELIVER)
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 _63 = np.uint64(63)
@@ -42,6 +44,7 @@ class Universe(NamedTuple):
     sends_first: bool  #: true if a message must be sent before it is delivered
     fifo: int  #: the bits of the properties
     causal: int
+    synchronous: int
 
 
 class Pool(NamedTuple):
@@ -66,6 +69,21 @@ def put(bits: Any, k: int) -> None:
 @inlined
 def clear(bits: Any, k: int) -> None:
     bits[k >> 6] &= ~(_1 << (np.uint64(k) & _63))
+
+
+def sizes(universe: Universe) -> tuple[int, int, int]:
+    """Words of the empty monitor state, and of each open message; and more that each of these needs meanwhile."""
+    words = universe.words
+    return (2 + universe.n) * words + universe.message_words, words + 1, 0
+
+
+@inlined
+def entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
+    """The place of a message's entry among those in order from `first` to `end`, whether it is there or not."""
+    place = first
+    while place < end and content[place] < np.uint64(m):
+        place += size
+    return place
 
 
 @compiled
@@ -170,9 +188,7 @@ def observe(
                 clear(unsent, m)
                 if not universe.orders:
                     continue
-                place = start + head
-                while place < end and content[place] < np.uint64(m):
-                    place += size
+                place = entry_of(content, start + head, end, size, m)
                 for w in range(end - 1, place - 1, -1):
                     content[w + size] = content[w]
                 end += size
@@ -194,9 +210,7 @@ def observe(
             clear(owed, copy)
             if not universe.orders or not has(undelivered, copy):
                 continue
-            place = start + head
-            while content[place] != np.uint64(m):
-                place += size
+            place = entry_of(content, start + head, end, size, m)
             if universe.monitored[p]:
                 overtaken = False
                 own = False
@@ -271,14 +285,12 @@ def rename(
                 put(content[start + words : start + words + message_words], messages[q, m])
         used = start + head
         for at in range(begin + head, pool.offset[monitor_state + 1], size):
-            m = np.uint64(messages[q, content[at]])
-            place = start + head
-            while place < used and content[place] < m:
-                place += size
+            m = messages[q, content[at]]
+            place = entry_of(content, start + head, used, size, m)
             for w in range(used - 1, place - 1, -1):
                 content[w + size] = content[w]
             used += size
-            content[place] = m
+            content[place] = np.uint64(m)
             for w in range(words):
                 content[place + 1 + w] = _0
             for c in range(universe.receiver.shape[0]):

@@ -1,8 +1,8 @@
 """The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
 `PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for the monitors of nearly every
-check, of deliveries and of FIFO and causal order, and makes their steps on bit masks, compiled. `PairedMonitorStates`
-are the states of these with those of the other monitors beside them.
+check, of deliveries, of FIFO and causal order, and of synchronous order, and makes their steps on bit masks, compiled.
+`PairedMonitorStates` are the states of two of these beside each other.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import accumulate
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,8 @@ from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Workload
 from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, Monitor, Observation
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
-from . import kernels, mask_kernels
+from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
 
 #: Steps that are worked out at a time, and words of memory that these may take meanwhile.
@@ -45,7 +45,7 @@ class MonitorStates:
     """Base: monitor states by number, 0 being that of the empty run; codes by number, 0 being nothing to observe."""
 
     #: True if events at different processes lead to one monitor state in either order, wherever both orders are runs.
-    commute: bool
+    commute = False
 
     def __init__(self) -> None:
         self.steps = Map()
@@ -81,7 +81,6 @@ class PlainMonitorStates(MonitorStates):
     def __init__(self, monitors: Sequence[Monitor], bit: dict[str, int]) -> None:
         super().__init__()
         self.monitors = monitors
-        self.commute = all(isinstance(monitor, Crowns) for monitor in monitors)
         self._bit = bit
         self._monitor_states: list[tuple[Any, ...]] = []
         self._numbers: dict[tuple[Any, ...], int] = {}
@@ -155,54 +154,19 @@ class PlainMonitorStates(MonitorStates):
         return self._owed.array
 
 
-class InTurn(Monitor):
-    """Each message is handed over, then sent by its sender, then delivered: what the order reduction relies on, and the
-    compiled monitors see. Monitor state: what has happened; it follows from the state and that of `DeliveryMonitor`.
-    """
-
-    watches = ()
-
-    def initial(self) -> frozenset[tuple[str, Message]]:
-        return frozenset()
-
-    def encode(self, observation: Observation) -> Observation:
-        return observation
-
-    def observe(
-        self, monitor_state: frozenset[tuple[str, Message]], code: Observation
-    ) -> tuple[frozenset[tuple[str, Message]], tuple[str, ...]]:
-        kind, process, message = code
-        before = {"send": "hand", "deliver": "send"}.get(kind)
-        if (before and (before, message) not in monitor_state) or (kind == "send" and process != message.sender):
-            raise BadInput(
-                "--reduce order is not valid here: something is delivered before it is sent, or sent by another",
-                hint="leave out --reduce order",
-            )
-        return (monitor_state if kind == "deliver" else monitor_state | {(kind, message)}), ()
-
-    def renamed(
-        self, monitor_state: frozenset[tuple[str, Message]], renaming: Renaming
-    ) -> frozenset[tuple[str, Message]]:
-        return frozenset((kind, renaming.message(message)) for kind, message in monitor_state)
-
-
 class MaskMonitorStates(MonitorStates):
-    """Those of `DeliveryMonitor`, and of `FifoAndCausal` if `orders` is given: each a stretch of a pool of words."""
+    """Those whose steps are compiled, by `mask_kernels` or `crown_kernels`: each a stretch of a pool of words."""
 
     commute = True
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
 
-    def __init__(
-        self, workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
-    ) -> None:
+    def __init__(self, workload: Workload, universe: mask_kernels.Universe, module: ModuleType) -> None:
         super().__init__()
-        messages = list(workload.universe())
-        self.messages = {message: m for m, message in enumerate(messages)}
-        self.copies = [(message, q) for message in messages for q in message.receivers]
-        self._universe = universe = self._universe_of(len(workload.processes), deliveries, orders, bit)
-        #: The words of the monitor state of the empty run, all zeroes, and at most of any other.
-        head = 2 * universe.words + universe.message_words + universe.n * universe.words
-        self._most_words = head + (universe.words + 1) * (workload.messages + 1)
+        self._universe, self._kernels = universe, module
+        self.messages = {message: m for m, message in enumerate(workload.universe())}
+        head, entry, meanwhile = module.sizes(universe)
+        #: The words of the largest monitor state while it is worked out. That of the empty run is all zeroes.
+        self._most_words = head + (entry + meanwhile) * (workload.messages + 1)
         self._some = max(1, min(SOME, ROOM // self._most_words))
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
         self._starts, self._kinds, self._whose, self._what = Column(), Column(), Column(), Column()
@@ -219,31 +183,6 @@ class MaskMonitorStates(MonitorStates):
 
     def __len__(self) -> int:
         return self._used
-
-    def _universe_of(
-        self, n: int, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
-    ) -> mask_kernels.Universe:
-        """The messages as the kernels read them."""
-        words = (len(self.copies) + 63) >> 6
-        to_receiver, from_sender = (np.zeros((n, words), np.uint64) for _ in range(2))
-        for c, (message, q) in enumerate(self.copies):
-            to_receiver[q, c >> 6] |= np.uint64(1 << (c & 63))
-            from_sender[message.sender, c >> 6] |= np.uint64(1 << (c & 63))
-        return mask_kernels.Universe(
-            n,
-            words,
-            (len(self.messages) + 63) >> 6,
-            np.cumsum([0, *(len(message.receivers) for message in self.messages)]),
-            np.array([q for _, q in self.copies], np.int64),
-            np.array([message.sender for message in self.messages], np.int64),
-            to_receiver,
-            from_sender,
-            np.array([orders is not None and p in orders.at for p in range(n)]),
-            orders is not None,
-            deliveries.sends_before_delivery,
-            bit.get("fifo", 0),
-            bit.get("causal", 0),
-        )
 
     def _pool(self) -> mask_kernels.Pool:
         return mask_kernels.Pool(self._content, self._offset, self._table, self._owed)
@@ -263,14 +202,14 @@ class MaskMonitorStates(MonitorStates):
             mask_kernels.rehash(self._pool(), self._used)
 
     def code(self, events: StepEvents) -> int:
-        key = tuple(events)
+        for kind, process, message in events:
+            if kind not in self.KINDS or message not in self.messages:
+                raise Unforeseen
+            if kind == "send" and process != message.sender:
+                raise Unforeseen
+        key = tuple(event for event in events if self.KINDS[event[0]] in self._kernels.HEEDED)
         number = self._code_numbers.get(key)
         if number is None:
-            for kind, process, message in key:
-                if kind not in self.KINDS or message not in self.messages:
-                    raise Unforeseen
-                if kind == "send" and process != message.sender:
-                    raise Unforeseen
             number = self._code_numbers[key] = len(self._starts) - 1
             self._kinds.extend(self.KINDS[kind] for kind, _, _ in key)
             self._whose.extend(process for _, process, _ in key)
@@ -280,18 +219,19 @@ class MaskMonitorStates(MonitorStates):
 
     def fill(self, keys: Any) -> None:
         events = (self._starts.array, self._kinds.array, self._whose.array, self._what.array)
-        self._enter(self.steps, keys, mask_kernels.observe, *events)
+        self._enter(self.steps, keys, self._kernels.observe, *events)
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
         if not len(keys):
             return
         if self._permuted is None:
-            number = {copy: c for c, copy in enumerate(self.copies)}
+            copies_in_order = [(message, q) for message in self.messages for q in message.receivers]
+            number = {copy: c for c, copy in enumerate(copies_in_order)}
             images = np.array([renaming.image for renaming in renamings], np.int64)
             messages = [[self.messages[r.message(message)] for message in self.messages] for r in renamings]
-            copies = [[number[r.message(m), r.image[q]] for m, q in self.copies] for r in renamings]
+            copies = [[number[r.message(m), r.image[q]] for m, q in copies_in_order] for r in renamings]
             self._permuted = images, np.array(copies, np.int64), np.array(messages, np.int64)
-        self._enter(self.renamed, keys, mask_kernels.rename, *self._permuted)
+        self._enter(self.renamed, keys, self._kernels.rename, *self._permuted)
 
     def _enter(self, table: Map, keys: Any, kernel: Callable[..., int], *arguments: Any) -> None:
         """Enters the values that the kernel gives for the keys."""
@@ -403,8 +343,41 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
     orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
-    rest = [monitor for monitor in others if monitor is not orders]
+    crowns = [monitor for monitor in others if isinstance(monitor, Crowns)]
+    rest = [monitor for monitor in others if monitor is not orders and monitor not in crowns]
     if any(count > MOST_COPIES for count in accumulate(len(message.receivers) for message in workload.universe())):
         return PlainMonitorStates(monitors, bit)
-    compiled = MaskMonitorStates(workload, deliveries, orders, bit)
-    return PairedMonitorStates(compiled, PlainMonitorStates(rest, bit)) if rest else compiled
+    universe = universe_of(workload, deliveries, orders, bit)
+    states: MonitorStates = MaskMonitorStates(workload, universe, mask_kernels)
+    if crowns:
+        states = PairedMonitorStates(states, MaskMonitorStates(workload, universe, crown_kernels))
+    return PairedMonitorStates(states, PlainMonitorStates(rest, bit)) if rest else states
+
+
+def universe_of(
+    workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
+) -> mask_kernels.Universe:
+    """The messages as the kernels read them."""
+    n, messages = len(workload.processes), list(workload.universe())
+    copies = [(message, q) for message in messages for q in message.receivers]
+    words = (len(copies) + 63) >> 6
+    to_receiver, from_sender = (np.zeros((n, words), np.uint64) for _ in range(2))
+    for c, (message, q) in enumerate(copies):
+        to_receiver[q, c >> 6] |= np.uint64(1 << (c & 63))
+        from_sender[message.sender, c >> 6] |= np.uint64(1 << (c & 63))
+    return mask_kernels.Universe(
+        n,
+        words,
+        (len(messages) + 63) >> 6,
+        np.cumsum([0, *(len(message.receivers) for message in messages)]),
+        np.array([q for _, q in copies], np.int64),
+        np.array([message.sender for message in messages], np.int64),
+        to_receiver,
+        from_sender,
+        np.array([orders is not None and p in orders.at for p in range(n)]),
+        orders is not None,
+        deliveries.sends_before_delivery,
+        bit.get("fifo", 0),
+        bit.get("causal", 0),
+        bit.get("synchronous", 0),
+    )

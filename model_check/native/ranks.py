@@ -23,7 +23,7 @@ class Ranks:
         self.graded = True
         self._cells: dict[int, Expression] = {}
         #: The rank of a cell and what a transition takes and puts → the rank afterwards: there are few of each.
-        self._after: dict[tuple[Expression, Sequence[str], Sequence[str], int], Expression] = {}
+        self._after: dict[tuple[Expression, Sequence[str], Sequence[str]], Expression] = {}
         #: Solved so far: unknown → what it is in terms of those that are not solved.
         self._solved: dict[str, dict[str, Fraction]] = {}
         self._known: set[tuple[Expression, Expression]] = set()
@@ -32,24 +32,19 @@ class Ranks:
         """A cell in which a process starts."""
         self._cells.setdefault(cell, ())
 
-    def step(
-        self, before: int, after: int, consumed: tuple[str, ...], emitted: tuple[str, ...], *, adds: bool = True
-    ) -> None:
-        """A local transition, with the kinds of the packets that it takes from the channel and puts on it.
-
-        `adds`: does it add one to the rank, and not nothing?
-        """
-        key = (self._cells[before], consumed, emitted, adds)
+    def step(self, before: int, after: int, consumed: tuple[str, ...], emitted: tuple[str, ...]) -> None:
+        """A local transition, with the kinds of the packets that it takes from the channel and puts on it."""
+        key = (self._cells[before], consumed, emitted)
         rank = self._after.get(key)
         if rank is None:
-            rank = self._after[key] = _sum(key[0], consumed, emitted, adds)
+            rank = self._after[key] = _sum(*key)
         known = self._cells.setdefault(after, rank)
         if known is not rank and known != rank:
             self._must_be_equal(rank, known)
 
     def by_channel(self, consumed: tuple[str, ...], emitted: tuple[str, ...]) -> None:
         """An action of the channel alone."""
-        self._must_be_equal(_sum((), consumed, emitted, 1), ())
+        self._must_be_equal(_sum((), consumed, emitted), ())
 
     def same(self, cells: Iterable[int]) -> None:
         """These cells differ by the names of the processes only, and have one rank; the first is known."""
@@ -80,9 +75,9 @@ class Ranks:
                     parts[part] = parts.get(part, Fraction(0)) + share * value
 
 
-def _sum(rank: Expression, consumed: Sequence[str], emitted: Sequence[str], adds: int) -> Expression:
-    """A consumed packet no longer counts, its cell does instead; an emitted packet counts for itself."""
+def _sum(rank: Expression, consumed: Sequence[str], emitted: Sequence[str]) -> Expression:
+    """A step adds one. A consumed packet no longer counts, its cell does instead; an emitted one counts for itself."""
     terms = dict(rank)
-    for kind, coefficient in (("", int(adds)), *((kind, 1) for kind in consumed), *((kind, -1) for kind in emitted)):
+    for kind, coefficient in (("", 1), *((kind, 1) for kind in consumed), *((kind, -1) for kind in emitted)):
         terms[kind] = terms.get(kind, 0) + coefficient
     return tuple(sorted((kind, coefficient) for kind, coefficient in terms.items() if coefficient))

@@ -23,7 +23,7 @@ from crownless.spec.computation import Message
 
 from . import kernels
 from .columns import Column, Map
-from .monitor_states import MonitorStates, PlainMonitorStates, Unforeseen
+from .monitor_states import MonitorStates
 from .ranks import Ranks
 from .symmetry import Alike, NotSymmetric, Renamings
 
@@ -49,7 +49,6 @@ class Tables:
         channel: int,
         shared: bool,
         symmetric: bool,
-        in_order: bool,
     ) -> None:
         self.calls = MachineCalls(machine, workload.has)
         #: The number of the entry that is filled in now.
@@ -59,11 +58,7 @@ class Tables:
         self.n = n = machine.n
         self.shared = shared
         self._channel = channel
-        self._in_order = in_order
-        self._foresees = in_order and not isinstance(monitor_states, PlainMonitorStates)
         self.ranks = Ranks()
-        #: In order only the steps that matter add to the rank; that nothing can go on for ever needs all to.
-        self._all_ranks = Ranks() if in_order else self.ranks
         #: True if a packet may go to the hold-back queue.
         self._waits = False
         #: The rules exercised so far.
@@ -110,7 +105,6 @@ class Tables:
             self.initial = [self.cell(i, local, start) for i, local in enumerate(locals_)]
         for cell in self.initial:
             self.ranks.start(cell)
-            self._all_ranks.start(cell)
 
     def frame_of(self, process: int) -> int:
         """The process in whose place this one stands in the tables."""
@@ -120,7 +114,7 @@ class Tables:
 
     def cell(self, process: int, local: Any, position: Position) -> int:
         """The number of a cell of this process of the tables."""
-        key = (process, self.calls.key(process, local), position)
+        key = (process, self.calls.key(local), position)
         number = self._cell_numbers.get(key)
         if number is None:
             number = self._new_cell(key, local)
@@ -160,7 +154,7 @@ class Tables:
         images = [number]
         for renaming in self.frames[1:]:
             of_image = self.alike.renamed(local, renaming)
-            key = (0, self.calls.key(0, of_image), self.workload.renamed(position, renaming))
+            key = (0, self.calls.key(of_image), self.workload.renamed(position, renaming))
             image = self._cell_numbers.get(key)
             images.append(self._new_cell(key, of_image) if image is None else image)
         self._close(number, images, self.cell_renamed, self.cell_frames)
@@ -189,7 +183,7 @@ class Tables:
             assert isinstance(self.workload, Free)
             local = self.alike.seen_by_process_0(process, local)
             position = self.workload.renamed(position, self._shifts[-process])
-        return self._cell_numbers.get((self.frame_of(process), self.calls.key(process, local), position), -1)
+        return self._cell_numbers.get((self.frame_of(process), self.calls.key(local), position), -1)
 
     def known_packet(self, packet: Packet) -> int:
         """Likewise of a packet."""
@@ -217,11 +211,10 @@ class Tables:
     def _new_packet(self, packet: Packet, key: Hashable) -> int:
         number = self._packet_numbers[key] = len(self.packets)
         self.packets.append(packet)
-        for ranks in {self.ranks, self._all_ranks}:
-            if self._channel == kernels.LOSSY:
-                ranks.by_channel((packet.kind,), ())
-            elif self._channel == kernels.DUPLICATING:
-                ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
+        if self._channel == kernels.LOSSY:
+            self.ranks.by_channel((packet.kind,), ())
+        elif self._channel == kernels.DUPLICATING:
+            self.ranks.by_channel((packet.kind,), (packet.kind, packet.kind))
         self.source.append((packet.source - packet.destination) % self.n)
         self.packet_renamed.extend([number] * len(self.frames))
         if self.alike is not None:
@@ -362,16 +355,9 @@ class Tables:
         if self.exercised.left:
             message = hands if packet is None else packet.message
             exercised = self._exercised_by(Transition(process, local, name, message, packet, step))
-        if self._foresees and any(kind == "send" and message.sender != process for kind, message in step.events):
-            raise Unforeseen
-        adds = not self._in_order or bool(kinds) or hands is not None
-        consumed = () if packet is None else (packet.kind,)
-        self.ranks.step(cell, after, consumed, tuple(kinds), adds=adds)
-        if self._in_order:
-            self._all_ranks.step(cell, after, consumed, tuple(kinds))
+        self.ranks.step(cell, after, () if packet is None else (packet.kind,), tuple(kinds))
         if len(self.frames) > 1:
             self.ranks.same(self.cell_frames[after])
-            self._all_ranks.same(self.cell_frames[after])
         code = self._code(process, step.events if hands is None else (("hand", hands), *step.events))
         rules = (exercised & (1 << kernels.LOW_BITS) - 1, exercised >> kernels.LOW_BITS)
         self._outcomes.append([after, flags, code, self._action(name), len(self.emitted), len(emitted), *rules])
@@ -419,7 +405,7 @@ class Tables:
         """True if no run can come back to a state. Twice the rank, and one for each packet in the hold-back queue,
         always grows.
         """
-        return self._all_ranks.graded
+        return self.ranks.graded
 
     def sizes(self) -> list[int]:
         """How many numbers there are of each kind: the same for tables filled by the same code in the same order."""

@@ -9,13 +9,10 @@ import numpy as np
 
 from . import kernels
 from .expansion import PREFETCH_BATCH, expand
-from .expansion_in_order import expand_in_order
 
 #: Rows that a worker expands in one round, and rows in all its outboxes.
 BLOCK = 1 << 15
 OUTBOX_ROWS = 1 << 17
-#: Before stamps no longer fit into 32 bits, they start again.
-LAST_STAMP = 1 << 30
 
 
 def _apart(count: int, dtype: Any = np.int64) -> Any:
@@ -47,7 +44,6 @@ class Worker:
         self.owners = owners
         self.sleeps = sleeps
         self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
-        self.reached = 1 << 6
         #: How many rows the last expansion came to, and whether it ended at one whose successors are too wide.
         self.place = 0
         self.narrow = False
@@ -75,11 +71,8 @@ class Worker:
         actions = sizes.actions
         fields = 2 + n + slots + sizes.most_emitted + 2
         moves = n * sizes.most_own + slots * (sizes.most_of_arrival + 2) + 1
-        room = (fields, words, moves, actions, self.outbox_rows, self.reached)
+        room = (fields, words, moves, actions, self.outbox_rows)
         if room == self._room:
-            if self.scratch.stamp[0] > LAST_STAMP:
-                self.scratch.stamp[0] = 0
-                self.scratch.places[:] = 0
             return
         self._room = room
         self.found = self.found._replace(actions=_apart(actions))
@@ -88,7 +81,6 @@ class Worker:
         self.asleep = np.zeros((self.owners, self.outbox_rows if self.sleeps else 0), np.uint32)
         self.scratch = kernels.Scratch(
             numbers=np.zeros((PREFETCH_BATCH, fields), np.int64),
-            reached=np.zeros((self.reached, fields), np.int64),
             after=_apart(fields),
             best=_apart(fields),
             trial=_apart(fields),
@@ -100,42 +92,13 @@ class Worker:
             steps=np.zeros((PREFETCH_BATCH, moves), np.int64),
             listed=np.zeros((PREFETCH_BATCH, 5), np.int64),
             theirs=_apart(fields),
-            acts=_apart(actions),
-            places=np.zeros(4 * self.reached, np.int64),
-            stamp=_apart(1),
         )
 
-    def expand(
-        self,
-        rows: Any,
-        is_new: Any,
-        asleep: Any,
-        todo: Any,
-        layout: kernels.Layout,
-        layout_after: kernels.Layout,
-        system: kernels.SearchConstants,
-        tables: kernels.Tables,
-        monitor_states: kernels.MonitorStates,
-    ) -> None:
+    def expand(self, rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
-        kernel = expand_in_order if system.in_order else expand
-        place = int(
-            kernel(
-                rows,
-                is_new,
-                asleep,
-                todo,
-                layout,
-                layout_after,
-                system,
-                tables,
-                monitor_states,
-                kernels.Outbox(self.out, self.hashes, self.asleep, self.filled),
-                self.found,
-                self.recent,
-                self.scratch,
-            )
-        )
+        outbox = kernels.Outbox(self.out, self.hashes, self.asleep, self.filled)
+        buffers = kernels.Buffers(outbox, self.found, self.recent, self.scratch)
+        place = int(expand(rows, is_new, asleep, todo, space, buffers))
         self.narrow = place < 0
         self.place = -1 - place if self.narrow else place
 
@@ -148,7 +111,6 @@ class Worker:
 
     def start_again(self) -> None:
         """Empties the outboxes and forgets what was found, once it is added up; doubles what had too little room."""
-        self.reached *= 1 + (int(self.found.used[3]) & 1)
-        self.outbox_rows *= 1 + (int(self.found.used[3]) >> 1)
+        self.outbox_rows *= 1 + int(self.found.used[3])
         for array in (self.filled, self.found.counts, self.found.seen, self.found.actions, self.found.used):
             array[:] = 0

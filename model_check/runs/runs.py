@@ -296,16 +296,16 @@ class Links:
     """The packets transmitted in a run, numbered on each link from 1."""
 
     def __init__(self) -> None:
-        self._on: dict[tuple[int, int], list[Packet]] = {}
-        self._gone: set[tuple[int, int, int]] = set()
+        self._on: dict[tuple[int | str, int | str], list[Packet | ShownPacket]] = {}
+        self._gone: set[tuple[int | str, int | str, int]] = set()
 
-    def transmitted(self, packet: Packet) -> int:
+    def transmitted(self, packet: Packet | ShownPacket) -> int:
         """The number of a packet that is transmitted now."""
         there = self._on.setdefault((packet.source, packet.destination), [])
         there.append(packet)
         return len(there)
 
-    def taken(self, packet: Packet, action: str) -> int:
+    def taken(self, packet: Packet | ShownPacket, action: str) -> int:
         """The number of a packet that an action takes from the channel, or duplicates: the first that is still there;
         of one that is there no more, such as a duplicate, the first at all. 0: it was never transmitted.
         """
@@ -316,7 +316,7 @@ class Links:
             self._gone.add((*link, number))
         return number
 
-    def packet(self, source: int, destination: int, number: int) -> Packet | None:
+    def packet(self, source: int, destination: int, number: int) -> Packet | ShownPacket | None:
         """The packet of that number, if it was transmitted."""
         there = self._on.get((source, destination), ())
         return there[number - 1] if 1 <= number <= len(there) else None

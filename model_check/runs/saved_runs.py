@@ -29,8 +29,10 @@ class SavedEvent(msgspec.Struct):
     message: str
 
 
-class SavedAction(msgspec.Struct, rename={"source": "from"}):
-    """An action of a run."""
+class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True):
+    """An action of a run. `number`: that of the packet it takes, among those that its sender transmitted on this link;
+    0 where it is not known.
+    """
 
     process: str
     action: str
@@ -41,13 +43,14 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}):
     source: str | None = None
     packet: str | None = None
     by_channel: bool = False
+    number: int = 0
 
     def shown(self) -> ShownAction:
         packet = None
         if self.packet is not None:
             if self.source is None:
                 raise BadInput(f"{self.process} takes a packet 'from' nobody", hint=SAVED_RUNS_HINT)
-            packet = ShownPacket(self.packet, self.message, self.source, self.process)
+            packet = ShownPacket(self.packet, self.message, self.source, self.process, self.number)
         return ShownAction(
             process=self.process,
             action=self.action,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crownless.runtime.ending import Limits
-from crownless.runtime.memory import NO_MEMORY
-from crownless.spec.computation import Computation
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
@@ -76,25 +73,12 @@ def count(
         if not 1 <= value <= most:
             raise BadInput(f"{option} {value}: cannot be enumerated", hint=f"give 1 to {most}")
     counts = dict.fromkeys(ORDERS, 0)
-    try:
-        stopped = _count(computations(n, m, self_sends=self_sends), counts, limits or Limits(), progress)
-    except MemoryError:
-        stopped = NO_MEMORY
-    return Count(n, m, counts, stopped)
-
-
-def _count(
-    every: Iterable[Computation], counts: dict[str, int], limits: Limits, progress: Callable[[int], None] | None
-) -> str | None:
-    """Adds to the counts; why it ended early, or None."""
-    began = time.monotonic()
-    for number, c in enumerate(every):
-        if not number % EVERY:
-            if progress is not None:
-                progress(number)
-            stopped = limits.reached(time.monotonic() - began)
-            if stopped is not None:
-                return stopped
-        for order in kept_orders(c):
-            counts[order] += 1
-    return None
+    with stoppable(limits) as part:
+        for number, c in enumerate(computations(n, m, self_sends=self_sends)):
+            if not number % EVERY:
+                look()
+                if progress is not None:
+                    progress(number)
+            for order in kept_orders(c):
+                counts[order] += 1
+    return Count(n, m, counts, part.reason)

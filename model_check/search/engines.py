@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 from math import factorial
 from typing import Any, NamedTuple, Protocol
 
-from crownless.impl.channels import CHANNELS, Channel
+from crownless.impl.channels import CHANNELS
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.system.monitors import Monitor
@@ -35,9 +35,7 @@ from crownless.spec.printable import some
 ENGINES = ("native", "plain", "spark")
 #: The channels that the native engine knows, as its kernels number them.
 NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
-REDUCTIONS = ("symmetry", "order")
-#: As reductions are requested.
-ALL = "all"
+REDUCTIONS, ALL = ("symmetry",), "all"
 
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
 MOST_RENAMED = 8
@@ -45,11 +43,9 @@ MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take a second at most.
-LONG_TO_COMPILE = ("expand", "expand_in_order")
+LONG_TO_COMPILE = ("expand",)
 #: The same of the monitor of logs.
 LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
-#: The orders that one delivery breaks, by what happened before it.
-BROKEN_BY_ONE_DELIVERY = ("asynchronous", "fifo", "causal")
 
 
 class SymmetryCheck(NamedTuple):
@@ -88,8 +84,7 @@ class Engine:
         """The engine as it was in the end, by what the search saw of processes that are declared alike."""
         if symmetry.asymmetry is None:
             return replace(self, symmetry=symmetry)
-        reductions = tuple(name for name in self.reductions if name != "symmetry")
-        return replace(self, reductions=reductions, shared=False, symmetry=symmetry)
+        return replace(self, reductions=(), shared=False, symmetry=symmetry)
 
     def __str__(self) -> str:
         if self.asymmetry is not None:
@@ -106,7 +101,7 @@ class Engine:
             said = "native engine on Spark"
         if not self.reductions:
             return f"{said}, no reductions"
-        return f"{said}; counts are of what is left after {' and '.join(self.reductions)} reduction"
+        return f"{said}; counts are of what is left after symmetry reduction"
 
 
 def engine_for(
@@ -129,23 +124,17 @@ def engine_for(
 def _admitted(
     check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
 ) -> tuple[tuple[str, ...], str | None]:
-    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or one of
-    them, was requested and is not possible.
+    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or a
+    reduction, was requested and is not possible.
     """
     wanted = reductions_named(reductions, engine)
     why = None if engine == "plain" else _not_native(check)
     if why is not None and engine in ("native", "spark"):
         raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
 
-    def why_not(reduction: str) -> str | None:
-        return why or (_not_symmetric(check) if reduction == "symmetry" else _not_in_order(check))
-
-    for name in wanted:
-        reason = why_not(name)
-        if reason is not None:
-            others = [other for other in wanted if other != name and not why_not(other)]
-            hint = f"use --reduce {others[0]}" if others else "leave that out"
-            raise NotApplicable(check.protocol, f"does not admit --reduce {name}: {reason}", hint=hint)
+    reason = why or _not_symmetric(check) if wanted else None
+    if reason is not None:
+        raise NotApplicable(check.protocol, f"does not admit --reduce symmetry: {reason}", hint="leave that out")
     return wanted, why
 
 
@@ -155,17 +144,17 @@ def may_be_native(check: ResolvedCheck) -> bool:
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `engine` is the one requested by name."""
-    wanted = set()
-    for name in names:
+    """The reductions of those names, each once; "all": every one. `engine` is the one requested by name."""
+    given = tuple(dict.fromkeys(names))
+    for name in given:
         if name not in (*REDUCTIONS, ALL):
             raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
-        wanted |= set(REDUCTIONS) if name == ALL else {name}
+    wanted = REDUCTIONS if ALL in given else given
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if wanted and engine == "plain":
         raise BadInput("--engine plain: the plain explorer has no reductions", hint="leave out --engine or --reduce")
-    return tuple(name for name in REDUCTIONS if name in wanted)
+    return wanted
 
 
 def check_workers(workers: int | None, engine: str | None) -> None:
@@ -229,27 +218,6 @@ def _not_symmetric(check: ResolvedCheck) -> str | None:
     n = check.machine.n
     if n > MOST_RENAMED:
         return f"it would try the {factorial(n):,} renamings of {n} processes; up to {MOST_RENAMED} it does"
-    return None
-
-
-def _not_in_order(check: ResolvedCheck) -> str | None:
-    if not isinstance(check.workload, Free):
-        return "in a program a delivery matters by where its process stands"
-    if check.channel.faults is not Channel.faults:
-        return f"a {check.channel_name} channel acts between deliveries"
-    if check.crash is not None:
-        return "a crash may come between deliveries"
-    if check.machine.rolls_back:
-        return "it takes deliveries back"
-    if not check.machine.sends_before_delivery:
-        return "it may deliver a message before it is sent, and then a delivery breaks no order by itself"
-    for order in check.orders:
-        if order not in BROKEN_BY_ONE_DELIVERY:
-            return f"{order} order is broken by deliveries at several processes together"
-    if check.clocks:
-        return "for clocks it has not been shown to be valid"
-    if check.monitors:
-        return "for monitors of one's own it has not been shown to be valid"
     return None
 
 

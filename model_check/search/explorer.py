@@ -22,8 +22,8 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.model_check.system.system import MonitorState, Move, State, System
-from crownless.runtime.ending import Limits, Stopped, states_are_reached
-from crownless.runtime.memory import NO_MEMORY, collector_off
+from crownless.runtime.ending import Limits, look, states_are_reached, stoppable
+from crownless.runtime.memory import collector_off
 
 #: Nodes between two looks at the limits.
 NODES_A_LOOK = 256
@@ -77,15 +77,10 @@ def explore(
     names = {known.name for known in properties}
     limits = limits or Limits()
     started = time.monotonic()
-    try:
-        with collector_off():
-            _search(system, result, limits, started, progress, names if first else set())
-    except Stopped as ending:  # raised by a node under test
-        result.stopped = str(ending)
-    except MemoryError:
-        result.stopped = NO_MEMORY
-    finally:
-        result.seconds = time.monotonic() - started
+    with stoppable(limits) as part, collector_off():
+        _search(system, result, limits, started, progress, names if first else set())
+    result.stopped = result.stopped or part.reason
+    result.seconds = time.monotonic() - started
     result.broken = {name: depth for name, depth in result.broken.items() if name in names}
     result.reached |= system.exercised.reached
     return result
@@ -133,9 +128,7 @@ def _search(
                 result.seconds = time.monotonic() - started
                 if progress is not None:
                     progress(result, depth)
-                result.stopped = limits.reached(result.seconds)
-                if result.stopped:
-                    return
+                look()
             moves = system.moves(state)
             if is_new:
                 for step, _ in moves:

@@ -11,34 +11,32 @@ little more than one without monitor states.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 from crownless.impl.channels import Channel
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Workload
-from crownless.model_check.system.monitors import Monitor, Observation
+from crownless.model_check.system.monitors import UNDOES, Lines, Monitor, Observation, lines_after
 from crownless.model_check.system.system import State, System
-from crownless.runtime.ending import Limits, Stopped
-from crownless.runtime.memory import NO_MEMORY, collector_off
+from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message, process_names
 from crownless.spec.enumeration import trusted
 from crownless.spec.errors import BadInput
 
-#: For each process its events, as (`send` or `receive`, message), the message by the name that the workload gave it.
-Lines = tuple[tuple[tuple[str, Message], ...], ...]
 #: A complete computation, whatever its messages are called: the same as `Lines`, but a message is identified by its
 #: sender and by how many its sender sent before it.
 Form = tuple[tuple[tuple[str, int, int], ...], ...]
 
 #: The monitor state of runs that make no computation: some message was delivered twice, or to whom it was not sent.
 NO_COMPUTATION = 0
-#: What takes an event back, in protocols that roll back, and which event.
-UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
-#: A search looks at the clock whenever it has expanded so many states, or compared so many computations.
+#: The states, or computations, between two looks whether to end.
 EVERY = 512
+#: After a search that ended early, as many of the monitor states that it found are still looked at.
+LOOKED_AT_AFTERWARDS = 10_000
 
 
 class Memory(Monitor):
@@ -88,22 +86,10 @@ class After(dict[int, int]):
     def __missing__(self, monitor_state: int) -> int:
         lines = self.memory.lines[monitor_state]
         for event in self.events:
-            lines = None if lines is None else _with(lines, event)
+            misdelivered = event.kind == "deliver" and event.process not in event.message.receivers
+            lines = None if lines is None or misdelivered else lines_after(lines, event)
         self[monitor_state] = NO_COMPUTATION if lines is None else self.memory.number(lines)
         return self[monitor_state]
-
-
-def _with(lines: Lines, observation: Observation) -> Lines | None:
-    """The lines with one event more, or one taken back; None if they are no computation then."""
-    kind, p, message = observation
-    if kind in UNDOES:
-        line = tuple(event for event in lines[p] if event != (UNDOES[kind], message))
-    else:
-        event = ("send" if kind == "send" else "receive", message)
-        if event in lines[p] or (kind == "deliver" and p not in message.receivers):
-            return None
-        line = (*lines[p], event)
-    return (*lines[:p], line, *lines[p + 1 :])
 
 
 def form_of(lines: Lines) -> Form | None:
@@ -166,77 +152,37 @@ class Search:
         return f"<{self.states:,} states, {len(self.forms):,} forms of computations>"
 
 
-class Clock:
-    """A callback that gets the progress of a search in words, and returns why it must end, or None.
-
-    What ended early is still looked at, for so many seconds: see `enough`.
-    """
-
-    AFTERWARDS = 0.4
-
-    def __init__(self, limits: Limits | None = None, progress: Callable[[str], None] | None = None) -> None:
-        self._limits = limits or Limits()
-        self._progress = progress
-        self._started = time.monotonic()
-        self._ended: float | None = None
-
-    def __call__(self, said: str) -> str | None:
-        if self._progress is not None:
-            self._progress(said)
-        return self.over()
-
-    def over(self) -> str | None:
-        """The limit that is reached, if one is."""
-        return self._limits.reached(time.monotonic() - self._started)
-
-    def enough(self) -> bool:
-        """After a search that ended early: has what it found been looked at for long enough?"""
-        now = time.monotonic()
-        self._ended = self._ended or now
-        return now - self._ended > self.AFTERWARDS
-
-
-def generate(machine: ProtocolMachine, workload: Workload, channel: type[Channel], clock: Clock) -> Search:
-    """Every complete computation of every run. Ctrl-C also ends it, with what was found."""
+def generate(
+    machine: ProtocolMachine,
+    workload: Workload,
+    channel: type[Channel],
+    limits: Limits | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> Search:
+    """Every complete computation of every run. Ctrl-C or a limit also ends it, with what was found."""
     memory = Memory(machine.n)
     found = Search()
-    system = System(machine, workload, channel, [memory])
-    known: dict[State, set[int]] = {}
-    with collector_off():
-        try:
-            _search(system, known, found, clock)
-        except Stopped as ending:
-            found.stopped = str(ending)
-        except MemoryError:
-            found.stopped = NO_MEMORY
+    with stoppable(limits) as part, collector_off():
+        _search(System(machine, workload, channel, [memory]), found, progress)
+    found.stopped = part.reason
     # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
     monitor_states: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
-    forms = set()
-    for monitor_state in monitor_states:
-        # The first are the smallest. After a search that ended early there is no time, or memory, for all.
-        if found.stopped and not monitor_state % EVERY and clock.enough():
-            break
-        lines = memory.lines[monitor_state]
-        form = None if lines is None else form_of(lines)
-        if form is not None:
-            forms.add(form)
-    found.forms = frozenset(forms)
+    lines = (memory.lines[each] for each in islice(monitor_states, LOOKED_AT_AFTERWARDS if found.stopped else None))
+    found.forms = frozenset(form for each in lines if each is not None and (form := form_of(each)) is not None)
     return found
 
 
-def _search(system: System, known: dict[State, set[int]], found: Search, clock: Clock) -> None:
-    """Level by level. Where new computations reach an old state, it is expanded again for those alone. `known`: empty
-    at first, then all states that were reached, with their computations.
-    """
+def _search(system: System, found: Search, progress: Callable[[str], None] | None) -> None:
+    """Level by level. Where new computations reach an old state, it is expanded again for those alone."""
     level: dict[State, set[int]] = {system.initial(): set(system.initial_monitor_state())}
-    known |= {state: set(monitor_states) for state, monitor_states in level.items()}
+    known = {state: set(monitor_states) for state, monitor_states in level.items()}
     while level:
         following: dict[State, set[int]] = {}
         for done, (state, monitor_states) in enumerate(level.items()):
             if not done % EVERY:
-                found.stopped = clock(f"{found.states:,} states, {found.nodes:,} with their computations")
-                if found.stopped:
-                    return
+                look()
+                if progress is not None:
+                    progress(f"{found.states:,} states, {found.nodes:,} with their computations")
             moves = system.moves(state)
             if system.may_end(moves):
                 found.ended |= monitor_states

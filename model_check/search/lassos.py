@@ -10,23 +10,31 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from crownless.model_check.system.properties import Property
-from crownless.model_check.system.system import LocalStep, MonitorState, State, System
+from crownless.model_check.system.system import LocalStep, System
 from crownless.spec.computation import topological_order
 
 from .explorer import live_properties_broken
-
-Node = tuple[State, MonitorState]
+from .reachable import Node, Walk
 
 
 class Lassos:
     """The nodes from which a run may go on for ever, found once for all live properties.
 
-    `tick` is called now and then with the number of nodes; it may raise `Stopped`.
+    `progress` is called now and then with the number of nodes.
     """
 
-    def __init__(self, system: System, tick: Callable[[int], None] = lambda nodes: None) -> None:
+    def __init__(self, system: System, progress: Callable[[int], None] = lambda nodes: None) -> None:
         self.system = system
-        self.nodes, successors, self.came_by = _graph(system, tick)
+        self.walk = Walk(system, monitored=True)
+        must_lead_to: list[list[Node]] = []
+        for number, node in enumerate(self.walk):
+            if not number % 4096:
+                progress(number)
+            owed = [move for move in node.moves if not system.may_end([move])]
+            must_lead_to.append([self.walk.after(node, *move) for move in owed])
+        self.nodes = list(self.walk.came_from)
+        number_of = {node: number for number, node in enumerate(self.nodes)}
+        successors = [[number_of[node] for node in targets] for targets in must_lead_to]
         self.components: list[set[int]] = []
         if topological_order(successors) is not None:
             return
@@ -40,44 +48,9 @@ class Lassos:
 
     def without(self, live: Property) -> list[LocalStep] | None:
         """The steps to a component in which the property is never met, by a shortest way; None if there is none."""
-        nearest: int | None = None
-        for members in self.components:
-            if all(_broken_at(self.system, live, *self.nodes[node]) for node in members):
-                nearest = min(members) if nearest is None else min(nearest, *members)
-        if nearest is None:
-            return None
-        steps: list[LocalStep] = []
-        while nearest:
-            nearest, step = self.came_by[nearest]
-            steps.append(step)
-        return list(reversed(steps))
+        broken = [members for members in self.components if all(self._breaks(live, member) for member in members)]
+        return self.walk.steps_to(self.nodes[min(map(min, broken))]) if broken else None
 
-
-def _graph(
-    system: System, tick: Callable[[int], None]
-) -> tuple[list[Node], list[list[int]], dict[int, tuple[int, LocalStep]]]:
-    """All nodes, numbered in breadth-first order; where each must lead; and from where, by which step, each was first
-    reached.
-    """
-    nodes: list[Node] = [(system.initial(), system.initial_monitor_state())]
-    numbers = {nodes[0]: 0}
-    successors: list[list[int]] = []
-    came_by: dict[int, tuple[int, LocalStep]] = {}
-    for number, (state, monitor_state) in enumerate(nodes):
-        if not number % 4096:
-            tick(number)
-        targets = []
-        for step, target in system.moves(state):
-            node = (target, system.evaluate(monitor_state, step)[0])
-            if node not in numbers:
-                numbers[node] = len(nodes)
-                came_by[numbers[node]] = (number, step)
-                nodes.append(node)
-            if not system.may_end([(step, target)]):
-                targets.append(numbers[node])
-        successors.append(targets)
-    return nodes, successors, came_by
-
-
-def _broken_at(system: System, live: Property, state: State, monitor_state: MonitorState) -> bool:
-    return live.name in live_properties_broken(system, state, monitor_state, system.moves(state))
+    def _breaks(self, live: Property, number: int) -> bool:
+        state, monitor_state, _ = self.nodes[number]
+        return live.name in live_properties_broken(self.system, state, monitor_state, self.system.moves(state))

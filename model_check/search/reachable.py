@@ -41,6 +41,11 @@ class Reached(NamedTuple):
     history: Any = None  #: the value of the history variable
 
     @property
+    def node(self) -> Node:
+        """The state, with what is beside it."""
+        return self.state, self.monitor_state, self.history
+
+    @property
     def locals(self) -> list[Any]:
         """The protocol's own state at each process."""
         return self.system.local_states(self.state)
@@ -68,48 +73,82 @@ NODES_A_LOOK = 256
 Allowed = Callable[[Reached, LocalStep], bool]
 
 
-def reachable(
-    system: System,
-    *,
-    monitored: bool = False,
-    history: HistoryVariable | None = None,
-    allowed: Allowed | None = None,
-    depth: int | None = None,
-) -> Iterator[Reached]:
-    """Every state, the nearest first. `monitored`: a state counts once for each state of the monitors beside it.
+class Walk:
+    """Every node of a system, the nearest first; and, once it is reached, how it was first reached.
 
-    `history`: a state counts once for each of its values. `allowed`: moves for which it is false are not taken.
-    `depth`: no further than so many actions.
+    `monitored`: a state counts once for each state of the monitors beside it. `history`: it counts once for each value
+    of this variable. `allowed`: moves for which it is false are not taken. `depth`: no further than this many actions.
     """
-    for node, _ in _search(system, monitored, history, allowed, depth):
-        yield node
+
+    def __init__(
+        self,
+        system: System,
+        *,
+        monitored: bool = False,
+        history: HistoryVariable | None = None,
+        allowed: Allowed | None = None,
+        depth: int | None = None,
+    ) -> None:
+        self.system = system
+        self._monitored, self._history, self._allowed, self._depth = monitored, history, allowed, depth
+        monitor_state = system.initial_monitor_state() if monitored else ()
+        start: Node = (system.initial(), monitor_state, None if history is None else history.initial)
+        #: From which node, and by which step, each was first reached; in the order of the walk.
+        self.came_from: dict[Node, tuple[Node, LocalStep] | None] = {start: None}
+
+    def __iter__(self) -> Iterator[Reached]:
+        level = list(self.came_from)
+        depth = 0
+        while level:
+            following: list[Node] = []
+            for number, node in enumerate(level):
+                if not number % NODES_A_LOOK:
+                    look()
+                state, monitor_state, value = node
+                reached = Reached(self.system, state, monitor_state, depth, self.system.moves(state), value)
+                yield reached
+                if self._depth is not None and depth >= self._depth:
+                    continue
+                for step, target in reached.moves:
+                    after = self.after(reached, step, target)
+                    if after not in self.came_from and (self._allowed is None or self._allowed(reached, step)):
+                        self.came_from[after] = (node, step)
+                        following.append(after)
+            level = following
+            depth += 1
+
+    def after(self, reached: Reached, step: LocalStep, target: State) -> Node:
+        """The node to which a move leads."""
+        monitor_state = self.system.evaluate(reached.monitor_state, step)[0] if self._monitored else ()
+        history = self._history
+        return target, monitor_state, None if history is None else history.after(self.system, reached.history, step)
+
+    def steps_to(self, node: Node) -> list[LocalStep]:
+        """The steps of a shortest run to a node that was reached."""
+        steps = []
+        while (came := self.came_from[node]) is not None:
+            node, step = came
+            steps.append(step)
+        return steps[::-1]
 
 
-def shortest_path(
-    system: System,
-    wanted: Callable[[Reached], bool],
-    *,
-    monitored: bool = False,
-    history: HistoryVariable | None = None,
-    allowed: Allowed | None = None,
-) -> list[LocalStep] | None:
-    """The steps of a shortest run to a state that is wanted; None if there is none."""
-    for node, came_from in _search(system, monitored, history, allowed, None):
-        if wanted(node):
-            return _steps_to(node, came_from)
+def reachable(system: System, **scope: Any) -> Iterator[Reached]:
+    """Every state, the nearest first; `scope` as of `Walk`."""
+    return iter(Walk(system, **scope))
+
+
+def shortest_path(system: System, wanted: Callable[[Reached], bool], **scope: Any) -> list[LocalStep] | None:
+    """The steps of a shortest run to a state that is wanted; None if there is none. `scope` as of `Walk`."""
+    walk = Walk(system, **scope)
+    for reached in walk:
+        if wanted(reached):
+            return walk.steps_to(reached.node)
     return None
 
 
-def shortest_run_to(
-    system: System,
-    wanted: Callable[[Reached], bool],
-    *,
-    monitored: bool = False,
-    history: HistoryVariable | None = None,
-    allowed: Allowed | None = None,
-) -> Run | None:
+def shortest_run_to(system: System, wanted: Callable[[Reached], bool], **scope: Any) -> Run | None:
     """The same as a run that can be shown."""
-    steps = shortest_path(system, wanted, monitored=monitored, history=history, allowed=allowed)
+    steps = shortest_path(system, wanted, **scope)
     return None if steps is None else run_of(system, steps, keep_names=not system.workload.takes_anything)
 
 
@@ -129,45 +168,3 @@ def state_graph(system: System) -> nx.MultiDiGraph[int]:
             process = system.workload.processes[step.action.process]
             graph.add_edge(node, number.setdefault(target, len(number)), process=process, action=step.action.name)
     return graph
-
-
-#: How each node was first reached: from which, and by which step.
-_CameFrom = dict[Node, tuple[Node, LocalStep] | None]
-
-
-def _search(
-    system: System, monitored: bool, history: HistoryVariable | None, allowed: Allowed | None, depth: int | None
-) -> Iterator[tuple[Reached, _CameFrom]]:
-    monitor_state_at_start = system.initial_monitor_state() if monitored else ()
-    start: Node = (system.initial(), monitor_state_at_start, None if history is None else history.initial)
-    came_from: _CameFrom = {start: None}
-    level = [start]
-    done = 0
-    while level:
-        following: list[Node] = []
-        for number, node in enumerate(level):
-            if not number % NODES_A_LOOK:
-                look()
-            state, monitor_state, value = node
-            reached = Reached(system, state, monitor_state, done, system.moves(state), value)
-            yield reached, came_from
-            if depth is not None and done >= depth:
-                continue
-            for step, target in reached.moves:
-                monitor_state_after = system.evaluate(monitor_state, step)[0] if monitored else ()
-                after = (target, monitor_state_after, None if history is None else history.after(system, value, step))
-                if after not in came_from and (allowed is None or allowed(reached, step)):
-                    came_from[after] = (node, step)
-                    following.append(after)
-        level = following
-        done += 1
-
-
-def _steps_to(reached: Reached, came_from: _CameFrom) -> list[LocalStep]:
-    steps = []
-    before = came_from[reached.state, reached.monitor_state, reached.history]
-    while before is not None:
-        node, step = before
-        steps.append(step)
-        before = came_from[node]
-    return steps[::-1]

@@ -8,21 +8,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import qualified_name_of
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.model_check.check.request import Check, ResolvedCheck, rendered_setting
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
-from crownless.runtime.ending import Limits, Stopped, stoppable
-from crownless.runtime.memory import NO_MEMORY
+from crownless.runtime.ending import Limits, look, stoppable
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import Undecided
+from crownless.spec.errors import BadInput, Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
 from crownless.spec.printable import in_brackets, printable, some
 
-from .generating import EVERY, Clock, Form, Search, computation_of, form_of, generate, possible
+from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,30 +89,17 @@ class Realization:
         )
 
     @property
-    def machine(self) -> ProtocolMachine:
-        return self.check.machine
-
-    @property
-    def processes(self) -> int:
-        return len(self.workload.processes)
-
-    @property
     def messages(self) -> int:
         return self.workload.messages
 
     @property
     def bound(self) -> str:
         """The bound of every comparison, in words."""
-        return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
-
-    @property
-    def channel(self) -> str:
-        """The name of the channel of the request."""
-        return self.check.channel_name
+        return f"{some(self.check.machine.n, 'process')} and {some(self.messages, 'message')}"
 
     @property
     def promises(self) -> str:
-        return self.machine.promises
+        return self.check.machine.promises
 
     @property
     def stopped(self) -> str | None:
@@ -163,45 +148,37 @@ class Realization:
     def enumerated(self, messages: int) -> Iterator[Computation]:
         """Every computation of so many messages that the workload allows."""
         free = self.workload
-        return computations(self.processes, messages, self_sends=free.self_sends, sends=free.sends)
+        return computations(self.check.machine.n, messages, self_sends=free.self_sends, sends=free.sends)
 
     @property
     def scope(self) -> str:
         """In words, how far the answer reaches."""
-        parts = [self.workload.scope, f"{self.channel} channel: {self.check.channel.meaning}"]
-        for key, value in self.machine.settings.items():
-            parts.append(f"{key}={','.join(map(str, value)) if isinstance(value, tuple) else value}")
-        if self.machine.ordered_at is not None:
-            names = ", ".join(self.workload.processes[i] for i in sorted(self.machine.ordered_at))
+        check = self.check
+        parts = [self.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
+        parts += [f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()]
+        if check.machine.ordered_at is not None:
+            names = ", ".join(self.workload.processes[i] for i in sorted(check.machine.ordered_at))
             parts.append(f"{self.promises} order is promised of deliveries at {names} alone")
         how = f"search ended early: {self.stopped}" if self.stopped else "every interleaving, complete computations"
         return "; ".join([*parts, how])
 
     def json(self) -> dict[str, Any]:
+        keys = ("protocol", "processes", "messages", "channel", "sends", "self_sends", "parameters")
+        request, complete = self.check.json(), self.stopped is None
+        counts = {n: {"computations": one.computations, "generated": one.generated} for n, one in self.orders.items()}
         return {
-            "protocol": qualified_name_of(type(self.machine)),
-            "processes": self.processes,
-            "messages": self.messages,
-            "channel": self.channel,
-            "sends": self.workload.sends,
-            "self_sends": self.workload.self_sends,
-            "parameters": dict(self.machine.settings),
+            **{key: request[key] for key in keys},
             "promises": self.promises,
-            "decided": self.stopped is None,
+            "decided": complete,
             "computations": self.computations,
             "equals": self.equals,
             "equal_orders": self.equal_orders,
             "contained_in": self.contained_in,
             "contains": self.contains,
-            "missing": None if self.stopped else {name: _json(one.missing, None) for name, one in self.orders.items()},
+            "missing": {name: _json(one.missing, None) for name, one in self.orders.items()} if complete else None,
             "extra": {name: _json(one.extra, name) for name, one in self.orders.items()},
             "broken_by": _json(self.broken_by, self.promises),
-            "orders": None
-            if self.stopped
-            else {
-                name: {"computations": one.computations, "generated": one.generated}
-                for name, one in self.orders.items()
-            },
+            "orders": counts if complete else None,
             "impossible": self.impossible,
             "misdelivers": self.found.misdelivers,
             "states": self.found.states,
@@ -239,34 +216,32 @@ def realize(
     progress: Callable[[str], None] | None = None,
 ) -> Realization:
     """Searches and compares, for the free workload without crashes; raises `BadInput` for inapplicable requests."""
-    assert check.crash is None, "crashes are not for this question"
-    clock = Clock(limits, progress)
     started = time.monotonic()
+    limits = limits or Limits()
     resolved = check.resolve()
     workload = resolved.workload
-    assert isinstance(workload, Free), "programs are not for this question"
-    with stoppable(limits):
-        found = generate(resolved.machine, workload, resolved.channel, clock)
+    if not isinstance(workload, Free) or resolved.crash is not None:
+        problem = "the computations of a protocol are of the free workload, without crashes"
+        raise BadInput(problem, hint="leave out the program or the crash")
+    found = generate(resolved.machine, workload, resolved.channel, limits, progress)
     answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
-    try:
-        _compare(answer, clock)
-    except Stopped as ending:
-        found.stopped = found.stopped or str(ending)
-    except MemoryError:
-        found.stopped = found.stopped or NO_MEMORY
+    if found.stopped:
+        _compare(answer, None)
+    else:
+        with stoppable(limits.after(time.monotonic() - started)) as part:
+            _compare(answer, progress)
+        found.stopped = part.reason
     answer.seconds = time.monotonic() - started
     return answer
 
 
-def _compare(answer: Realization, clock: Clock) -> None:
-    """Judges every computation, the smallest first."""
+def _compare(answer: Realization, progress: Callable[[str], None] | None) -> None:
+    """Judges every computation, the smallest first; of a search that ended early, what it found, without a look."""
     for number, (c, generated) in enumerate(_candidates(answer)):
-        if answer.stopped and clock.enough():
-            return
         if not number % EVERY and not answer.stopped:
-            answer.found.stopped = clock(f"{number:,} computations compared")
-            if answer.stopped:
-                return
+            look()
+            if progress is not None:
+                progress(f"{number:,} computations compared")
         in_full = len(c.messages) == answer.messages
         real = not generated or possible(c)
         kept = kept_orders(c) if real else frozenset[str]()
@@ -280,7 +255,7 @@ def _compare(answer: Realization, clock: Clock) -> None:
                     one.missing = c
             elif generated and one.extra is None:
                 one.extra = c
-        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, answer.machine)):
+        if generated and answer.broken_by is None and not (real and _keeps_promise(c, kept, answer.check.machine)):
             answer.broken_by = c
 
 

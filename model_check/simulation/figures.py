@@ -1,24 +1,90 @@
-"""Figures with confidence intervals, from rows of repeated simulations."""
+"""Figures with confidence intervals, from rows of repeated simulations; the columns of such rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from math import isfinite
-from typing import Any
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
 
-from .estimates import Estimate, estimate
-from .experiment_rows import EXPERIMENT_FIELDS, Row
-from .simulation import FIGURES
+from .experiment import EXPERIMENT_FIELDS, Experiment, Row
+from .simulation import Measured
 
+#: How often an interval holds the true mean.
+CONFIDENCE = 0.95
+_TYPES = {
+    "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "int64", "float": "float64",
+    "float | None": "float64", "bool": "bool",
+}  # fmt: skip
+#: The columns of a row, and the names of their types in Arrow.
+COLUMNS = {"key": "string"} | {
+    each.name: _TYPES[str(each.type)] for kind in (Experiment, Measured) for each in fields(kind)
+}
 #: The fields of an experiment, apart from the seed.
 FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
-#: What is counted and not averaged.
-COUNTED = ("kept", "undelivered")
-AVERAGED = tuple(name for name in FIGURES if name not in COUNTED)
+#: All that is measured, but for what is counted.
+AVERAGED = tuple(each.name for each in fields(Measured) if each.name not in ("kept", "undelivered"))
 #: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
 #: is found at random among hundreds of experiments whose delay is small, and queues without bound grow by more.)
 GROWTH = 1.0
+
+
+class Estimate(NamedTuple):
+    """A mean with its confidence interval by Student's t: from ``mean - error`` to ``mean + error``."""
+
+    mean: float
+    #: Half the width of the interval; infinite, if there is one value alone.
+    error: float
+    values: int
+
+    def __str__(self) -> str:
+        if not math.isfinite(self.error):
+            return f"{self.mean:.3g}"
+        if self.error <= 1e-9 * max(1.0, abs(self.mean)):
+            return f"{self.mean:.6g}"  # all alike
+        # Two digits of the error, and at most four decimals.
+        digits = max(0, min(4, 1 - math.floor(math.log10(self.error))))
+        return f"{self.mean:.{digits}f} ± {self.error:.{digits}f}"
+
+
+def estimate(values: Iterable[float | None]) -> Estimate | None:
+    """The mean of the values that there are; None if there are none."""
+    known = [value for value in values if value is not None]
+    if not known:
+        return None
+    count = len(known)
+    error = student(count - 1) * stdev(known) / math.sqrt(count) if count > 1 else math.inf
+    return Estimate(fmean(known), error, count)
+
+
+@cache
+def student(freedom: int) -> float:
+    """The t within which Student's distribution of so many degrees of freedom lies as often as `CONFIDENCE` says."""
+    low, high = 0.0, 2.0
+    while probability_within(high, freedom) < CONFIDENCE:
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if probability_within(middle, freedom) < CONFIDENCE else (low, middle)
+    return high
+
+
+def probability_within(t: float, freedom: int) -> float:
+    """The probability that Student's t lies within ±t, by the finite series for whole degrees of freedom (Abramowitz
+    and Stegun 26.7.3, 26.7.4).
+    """
+    angle = math.atan(t / math.sqrt(freedom))
+    cosine2 = math.cos(angle) ** 2
+    odd = freedom % 2
+    term, total = (math.cos(angle), 0.0) if odd else (1.0, 0.0)
+    for k in range(freedom // 2):
+        total += term
+        term *= cosine2 * ((2 * k + 2) / (2 * k + 3) if odd else (2 * k + 1) / (2 * k + 2))
+    if odd:
+        return 2 / math.pi * (angle + math.sin(angle) * total)
+    return math.sin(angle) * total
 
 
 @dataclass(frozen=True)
@@ -37,28 +103,17 @@ class Point:
         """A setting of the experiment, or a figure, by name."""
         return self.settings[name] if name in self.settings else self.figures[name]
 
-    def mean(self, name: str) -> float:
-        """A figure's mean; not a number, if it has none."""
-        found = self.figures[name]
-        return float("nan") if found is None else found.mean
-
     @property
     def growing(self) -> bool:
         """Did the delay surely still grow as the runs went on? Then its mean depends on how long they are."""
         drift = self.figures["drift"]
         return drift is not None and drift.mean - drift.error > GROWTH
 
-    def said(self, name: str) -> str:
-        """A figure, or why there is none."""
-        if self.stuck:
-            return f"stuck ({self.stuck} of {self.repetitions})"
-        return "–" if self.figures[name] is None else str(self.figures[name])
-
     def json(self) -> dict[str, Any]:
         figures = {
             name: None
             if each is None
-            else {"mean": each.mean, "error": each.error if isfinite(each.error) else None, "values": each.values}
+            else {"mean": each.mean, "error": each.error if math.isfinite(each.error) else None, "values": each.values}
             for name, each in self.figures.items()
         }
         counts = {"repetitions": self.repetitions, "stuck": self.stuck, "broken": self.broken, "growing": self.growing}
@@ -70,44 +125,10 @@ def points(rows: Iterable[Row]) -> list[Point]:
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in {row["key"]: row for row in rows}.values():
         groups.setdefault(tuple(row[name] for name in FIELDS_BUT_SEED), []).append(row)
-    return [_point(dict(zip(FIELDS_BUT_SEED, settings, strict=True)), some) for settings, some in groups.items()]
-
-
-def _point(settings: Mapping[str, Any], rows: Sequence[Row]) -> Point:
-    stuck = sum(row["undelivered"] > 0 for row in rows)
-    figures = {name: None if stuck else estimate(row[name] for row in rows) for name in AVERAGED}
-    return Point(settings, figures, len(rows), stuck, sum(not row["kept"] for row in rows))
-
-
-def chosen(some: Iterable[Point], **settings: Any) -> list[Point]:
-    """The points with these settings, such as ``load=0.1``; a tuple names several values."""
-    return [
-        point
-        for point in some
-        if all(
-            point.settings[name] in value if isinstance(value, tuple) else point.settings[name] == value
-            for name, value in settings.items()
-        )
-    ]
-
-
-def one(some: Iterable[Point], **settings: Any) -> Point:
-    """The point with these settings; of several that with most messages."""
-    found = chosen(some, **settings)
-    if not found:
-        raise LookupError(f"no experiment with {settings}")
-    return max(found, key=lambda point: int(point.settings["messages"]))
-
-
-def difference(rows: Sequence[Row], figure: str, first: Mapping[str, Any], second: Mapping[str, Any]) -> Estimate:
-    """The difference of a figure between the first experiment and the second, on the same messages and latencies: seed
-    by seed, so that what both share falls out.
-    """
-    values = [
-        {row["seed"]: row[figure] for row in rows if all(row[name] == value for name, value in settings.items())}
-        for settings in (first, second)
-    ]
-    found = estimate(values[0][seed] - values[1][seed] for seed in sorted(values[0].keys() & values[1].keys()))
-    if found is None:
-        raise LookupError(f"nothing in common: {first}, {second}")
+    found = []
+    for values, some in groups.items():
+        stuck = sum(row["undelivered"] > 0 for row in some)
+        figures = {name: None if stuck else estimate(row[name] for row in some) for name in AVERAGED}
+        settings = dict(zip(FIELDS_BUT_SEED, values, strict=True))
+        found.append(Point(settings, figures, len(some), stuck, sum(not row["kept"] for row in some)))
     return found

@@ -33,58 +33,28 @@ import math
 import random
 from bisect import bisect_left
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import count
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from crownless.impl.channels import channel_named
-from crownless.impl.protocol import Packet, ProtocolMachine, Setting, Step
-from crownless.impl.protocol_validation import check_class, machine_errors, make
-from crownless.impl.registry import protocol_named
-from crownless.model_check.check.request import settings_of
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.model_check.system.machine_calls import MOST_INTERNAL, MachineCalls, without_end
 from crownless.model_check.system.monitors import Observation, monitors_of
 from crownless.runtime.ending import look
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 from .encoding import HEADER, size_of
+from .experiment import Experiment, machine_for
 from .latencies import latency_named
-from .one_way import ONE_WAY
 from .traffic import Applications, Intent, traffic_named
 
 #: Of the messages, those handed over first are not measured, since the system fills; nor the last, since it empties.
 WARM_UP, COOL_DOWN = 0.2, 0.1
-#: The channels over which costs are simulated.
-RELIABLE = ("unordered", "fifo")
-#: Beyond these a simulation does not end in reasonable time; asking for more is taken for a slip.
-MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
 #: Events of the agenda between two looks whether it is to end.
 EVENTS_A_LOOK = 1_024
-
-
-@dataclass(frozen=True)
-class Experiment:
-    """A simulation to run. None: as the protocol has it."""
-
-    protocol: str
-    processes: int = 4
-    workload: str = "uniform"
-    #: Messages that a process that sends submits in one mean latency; of clients that wait, while they think.
-    load: float = 0.1
-    latency: str = "exponential"
-    channel: str | None = None
-    parameters: Mapping[str, Setting] = field(default_factory=dict)
-    #: How many messages are handed over in all.
-    messages: int = 1000
-    seed: int = 0
-    #: Bytes that a process can transmit in one mean latency; 0: any number.
-    bandwidth: float = 0.0
-    #: Bytes of the application's own in a message.
-    payload: int = 100
 
 
 class Sent(NamedTuple):
@@ -97,31 +67,26 @@ class Sent(NamedTuple):
     varint: int
 
 
+@dataclass(slots=True)
 class Copy:
     """A message on its way to one of its receivers; times in mean latencies."""
 
-    __slots__ = ("arrived", "delivered", "handed", "latency", "number", "taken", "transmitted")
-
-    def __init__(self, number: int, handed: float, latency: float) -> None:
-        self.number = number
-        self.handed = handed
-        self.latency = latency
-        self.transmitted: float | None = None
-        self.arrived: float | None = None
-        self.taken: float | None = None
-        self.delivered: float | None = None
+    number: int
+    handed: float
+    latency: float
+    transmitted: float | None = None
+    arrived: float | None = None
+    taken: float | None = None
+    delivered: float | None = None
 
 
+@dataclass(slots=True)
 class Waiting:
     """A packet that has reached its destination and is not received yet."""
 
-    __slots__ = ("arrived", "checked_at", "packet")
-
-    def __init__(self, arrived: float, packet: Packet) -> None:
-        self.arrived = arrived
-        self.packet = packet
-        #: How often the process had changed when the packet was looked at last.
-        self.checked_at = -1
+    packet: Packet
+    #: How often the process had changed when the packet was looked at last.
+    checked_at: int = -1
 
 
 @dataclass(frozen=True)
@@ -134,17 +99,12 @@ class Measured:
     delay: float | None
     #: The same without the time that the channel itself took over the message's first packet.
     added: float | None
-    #: The greatest such.
-    added_most: float | None
     #: Of that: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
     before: float | None
     #: from its arrival until it is received (the hold-back queue);
     room: float | None
     #: from then to the delivery (an input buffer; a request that goes back).
     after: float | None
-    #: From handing over to the send event at the sender.
-    committed: float | None
-    committed_most: float | None
     #: From taking a message in to the acknowledgement, for protocols that have them.
     withheld: float | None
     withheld_most: float | None
@@ -155,14 +115,6 @@ class Measured:
     #: Bytes that the protocol adds: stamps, control packets with their headers, messages that travel again.
     bytes: float
     bytes_varint: float
-    #: Messages a process that wait to be transmitted, in its hold-back queue, in its input buffer: mean in time, and
-    #: the most at one process; from when the first message that is measured is handed over until the last one is.
-    unsent: float
-    unsent_most: int
-    waiting: float
-    waiting_most: int
-    unread: float
-    unread_most: int
     #: Deliveries a process in one mean latency.
     throughput: float
     #: `added` in the later half of the messages less that in the earlier: far from 0 where the load is too much.
@@ -171,50 +123,16 @@ class Measured:
     undelivered: int
     #: Did the run keep what the protocol promises, each message delivered once?
     kept: bool
-    #: Events of the agenda.
-    events: int
-
-
-#: The figures of a simulation, in order.
-FIGURES = tuple(each.name for each in fields(Measured))
 
 
 def simulate(experiment: Experiment) -> Measured:
     """Runs the protocol; raises `BadInput` if that cannot be simulated."""
-    return simulate_machine(check_experiment(experiment), experiment)
+    return simulate_machine(machine_for(experiment), experiment)
 
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
     """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
     return Simulation(machine, experiment).run()
-
-
-def check_experiment(experiment: Experiment) -> ProtocolMachine:
-    """The machine of the experiment; raises `BadInput` if something about the experiment makes no sense."""
-    kind = protocol_named(experiment.protocol)
-    check_class(kind)
-    if kind.rolls_back:
-        raise BadInput(
-            f"{experiment.protocol} differs where a site crashes, and none does here", hint="name what it is based on"
-        )
-    for name, least, most in (("processes", 2, MOST_PROCESSES), ("messages", 10, MOST_MESSAGES)):
-        if not least <= getattr(experiment, name) <= most:
-            raise BadInput(f"{getattr(experiment, name)} {name}", hint=f"give {least} to {most:,} by --{name}")
-    for name, such in (("load", "0.1"), ("bandwidth", "1000"), ("payload", "100")):
-        value = getattr(experiment, name)
-        if not (math.isfinite(value) and value >= 0) or (name == "load" and value == 0):
-            enough = "greater than 0" if name == "load" else "0 or greater"
-            raise BadInput(f"{name} {value}: not a number {enough}", hint=f"give one by --{name}, such as {such}")
-    if not traffic_named(experiment.workload).broadcasts and kind.sends == "broadcast":
-        raise BadInput(f"{experiment.protocol} is for broadcasts", hint="add --workload broadcast")
-    latency_named(experiment.latency)
-    channel = experiment.channel or kind.needs_channel
-    channel_named(channel)
-    if channel not in RELIABLE:
-        raise BadInput(f"over a {channel} channel messages are not delivered", hint=f"use {' or '.join(RELIABLE)}")
-    with machine_errors(kind):
-        settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
-    return make(ONE_WAY.get(kind, kind), experiment.processes, settings)
 
 
 class Simulation:
@@ -254,18 +172,11 @@ class Simulation:
         #: The numbers of the messages that are measured.
         self.measured = range(math.floor(WARM_UP * total), math.ceil((1 - COOL_DOWN) * total))
         self.messages = 0
-        self.handed_at: list[float] = []
         self.copies: dict[tuple[str, int], Copy] = {}
-        self.committed: dict[str, float] = {}
         self.sent: list[Sent] = []
-        self.in_rooms: list[tuple[float, float]] = []
         #: (process, process that waits) → when messages were received that are not acknowledged yet.
         self.unacknowledged: dict[tuple[int, int], deque[tuple[int, float]]] = {}
         self.withheld: list[tuple[int, float]] = []
-        #: For each process how many messages wait: unsent, in the hold-back queue, unread; and the most there were,
-        #: while messages that are measured were handed over.
-        self.lengths = [[0, 0, 0] for _ in range(n)]
-        self.most = [0, 0, 0]
 
     # -- the agenda ----------------------------------------------------------------------------------------------------
 
@@ -288,14 +199,10 @@ class Simulation:
         if self.messages == self.experiment.messages:
             return
         i = intent.sender
-        if self.messages == self.measured.start:
-            self.most = [max(lengths) for lengths in zip(*self.lengths, strict=True)]
-        self.handed_at.append(self.now)
         message = Message(str(self.messages), i, intent.receivers)
         for q in message.receivers:
             latency = self.latency(self.of_messages, i, q)
             self.copies[message.name, q] = Copy(self.messages, self.now, latency)
-            self._longer(i, 0)
         self.messages += 1
         self.handed[i].append(message)
         self._observe("hand", i, message)
@@ -305,11 +212,9 @@ class Simulation:
 
     def _reach(self, packet: Packet) -> None:
         """A packet reaches its destination."""
-        self.rooms[packet.destination].append(Waiting(self.now, packet))
-        if packet.message is not None:
-            self._longer(packet.destination, 1)
-            if packet.destination in packet.message.receivers:
-                self._copy(packet).arrived = self.now
+        self.rooms[packet.destination].append(Waiting(packet))
+        if packet.message is not None and packet.destination in packet.message.receivers:
+            self._copy(packet).arrived = self.now
         self._go_on(packet.destination)
 
     def _has(self, message: Message) -> bool:
@@ -329,22 +234,17 @@ class Simulation:
                 waiting.checked_at = self.changes[i]
                 if self.calls.deliverable(i, self.states[i], packet):
                     del self.rooms[i][place]
-                    self._taken(i, waiting)
+                    self._taken(i, packet)
                     self._apply(i, self._chosen(self.calls.on_packet(i, self.states[i], packet)))
                     return True
         return False
 
-    def _taken(self, i: int, waiting: Waiting) -> None:
-        packet = waiting.packet
+    def _taken(self, i: int, packet: Packet) -> None:
         if packet.message is None:
             return
-        self.lengths[i][1] -= 1
-        self.in_rooms.append((waiting.arrived, self.now))
         copy = self._copy(packet)
         if i in packet.message.receivers:
             copy.taken = self.now
-            if copy.delivered is None:
-                self._longer(i, 2)
         if packet.kind == "message":
             self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
 
@@ -381,9 +281,7 @@ class Simulation:
         self.changes[i] += 1
         for event in step.events:
             self._observe(event.kind, i, event.message)
-            if event.kind == "send":
-                self.committed[event.message.name] = self.now
-            else:
+            if event.kind == "deliver":
                 self._deliver(i, event.message)
         because = int(step.events[-1].message.name) if step.events else self.messages - 1
         for packet in step.packets:
@@ -394,8 +292,6 @@ class Simulation:
         if copy is None or copy.delivered is not None:
             return  # not owed: the monitors have reported it
         copy.delivered = self.now
-        if copy.taken is not None:
-            self.lengths[i][2] -= 1
         for intent in self.applications.delivered(message, i):
             self._at(self.now + intent.after, self._hand_over, intent)
 
@@ -420,7 +316,6 @@ class Simulation:
             arrives = self.last_arrival[i, j] = max(arrives, self.last_arrival.get((i, j), 0.0))
         if copy is not None and not control:
             copy.transmitted, copy.latency = leaves, arrives - leaves
-            self.lengths[i][0] -= 1
         more += own if control else 0
         about = because if copy is None else copy.number
         if packet.kind == "ack" and self.unacknowledged.get((i, j)):
@@ -442,11 +337,6 @@ class Simulation:
                 self.monitor_states[k], broken = monitor.observe(self.monitor_states[k], code)
                 self.kept &= self.promised.isdisjoint(broken)
 
-    def _longer(self, i: int, which: int) -> None:
-        self.lengths[i][which] += 1
-        if self.messages in self.measured:
-            self.most[which] = max(self.most[which], self.lengths[i][which])
-
     # -- what is measured ----------------------------------------------------------------------------------------------
 
     def _measured(self) -> Measured:
@@ -457,40 +347,27 @@ class Simulation:
         end = max((copy.handed for copy in counted), default=0.0)
         added = [_added(copy) for copy in done]
         half = bisect_left([copy.number for copy in done], (measured.start + measured.stop) // 2)
-        waits = [self.committed[str(k)] - self.handed_at[k] for k in measured if str(k) in self.committed]
         withheld = [wait for number, wait in self.withheld if number in measured]
         span = (end - start) * self.n or 1.0
         sent = [each for each in self.sent if each.about in measured]
         share = len(counted) or 1
-        unsent = [(copy.handed, _or(copy.transmitted, self.now)) for copy in self.copies.values()]
-        unread = [(_or(copy.taken, self.now), _or(copy.delivered, self.now)) for copy in self.copies.values()]
         delivered = sum(start <= copy.delivered < end for copy in self.copies.values() if copy.delivered is not None)
         return Measured(
             delay=_mean(_or(copy.delivered, 0.0) - copy.handed for copy in done),
             added=_mean(added),
-            added_most=max(added, default=None),
             before=_mean(_or(copy.transmitted, copy.handed) - copy.handed for copy in done),
             room=_mean(_or(copy.taken, 0.0) - copy.arrived for copy in done if copy.arrived is not None),
             after=_mean(_after(copy) for copy in done),
-            committed=_mean(waits),
-            committed_most=max(waits, default=None),
             withheld=_mean(withheld),
             withheld_most=max(withheld, default=None),
             control=sum(each.control for each in sent) / share,
             numbers=sum(each.numbers for each in sent) / share,
             bytes=sum(each.fixed for each in sent) / share,
             bytes_varint=sum(each.varint for each in sent) / share,
-            unsent=_overlap(unsent, start, end) / span,
-            unsent_most=self.most[0],
-            waiting=_overlap(self.in_rooms, start, end) / span,
-            waiting_most=self.most[1],
-            unread=_overlap(unread, start, end) / span,
-            unread_most=self.most[2],
             throughput=delivered / span,
             drift=fmean(added[half:]) - fmean(added[:half]) if added[:half] and added[half:] else None,
             undelivered=sum(copy.delivered is None for copy in self.copies.values()),
             kept=self.kept,
-            events=self.events,
         )
 
 
@@ -512,8 +389,3 @@ def _after(copy: Copy) -> float:
 
 def _or(time: float | None, otherwise: float) -> float:
     return otherwise if time is None else time
-
-
-def _overlap(spans: Iterable[tuple[float, float]], start: float, end: float) -> float:
-    """The total length of the spans between start and end."""
-    return sum(max(0.0, min(until, end) - max(since, start)) for since, until in spans)

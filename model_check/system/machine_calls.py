@@ -5,8 +5,8 @@ a pure function of what the contract of values allows (`values`). So the first c
 their answers compared. Memory outside the local state that shows only later, clocks and random numbers that agree twice
 are not found: the tool trusts that a machine has none.
 
-An exception in a user's method, and an answer that is none, are raised as `WrongMachine`: one line with class, method,
-process, input, local state, and the user's file and line.
+An exception in a user's method, and an answer that cannot be used, are raised as `WrongMachine`: one line with class,
+method, process, input, local state, and the user's file and line.
 """
 
 from __future__ import annotations
@@ -30,10 +30,6 @@ from .values import Refused, key_of, with_article
 FIRST_CALLS = 256
 #: The internal steps of a process that lead to more local states than this, with nothing received, have no end.
 MOST_INTERNAL = 1_000
-#: True of a message that an application can send.
-Exists = Callable[[Message], bool]
-#: Returns an answer as it is to be used, given the method and the arguments; raises `WrongMachine` if it is none.
-Check = Callable[[Any, str, Any], Any]
 
 #: The kinds of events, and how the engine's own actions begin, which no internal step may.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
@@ -56,22 +52,11 @@ NOT_GIVEN: Any = object()
 PURE = "an input must depend on its arguments alone, and change nothing: keep what it remembers in the local state"
 ANSWERS_EVERYWHERE = "a method must have an answer in every local state that can occur"
 HOLDS_EVERYWHERE = "it must have an answer everywhere; a class with states of another shape has its own: {} = {{}}"
+RENAMES_STAMPS = "write renamed_stamp(self, kind, stamp, renaming), which renames the processes in a stamp"
 A_LIST = "return a list of Step(state, packets, events), or [] for nothing"
 A_NAMED_LIST = 'return a list of pairs ("name", Step(state, packets, events)), or [] for nothing'
-A_PACKET = (
-    "transmit Packet(i, destination, kind, message, stamp): processes are 0 to {}, kind is a string, message the "
-    "Message that send was given, or None"
-)
+A_PACKET = "transmit Packet(i, destination, kind, message, stamp)"
 AN_EVENT = "give sent(message) or delivered(message), of the message that send was given or that a packet carries"
-
-
-def any_message(message: Message) -> bool:
-    """True of every message: for callers that know nothing of what applications send."""
-    return True
-
-
-def _unchecked(answer: Any, method: str, arguments: Any) -> Any:
-    return answer
 
 
 class Call(NamedTuple):
@@ -123,6 +108,8 @@ class Call(NamedTuple):
         """The error for an exception in the call."""
         if isinstance(error, WrongAnswer):
             return wrong_answer(self.kind, error)
+        if isinstance(error, NotImplementedError) and self.method == "renamed_stamp":
+            return WrongMachine(f"{self.kind.__name__} has no method renamed_stamp", hint=RENAMES_STAMPS)
         at, hint = place_of_error(error), ANSWERS_EVERYWHERE
         for fact, called in {"invariants": "invariant", "witnesses": "witness", "rules": "rule"}.items():
             if self.method.startswith(f"{called} '"):
@@ -136,7 +123,7 @@ def _described(given: Any) -> str:
     if isinstance(given, Packet):
         name = given.message.name if isinstance(given.message, Message) else given.message
         carried = "" if name is None else f" of {shown(name, str)}"
-        stamp = "" if given.stamp is None else f", stamp {shown(given.stamp)},"
+        stamp = "" if given.stamp is None else f" with stamp {shown(given.stamp)}"
         return f"the packet '{shown(given.kind, str)}'{carried} from {_process(given.source)}{stamp}"
     if isinstance(given, Message):
         return f"the message {shown(given.name, str)}"
@@ -152,21 +139,25 @@ def _process(i: Any) -> str:
 
 
 class MachineCalls:
-    """The calls of one machine; `exists` is true of a message that an application can send."""
+    """The calls of one machine; `exists` is true of a message that an application can send.
 
-    def __init__(self, machine: ProtocolMachine, exists: Exists = any_message) -> None:
+    A machine of the user's own is checked more closely than a bundled one: that it is pure, and its values allowed.
+    """
+
+    def __init__(self, machine: ProtocolMachine, exists: Callable[[Message], bool] = lambda message: True) -> None:
         self.machine = machine
         self._kind = type(machine)
         self._exists = exists
-        #: How often each method was called twice; None: the machine is known to be pure and of allowed values.
-        self._doubled = None if machine.is_known_to_be_pure or is_bundled(self._kind) else Counter[str]()
+        self._trusted = machine.is_known_to_be_pure or is_bundled(self._kind)
+        #: How often each method was called twice.
+        self._doubled = Counter[str]()
         #: The processes and local states whose internal steps are known to come to an end.
         self._ending: set[tuple[int, Any]] = set()
 
     # -- the inputs ----------------------------------------------------------------------------------------------------
 
     def initial(self, i: int) -> Any:
-        return self._call("initial", self.machine.initial, _unchecked, i)
+        return self._call("initial", self.machine.initial, self._checked_state, i)
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
         return self._steps("send", i, state, message)
@@ -193,15 +184,17 @@ class MachineCalls:
         return steps
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        return self._call("agree", self.machine.agree, _unchecked, states, crashed)
+        return self._call("agree", self.machine.agree, self._checked_stamp, states, crashed)
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
-        return self._call("renamed", self.machine.renamed, _unchecked, state, renaming)
+        return self._call("renamed", self.machine.renamed, self._checked_state, state, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
-        return self._call(  # type: ignore[no-any-return]
-            "renamed_stamp", self.machine.renamed_packet, _unchecked, packet, renaming
-        )
+        def checked(answer: Packet, arguments: Any) -> Packet:
+            self._checked_stamp(answer.stamp)
+            return answer
+
+        return self._call("renamed_stamp", self.machine.renamed_packet, checked, packet, renaming)  # type: ignore[no-any-return]
 
     # -- predicates ----------------------------------------------------------------------------------------------------
 
@@ -230,35 +223,27 @@ class MachineCalls:
 
     # -- values that enter a table -------------------------------------------------------------------------------------
 
-    def key(self, i: int, value: Any) -> Hashable:
-        """The key by which tables know a local state of process i; raises `WrongMachine` if it is not of values that a
-        table may hold.
-        """
-        return value if self._doubled is None else self._key(i, value, "state")
+    def key(self, state: Any) -> Hashable:
+        """The key by which tables know a local state."""
+        return state if self._trusted else key_of(state)
 
     def key_of_packet(self, packet: Packet) -> Hashable:
         """Likewise of a packet."""
-        stamp = packet.stamp
-        if stamp is None or self._doubled is None:
-            return packet
-        key = self._key(packet.source, stamp, "stamp")
-        return packet if key is stamp else (*packet[:-1], key)
-
-    def _key(self, i: int, value: Any, whole: str) -> Hashable:
-        try:
-            return key_of(value)
-        except Refused as refused:
-            raise WrongMachine(f"{self._kind.__name__} at P{i + 1}: {refused.said(whole)}", hint=refused.hint) from None
+        return packet if packet.stamp is None or self._trusted else (*packet[:-1], key_of(packet.stamp))
 
     # -- calls and their answers ---------------------------------------------------------------------------------------
 
-    def _call(self, method: str, function: Callable[..., Any], checked: Check, *arguments: Any) -> Any:
-        """The checked answer; at first of two calls, which must give the same."""
+    def _call(
+        self, method: str, function: Callable[..., Any], checked: Callable[[Any, Any], Any], *arguments: Any
+    ) -> Any:
+        """The answer, as `checked` has it, given the arguments too; at first of two calls, which must give the same."""
         try:
-            answer = again = checked(function(*arguments), method, arguments)
-            if self._doubled is not None and self._doubled[method] < FIRST_CALLS:
+            answer = again = checked(function(*arguments), arguments)
+            if not self._trusted and self._doubled[method] < FIRST_CALLS:
                 self._doubled[method] += 1
-                again = checked(function(*arguments), method, arguments)
+                again = checked(function(*arguments), arguments)
+        except Refused as refused:
+            raise Call.of(self._kind, method, arguments).wrong(refused.problem, refused.hint) from None
         except BadInput:
             raise
         except (Exception, SystemExit, GeneratorExit) as error:
@@ -267,86 +252,74 @@ class MachineCalls:
             raise Call.of(self._kind, method, arguments).failed(error) from error
         if again is not answer and again != answer:
             call = Call.of(self._kind, method, arguments)
-            self._check_values(call, answer)
             raise call.wrong(f"is not a pure function: it gave {shown(answer)} and then {shown(again)}", PURE)
         return answer
 
     def _truth(self, method: str, function: Callable[..., Any], *arguments: Any) -> bool:
-        return self._call(method, function, self._checked_truth, *arguments)  # type: ignore[no-any-return]
-
-    def _checked_truth(self, answer: Any, method: str, arguments: Any) -> bool:
-        try:
-            if answer is not None and not isinstance(answer, str | bytes):
-                return bool(answer)
-        except Exception:  # of any kind: it is the answer's own code
-            pass
-        call = Call.of(self._kind, method, arguments)
-        raise call.wrong(f"returns {shown(answer)}, which is neither True nor False", "return True or False")
+        return self._call(method, function, _checked_truth, *arguments)  # type: ignore[no-any-return]
 
     def _steps(self, method: str, i: int, state: Any, given: Any) -> Sequence[Step]:
         function = getattr(self.machine, method)
         return self._call(method, function, self._checked_steps, i, state, given)  # type: ignore[no-any-return]
 
-    def _checked_steps(self, answer: Any, method: str, arguments: Any) -> Any:
-        call = Call.of(self._kind, method, arguments)
-        self._check_list(call, answer, A_LIST)
-        for step in answer:
-            self._check_step(call, step)
+    def _checked_state(self, state: Any, arguments: Any = None) -> Any:
+        if not self._trusted:
+            _check_value(state, "state")
+        return state
+
+    def _checked_stamp(self, stamp: Any, arguments: Any = None) -> Any:
+        if not self._trusted and stamp is not None:
+            _check_value(stamp, "stamp")
+        return stamp
+
+    def _checked_steps(self, answer: Any, arguments: Any) -> Any:
+        for step in _checked_list(answer, A_LIST):
+            self._check_step(arguments[0], step)
         return answer
 
-    def _checked_internal(self, answer: Any, method: str, arguments: Any) -> Any:
-        call = Call.of(self._kind, method, arguments)
-        self._check_list(call, answer, A_NAMED_LIST)
-        for named in answer:
+    def _checked_internal(self, answer: Any, arguments: Any) -> Any:
+        for named in _checked_list(answer, A_NAMED_LIST):
             if not isinstance(named, tuple) or len(named) != 2 or not isinstance(named[0], str):
-                raise call.wrong(f"returns {shown(named)} in its list, not a pair of a name and a Step", A_NAMED_LIST)
+                raise Refused(f"returns {shown(named)} in its list, not a pair of a name and a Step", A_NAMED_LIST)
             name, step = named
             if not name.split() or printable(name) != name or name.split()[0].lower() in ACTIONS:
                 hint = f"name it in printable characters, beginning with another word than {', '.join(ACTIONS)}"
-                raise call.wrong(f"names a step {shown(name, ascii)}, which cannot be the name of a step", hint)
-            self._check_step(call, step)
+                raise Refused(f"names a step {shown(name, ascii)}, which cannot be the name of a step", hint)
+            self._check_step(arguments[0], step)
         return answer
 
-    def _check_list(self, call: Call, answer: Any, hint: str) -> None:
-        if not isinstance(answer, list | tuple) or isinstance(answer, Step):
-            given = "None" if answer is None else with_article(type(answer))
-            raise call.wrong(f"returns {given}, not a list of steps", hint)
-
-    def _check_step(self, call: Call, step: Any) -> None:
+    def _check_step(self, i: int, step: Any) -> None:
         if not isinstance(step, Step):
-            raise call.wrong(f"returns {shown(step)} in its list, not a Step", A_LIST)
-        _, packets, events = step
+            raise Refused(f"returns {shown(step)} in its list, not a Step", A_LIST)
+        state, packets, events = step
         for part, name in ((packets, "packets"), (events, "events")):
             if not isinstance(part, list | tuple) or isinstance(part, Packet | AppEvent):
-                raise call.wrong(f"returns a Step whose {name} are {shown(part)}, not a list", A_LIST)
+                raise Refused(f"returns a Step whose {name} are {shown(part)}, not a list", A_LIST)
         for packet in packets:
-            if not self._is_packet(packet, call.process):
-                hint = A_PACKET.format(self.machine.n - 1)
-                raise call.wrong(f"transmits {shown(packet)}, which is not a packet that it can transmit", hint)
+            why = "it is not a Packet" if not isinstance(packet, Packet) else self._wrong_with_packet(i, packet)
+            if why is not None:
+                raise Refused(f"transmits {shown(packet)}: {why}", A_PACKET)
+            self._checked_stamp(packet.stamp)
         for event in events:
             if not isinstance(event, AppEvent) or event.kind not in EVENTS or not self._can_happen(event.message):
-                raise call.wrong(f"reports {shown(event)}, which is not an event that can happen", AN_EVENT)
+                raise Refused(f"reports {shown(event)}, which is not an event that can happen", AN_EVENT)
+        self._checked_state(state)
 
-    def _is_packet(self, packet: Any, process: int | None) -> bool:
-        if not isinstance(packet, Packet):
-            return False
+    def _wrong_with_packet(self, i: int, packet: Packet) -> str | None:
+        """The reason why process i cannot transmit it; None if it can."""
         source, destination, kind, message, _ = packet
-        named = source == process and isinstance(destination, int) and 0 <= destination < self.machine.n
-        return named and type(kind) is str and (message is None or isinstance(message, Message))
+        if source != i:
+            return f"its source is not {i}, the process that transmits it"
+        if not isinstance(destination, int) or not 0 <= destination < self.machine.n:
+            return f"its destination is none of the processes 0 to {self.machine.n - 1}"
+        if type(kind) is not str:
+            return "its kind is not a string"
+        if message is not None and not isinstance(message, Message):
+            return "its message is neither the Message that send was given nor None"
+        return None
 
     def _can_happen(self, message: Any) -> bool:
         return isinstance(message, Message) and self._exists(message)
-
-    def _check_values(self, call: Call, answer: Any) -> None:
-        """Raises `WrongMachine` if a local state or a stamp in the answer is not of values that a table may hold."""
-        if call.method == "initial":
-            self.key(call.process or 0, answer)
-        for step in answer if isinstance(answer, list | tuple) else ():
-            step = step[1] if call.method == "internal" else step
-            if isinstance(step, Step):
-                self.key(call.process or 0, step.state)
-                for packet in step.packets:
-                    self.key_of_packet(packet)
 
     # -- internal steps without an end ---------------------------------------------------------------------------------
 
@@ -379,6 +352,30 @@ class MachineCalls:
                     "transmit it once, or wait for an answer before the next: packets without end can be in flight",
                 )
         self._ending.update((i, state) for state in graph)
+
+
+def _checked_truth(answer: Any, arguments: Any) -> bool:
+    try:
+        if answer is not None and not isinstance(answer, str | bytes):
+            return bool(answer)
+    except Exception:  # of any kind: it is the answer's own code
+        pass
+    raise Refused(f"returns {shown(answer)}, which is neither True nor False", "return True or False")
+
+
+def _checked_list(answer: Any, hint: str) -> Any:
+    if not isinstance(answer, list | tuple) or isinstance(answer, Step):
+        given = "None" if answer is None else with_article(type(answer))
+        raise Refused(f"returns {given}, not a list of steps", hint)
+    return answer
+
+
+def _check_value(value: Any, whole: str) -> None:
+    """Raises `Refused` if a local state or a stamp is not of values that a table may hold."""
+    try:
+        key_of(value)
+    except Refused as refused:
+        raise Refused(f"gives a value that is not allowed: {refused.said(whole)}", refused.hint) from None
 
 
 def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: Any) -> WrongMachine:

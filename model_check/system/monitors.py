@@ -22,6 +22,10 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 MonitorState = Hashable
+#: For each process its events, as (`send` or `receive`, message).
+Lines = tuple[tuple[tuple[str, Message], ...], ...]
+#: What takes an event back, in protocols that roll back, and which event.
+UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
 
 
 class Observation(NamedTuple):
@@ -347,23 +351,18 @@ class History(Monitor):
         self.order = order
         self.watches = (order,)
 
-    def initial(self) -> tuple[tuple[tuple[str, Message], ...], ...]:
+    def initial(self) -> Lines:
         return ((),) * self.n
 
     def encode(self, observation: Observation) -> Observation | None:
         return None if observation.kind == "hand" else observation
 
     def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
-        kind, process, message = code
-        event = ("send" if kind in ("send", "unsend") else "receive", message)
-        if kind in ("unsend", "undeliver", "orphan"):
-            lines = tuple(
-                tuple(e for e in line if e != event) if p == process else line for p, line in enumerate(monitor_state)
-            )
-            return lines, ()  # what is left is judged at the next event
-        if event in monitor_state[process]:
+        lines = lines_after(monitor_state, code)
+        if lines is None:
             return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
-        lines = tuple((*line, event) if p == process else line for p, line in enumerate(monitor_state))
+        if code.kind in UNDOES:
+            return lines, ()  # what is left is judged at the next event
         return lines, () if keeps(lines, self.order) else (self.order,)
 
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
@@ -371,8 +370,21 @@ class History(Monitor):
         return tuple(renaming.vector(lines))
 
 
+def lines_after(lines: Lines, observation: Observation) -> Lines | None:
+    """The lines with one event more, or with one taken back; None if the event has happened before."""
+    kind, process, message = observation
+    if kind in UNDOES:
+        line = tuple(event for event in lines[process] if event != (UNDOES[kind], message))
+    else:
+        event = ("send" if kind == "send" else "receive", message)
+        if event in lines[process]:
+            return None
+        line = (*lines[process], event)
+    return (*lines[:process], line, *lines[process + 1 :])
+
+
 @lru_cache(maxsize=1 << 18)
-def keeps(lines: tuple[tuple[tuple[str, Message], ...], ...], order: str) -> bool:
+def keeps(lines: Lines, order: str) -> bool:
     """True if this computation in progress can still keep the order.
 
     As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of

@@ -174,11 +174,28 @@ class System:
         if crashed:
             self._agree(moves, state)
         if self._faulty:
-            for name, packet, flight_after in self.channel.faults(flight):
-                moves.append((self._fault(name, packet), (*state[:n], flight_after, position)))
+            moves += self.faults(state)
         if self.may_crash is not None:
             self._crash(moves, state, self.may_crash, crashed)
         return moves
+
+    def faults(self, state: State) -> list[Move]:
+        """Those of the moves that are faults of the channel."""
+        *local, flight, position = state
+        faults = self.channel.faults(flight)
+        return [(self._fault(name, packet), (*local, after, position)) for name, packet, after in faults]
+
+    def move(self, state: State, action: Action, outcome: Step, flight: Flight, position: Any) -> Move:
+        """The move that an outcome of one input makes, for callers that give inputs to the machine themselves. `flight`
+        and `position` are those without what the action takes.
+        """
+        handed = []
+        if action.name == "send" and action.message is not None:
+            handed.append(Observation("hand", action.process, action.message))
+        (step,) = self._tabulate(action.process, state[action.process], [(action, outcome)], handed)
+        moves: list[Move] = []
+        self._add(moves, state, action.process, step, flight, self._positions.number(position))
+        return moves[0]
 
     def _crash(self, moves: list[Move], state: State, process: int, crashed: bool) -> None:
         """The crash itself, or what is lost because of it."""
@@ -335,7 +352,7 @@ class System:
     # -- tables of local transitions -----------------------------------------------------------------------------------
 
     def _number_of_local(self, process: int, state: Any) -> int:
-        return self._locals.number(state, (process, self.calls.key(process, state)))
+        return self._locals.number(state, (process, self.calls.key(state)))
 
     def _number_of_packet(self, packet: Packet) -> int:
         number = self._packets.number(packet, self.calls.key_of_packet(packet))

@@ -1,8 +1,9 @@
 """The contract of values: what local states and stamps are made of, and the key by which a table knows each.
 
 They are None, bool, int, float, str, bytes, members of an Enum, and tuples, named tuples, frozensets, frozen
-dataclasses and frozen mappings of these. Anything else is refused, with its path. Two values have one key only if no
-machine can distinguish them: 1 and True have different keys, and so have 0.0 and -0.0, or a tuple and a named tuple.
+dataclasses and frozen mappings of these. Anything else, and nan, is refused, with its path. Two values have one key
+only if no machine can distinguish them: 1 and True have different keys, and so have 0.0 and -0.0, or a tuple and a
+named tuple.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ _INSTEAD = (
 
 
 class Refused(Exception):
-    """A part of a value that the contract does not allow."""
+    """What a machine answered cannot be used, such as a part of a value that the contract does not allow."""
 
     def __init__(self, problem: str, hint: str) -> None:
         self.problem, self.hint = problem, hint
@@ -68,6 +69,8 @@ def _key(value: Any) -> Hashable:
     if kind is bool or isinstance(value, Enum):
         return kind, value
     if kind is float:
+        if value != value:
+            raise Refused("is nan, which is not equal to itself", "use None")
         return kind, value.hex()
     if isinstance(value, frozenset):
         return kind, frozenset(_keys(value, lambda _: "an element of {}"))

@@ -106,7 +106,7 @@ class Answers:
             return True
         if not self._only_new_nodes:
             return self._repeats_differ()
-        if self._doubt is None or self.vary:
+        if self._doubt is None or any(isinstance(known, NodeFailure) for known in self._known.values()):
             return False
         (query, seen), self._doubt = self._doubt, None
         self.fails(query, seen if seen.kind in VARYING else NodeFailure("not-deterministic", difference(seen, ())))
@@ -167,6 +167,8 @@ class Answers:
                     return self._of_new_node(query)
                 answer = again
             known = self._known.get(one, answer)
+            if isinstance(known, NodeFailure) and known.kind == "not-deterministic":
+                return known
             if not _same(known, answer):
                 failure = NodeFailure("not-deterministic", difference(known, answer))
                 self.fails(one, failure)

@@ -33,7 +33,7 @@ from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Requ
 from .conformance_result import PROPERTIES, Conformance, Searched, merged
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation, NodeFailure, Query
-from .node_machine import check_of_nodes
+from .node_machine import check_of_nodes, check_of_walks
 from .random_runs import Sampling
 
 #: At most this number of answers of random runs is repeated: each takes as long as all inputs before it.
@@ -149,7 +149,7 @@ def packets_are_endless(answers: Answers, request: Request, before_input: Callab
 
 def _answered_without_end(answers: Answers, request: Request, channel: int) -> tuple[Query, NodeFailure] | None:
     """The first packet that is answered by packets, if that goes on without end after a message on this channel."""
-    network = Network(answers, request)
+    network = Network(check_of_walks(answers, request).system())
     most = answers.nodes.limits.inputs * request.processes
     try:
         network.moves()[channel].happen()

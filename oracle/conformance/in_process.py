@@ -1,4 +1,4 @@
-"""Nodes of a Python class: one object a process, which goes on, or is made anew and given all inputs again.
+"""Nodes of a Python class: one object a process.
 
     class MyNode:
         def __init__(self, process, processes, transmit, deliver): ...
@@ -9,28 +9,23 @@
 
 Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
 "multicast", always gets a tuple. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
-delivers, as strings; or, if its constructor takes no `deliver`, put them on a queue of its own, `self.delivered`. The
-constructor takes those of these four arguments that it names. Methods may be coroutines.
+delivers, as strings. The constructor takes those of these four arguments that it names. Methods may be coroutines.
 """
 
 from __future__ import annotations
 
 import asyncio
 import inspect
-import queue
 import signal
 import sys
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
-from functools import cache
 from operator import index
 from re import Pattern
-from types import FrameType
 from typing import Any
 
-from crownless.impl.user_frames import code_of, innermost_place, lines_of, place
+from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
@@ -42,13 +37,12 @@ from .node import (
     Answer,
     Arrival,
     Delivers,
-    History,
     Implementation,
     Input,
+    Node,
     NodeFailure,
     NodeLimits,
     Output,
-    Query,
     Restart,
     Send,
     Transmits,
@@ -82,7 +76,7 @@ def sends_of(kind: type) -> Sends:
 
 
 class InProcess(Implementation):
-    """Nodes of a class. `n` processes; `limits` on each answer."""
+    """Nodes of a class."""
 
     def __init__(
         self,
@@ -96,9 +90,7 @@ class InProcess(Implementation):
         """`name`: what it is called in reports, if not by the name of its class. `ignored`: what makes no difference in
         packets.
         """
-        self.name = kind.__name__ if name is None else name
-        self.n = n
-        self.limits = limits or NodeLimits()
+        super().__init__(kind.__name__ if name is None else name, n, limits)
         self.kind = kind
         self.sends = sends_of(kind)
         self.ignored = ignored
@@ -110,38 +102,15 @@ class InProcess(Implementation):
         methods = [value for base in kind.__mro__ for value in vars(base).values()]
         self.is_async = any(inspect.iscoroutinefunction(method) for method in methods)
         self.restarts = callable(getattr(kind, "on_restart", None))
-        #: The node that was given an input last at each process, and all inputs that it has had.
-        self._running: dict[int, tuple[History, _Node]] = {}
 
-    def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
-        had, node = self._running.pop(process, ((), None))
-        if node is None or had != inputs[: len(had)] or len(had) == len(inputs):
-            if node is not None:
-                node.close()
-            had, node = (), _Node(self, process)
-        answers = node.answers(inputs[len(had) :])
-        if isinstance(answers[-1], NodeFailure):
-            node.close()
-        else:
-            self._running[process] = inputs, node
-        return len(had), answers
-
-    def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        last = []
-        for process, inputs in queries:
-            node = _Node(self, process)
-            last.append(node.answers(inputs)[-1])
-            node.close()
-        return last
-
-    def close(self) -> None:
-        for _, node in self._running.values():
-            node.close()
-        self._running.clear()
+    def start(self, process: int, running: Node | None = None) -> Node:
+        if running is not None:
+            running.close()
+        return _Object(self, process)
 
 
-class _Node:
-    """An object of the class at a process, and what it does at an input. It is made at its first input."""
+class _Object(Node):
+    """An object of the class at a process, and what it does at an input."""
 
     def __init__(self, nodes: InProcess, process: int) -> None:
         self.nodes = nodes
@@ -155,18 +124,7 @@ class _Node:
         #: That of asyncio, if its class has coroutines, and what its tasks raised.
         self.loop: asyncio.AbstractEventLoop | None = None
         self._errors: list[Any] = []
-
-    def answers(self, inputs: History) -> list[Answer | NodeFailure]:
-        """The answers to these inputs; a failure is the last one."""
-        answers: list[Answer | NodeFailure] = []
-        try:
-            for one in inputs:
-                if self.object is None:
-                    self._make()
-                answers.append(self._answer(one))
-        except NodeFailure as failure:
-            answers.append(failure)
-        return answers
+        self._make()
 
     def close(self) -> None:
         """Ends its tasks."""
@@ -186,19 +144,16 @@ class _Node:
 
     def _make(self) -> None:
         values = dict(zip(ARGUMENTS, (self.process, self.nodes.n, self.transmit, self.deliver), strict=True))
-        positional, named = self.nodes.arguments
 
         def make() -> None:
-            self.object = self.nodes.kind(
-                *(values[name] for name in positional), **{name: values[name] for name in named}
-            )
+            self.object = self.nodes.kind(**{name: values[name] for name in self.nodes.arguments})
 
         self._call("__init__", (), make)
         if self.outputs:
             said = f"{self._called('__init__')} gives {shown(self.outputs[0])}; nodes act only when they are called"
             raise NodeFailure("speaks-unasked", said)
 
-    def _answer(self, given: Input) -> Answer:
+    def answer(self, given: Input) -> Answer:
         self.reply = given.reply
         if isinstance(given, Restart) and not self.nodes.restarts:
             self.close()
@@ -249,9 +204,7 @@ class _Node:
     def _where(self, method: str, error: BaseException) -> str:
         """The innermost line of the user's code, in brackets."""
         code = code_of(getattr(self.nodes.kind, method, None))
-        known = innermost_place(lines_of(error.__traceback__)) or (
-            code and place(code.co_filename, code.co_firstlineno)
-        )
+        known = place_of_error(error) or (code and place(code.co_filename, code.co_firstlineno))
         return f" ({known})" if known else ""
 
     @contextmanager
@@ -281,7 +234,6 @@ class _Node:
             self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
         if self.loop is None:
             self._note_returned(method, call())
-            self._drain()
             return
         self.loop.run_until_complete(self._turn(method, call))
         if self._errors and (error := self._errors.pop(0)) is not None:
@@ -292,7 +244,6 @@ class _Node:
         self._note_returned(method, call())
         for _ in range(TURNS):
             await asyncio.sleep(0)
-            self._drain()
 
     async def _awaited(self, method: str, coroutine: Any) -> None:
         try:
@@ -305,13 +256,13 @@ class _Node:
     def transmit(self, to: Any, packet: Any) -> _Done:
         """The node's way to put a packet on the channel."""
         if self._is_asked(f"transmits a packet to {shown(to)}"):
-            self._transmit(to, packet, _place(sys._getframe(1)))
+            self._transmit(to, packet)
         return DONE
 
     def deliver(self, message: Any) -> _Done:
         """The node's way to hand a message to its application, which may send another one from inside."""
         if self._is_asked(f"delivers {shown(message)}"):
-            self._deliver(message, _place(sys._getframe(1)))
+            self._deliver(message)
         return DONE
 
     def _is_asked(self, deed: str) -> bool:
@@ -320,7 +271,7 @@ class _Node:
             self.unasked = self.unasked or f"{deed} without being called"
         return self.at_work
 
-    def _transmit(self, to: Any, packet: Any, where: str = "") -> None:
+    def _transmit(self, to: Any, packet: Any) -> None:
         if not hasattr(type(to), "__index__"):
             raise NodeFailure("invents", f"transmits to {shown(to)}, which is not the number of a process")
         try:
@@ -328,13 +279,13 @@ class _Node:
         except Exception as error:  # of any kind: it may be the node's own code
             said = f"transmits {shown(packet)}, which cannot be copied as a packet is: {shown_error(error)}"
             raise NodeFailure("not-understood", said) from None
-        self._note(Transmits(index(to), body, where))
+        self._note(Transmits(index(to), body))
 
-    def _deliver(self, message: Any, where: str = "") -> None:
+    def _deliver(self, message: Any) -> None:
         if not isinstance(message, str):
             said = f"delivers {shown(message)}, a {type(message).__name__}; `deliver` takes what `on_send` was given"
             raise NodeFailure("not-understood", said)
-        self._note(Delivers(message, where))
+        self._note(Delivers(message))
         if self.reply is not None:
             reply, self.reply = self.reply, None
             self._note_returned("on_send", self.object.on_send(*self._sending(reply)))
@@ -362,22 +313,6 @@ class _Node:
                 said = f"{method} returns {shown(one)}; a node returns pairs (to, packet), and messages it delivers"
                 raise NodeFailure("not-understood", said)
 
-    def _drain(self) -> None:
-        """Delivers what the node has put on a queue of its own, oldest first."""
-        if "deliver" in (*self.nodes.arguments[0], *self.nodes.arguments[1]):
-            return
-        waiting = getattr(self.object, "delivered", None)
-        if isinstance(waiting, list | deque):
-            messages = list(waiting)
-            waiting.clear()
-        else:
-            messages = []
-            with suppress(queue.Empty, asyncio.QueueEmpty, AttributeError):
-                while True:
-                    messages.append(waiting.get_nowait())  # type: ignore[union-attr]  # or there is no queue
-        for message in messages:
-            self._deliver(message)
-
 
 def _is_output(value: Any) -> bool:
     """True of a message, and of a pair of a process and a packet."""
@@ -386,35 +321,21 @@ def _is_output(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _place(frame: FrameType) -> str:
-    return _line(frame.f_code.co_filename, frame.f_lineno)
-
-
-@cache
-def _line(file: str, line: int) -> str:
-    return place(file, line)
-
-
-def arguments_of(kind: type) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The arguments for the constructor, by position and by name: those of the four that it names, or all for `*args`
-    or `**kwargs`. Raises `BadInput` if it cannot be called with them.
+def arguments_of(kind: type) -> tuple[str, ...]:
+    """The arguments for the constructor: those of the four that it names, or all for `**kwargs`. Raises `BadInput` if
+    it cannot be called with them.
     """
     if not any("__init__" in vars(base) or "__new__" in vars(base) for base in kind.__mro__[:-1]):
-        return (), ()
+        return ()
     try:
         signature = inspect.signature(kind)
     except ValueError:  # of a class that Python inherits from C, such as `dict`
-        return (), ()
-    kinds = {one.kind for one in signature.parameters.values()}
-    positional: tuple[str, ...] = ()
-    named = tuple(name for name in ARGUMENTS if name in signature.parameters)
-    if inspect.Parameter.VAR_POSITIONAL in kinds:
-        positional, named = ARGUMENTS, ()
-    elif inspect.Parameter.VAR_KEYWORD in kinds:
-        named = ARGUMENTS
+        return ()
+    any_name = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in signature.parameters.values())
+    named = tuple(name for name in ARGUMENTS if any_name or name in signature.parameters)
     try:
-        signature.bind(*positional, **dict.fromkeys(named))
+        signature.bind(**dict.fromkeys(named))
     except TypeError as error:
         hint = f"a node takes {', '.join(ARGUMENTS)}, by these names, or some of them; others need a default"
         raise BadInput(f"{kind.__name__}.__init__: {error}", hint=hint) from None
-    return positional, named
+    return named

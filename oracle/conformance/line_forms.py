@@ -15,12 +15,9 @@ may be the rest of the line; in the JSON form it is an object whose `type` is th
           queued MESSAGE     {"type": "queued", …}                        takes a message that is not sent yet
           sent MESSAGE       {"type": "sent", …}                          a queued message is sent now
           ok                 {"type": "ok"}                               the end of each answer
-          ok replies numbers {"type": "ok", "replies": true, "numbers": true}   to `init`: it takes replies; its inputs
-                                                                          are to have numbers (either word alone, too)
+          ok replies         {"type": "ok", "replies": true}              to `init`: it takes replies
 
-A message to several processes has `1,2` or `[1, 2]` for TO. To a node that says `numbers` each line but `init` is given
-as `7 send …` or `{"type": "send", …, "number": 7}`, and its answer ends in `ok 7` or `{"type": "ok", "number": 7}`. A
-reply has the number of the input that it precedes.
+A message to several processes has `1,2` or `[1, 2]` for TO.
 """
 
 from __future__ import annotations
@@ -37,16 +34,11 @@ from crownless.spec.printable import shown
 from .bodies import text_body
 from .node import Arrival, Delivers, Input, NodeFailure, Output, Queues, Restart, Send, Sends, Transmits, name_for_nodes
 
-#: The optional parts of the protocol that a node can announce in its answer to `init`.
-REPLIES, NUMBERS = "replies", "numbers"
-
 
 class End(NamedTuple):
-    """The end of an answer. `number`: that of the input, as the node repeats it; `takes`: the optional parts of the
-    protocol that it names."""
+    """The end of an answer. `replies`: the node says that it takes replies."""
 
-    number: int | None = None
-    takes: frozenset[str] = frozenset()
+    replies: bool = False
 
 
 #: Outputs that name a message, by the first word of their line.
@@ -78,12 +70,19 @@ class Form(ABC):
         """The lines by which a node starts anew."""
 
     @abstractmethod
-    def given(self, given: Input, number: int | None = None) -> list[str]:
-        """The lines of an input, with its number if it has one."""
+    def given(self, given: Input) -> list[str]:
+        """The lines of an input."""
 
     @abstractmethod
     def outputs(self, line: str) -> Sequence[Output | End]:
         """The outputs that a line says, or the end of the answer; raises `NodeFailure` if it says none of these."""
+
+    def understands(self, line: str) -> bool:
+        """True if a line says an output, or the end of an answer."""
+        try:
+            return bool(self.outputs(line))
+        except NodeFailure:
+            return False
 
 
 class PlainForm(Form):
@@ -92,7 +91,7 @@ class PlainForm(Form):
     def init(self, process: int, n: int) -> list[str]:
         return [f"init {process} {n}"]
 
-    def given(self, given: Input, number: int | None = None) -> list[str]:
+    def given(self, given: Input) -> list[str]:
         lines = [] if given.reply is None else [f"reply {_to(given.reply)} {name_for_nodes(given.reply)}"]
         if isinstance(given, Send):
             lines.append(f"send {_to(given.message)} {name_for_nodes(given.message)}")
@@ -100,7 +99,7 @@ class PlainForm(Form):
             lines.append(f"packet {given.source} {given.body}")
         else:
             lines.append(_word(given))
-        return lines if number is None else [f"{number} {line}" for line in lines]
+        return lines
 
     def outputs(self, line: str) -> Sequence[Output | End]:
         word, _, rest = line.partition(" ")
@@ -114,9 +113,7 @@ class PlainForm(Form):
                 raise not_understood(line, f"`{word}` needs a message: {word} MESSAGE")
             return [_OF_MESSAGES[word](rest)]
         if word == "ok":
-            words = rest.split()
-            number = int(words[0]) if words and _is_number(words[0]) else None
-            return [End(number, frozenset(words) & {REPLIES, NUMBERS})]
+            return [End("replies" in rest.split())]
         raise not_understood(line, f"a line begins with {_WORDS}")
 
 
@@ -126,8 +123,7 @@ class JsonForm(Form):
     def init(self, process: int, n: int) -> list[str]:
         return [json.dumps({"type": "init", "id": process, "n": n})]
 
-    def given(self, given: Input, number: int | None = None) -> list[str]:
-        more = "" if number is None else f', "number": {number}'
+    def given(self, given: Input) -> list[str]:
         lines = [] if given.reply is None else [_sending("reply", given.reply)]
         if isinstance(given, Send):
             lines.append(_sending("send", given.message))
@@ -135,7 +131,7 @@ class JsonForm(Form):
             lines.append(f'"type": "packet", "from": {given.source}, "body": {given.body}')
         else:
             lines.append(f'"type": "{_word(given)}"')
-        return [f"{{{line}{more}}}" for line in lines]
+        return [f"{{{line}}}" for line in lines]
 
     def outputs(self, line: str) -> Sequence[Output | End]:
         said = read_json(line)
@@ -149,8 +145,7 @@ class JsonForm(Form):
                 raise not_understood(line, f'it names no message: {{"type": "{word}", "message": "1-2.1"}}')
             return [_OF_MESSAGES[word](said["message"])]
         if word == "ok":
-            number = said["number"] if type(said.get("number")) is int else None
-            return [End(number, frozenset(word for word in (REPLIES, NUMBERS) if said.get(word) is True))]
+            return [End(said.get("replies") is True)]
         raise not_understood(line, f"an object's type is {_WORDS}")
 
 

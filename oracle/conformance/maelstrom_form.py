@@ -76,7 +76,7 @@ class MaelstromForm(Form):
             lines.append(self._request(STARTS, {"type": "topology"}, topology=topology))
         return self._with_end(lines)
 
-    def given(self, given: Input, number: int | None = None) -> list[str]:
+    def given(self, given: Input) -> list[str]:
         assert isinstance(given, Send | Arrival), "Maelstrom has no other inputs"
         if isinstance(given, Arrival):
             source, dest = json.dumps(_name(given.source)), json.dumps(self._node)

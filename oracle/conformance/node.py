@@ -1,14 +1,15 @@
 """A node of a foreign implementation: its inputs, its outputs, and the ways in which it can fail.
 
-A deterministic node is a function of its inputs. So a node is described by all inputs that it has had, and whatever
-drives one (`in_process`, `out_of_process`) says which outputs come of the last of them.
+A deterministic node is a function of its inputs. So a node is described by all inputs that it has had. An
+implementation (`in_process`, `out_of_process`) starts nodes and gives them one input at a time; which node runs on, and
+which is started anew, is decided here.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from crownless.spec.computation import Message
 
@@ -56,11 +57,10 @@ Query = tuple[int, History]
 
 @dataclass(frozen=True, slots=True)
 class Transmits:
-    """The node puts a packet on the channel. `place`, of any output: the line of the user's code, where it is known."""
+    """The node puts a packet on the channel."""
 
     to: int
     body: Hashable
-    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,6 @@ class Delivers:
     """The node delivers a message to its application. Messages are known by their names (`name_for_nodes`)."""
 
     message: str
-    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +75,6 @@ class Queues:
     """The node takes a message from its application whose send event does not happen yet."""
 
     message: str
-    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +82,6 @@ class Sends:
     """The send event of a message happens that the node had queued."""
 
     message: str
-    place: str = field(default="", compare=False)
 
 
 Output = Transmits | Delivers | Queues | Sends
@@ -125,39 +122,108 @@ class NodeLimits:
     inputs: int = 200
 
 
-class Implementation(ABC):
-    """Drives the nodes of a foreign implementation: `n` of them, called `name` in reports."""
+class Node(ABC):
+    """A node that runs. Of no use any more after a `NodeFailure`."""
 
-    name: str
-    n: int
-    limits: NodeLimits
+    @abstractmethod
+    def answer(self, given: Input) -> Answer:
+        """The answer to an input; raises `NodeFailure`."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Ends the node."""
+
+    def finish(self) -> None:
+        """Ends the node; raises `NodeFailure` if it has said more than its answers."""
+        self.close()
+
+
+class Implementation(ABC):
+    """A foreign implementation of `n` nodes, called `name` in reports. `limits` on each answer."""
+
     #: At most this number of answers is repeated by new nodes.
     most_repeats = 50_000
     #: True if an application can send from inside a delivery.
     takes_replies = True
     #: True if time can pass at a node, and it can restart.
     takes_steps = True
-    #: True if the answer to one input may be taken for that to another, as of lines without numbers.
+    #: True if a node that runs can begin anew at any process.
+    resets = False
+    #: True if the answer to one input may be taken for that to another.
     may_shift = False
     #: Why the answers may not be all that the nodes say, in words.
     best_effort: str | None = None
 
+    def __init__(self, name: str, n: int, limits: NodeLimits | None) -> None:
+        self.name = name
+        self.n = n
+        self.limits = limits or NodeLimits()
+        #: The node that runs at each process, and the inputs that it has had.
+        self._running: dict[int, tuple[History, Node]] = {}
+
     @abstractmethod
+    def start(self, process: int, running: Node | None = None) -> Node:
+        """A node that has had no input, in place of the one that runs; raises `NodeFailure`."""
+
     def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
         """How many of these inputs the node at `process` has had already, and its answers to the others, of which there
         is one at least. A failure comes last."""
+        had, node = self._running.pop(process, ((), None))
+        answers: list[Answer | NodeFailure] = []
+        try:
+            if node is None or had != inputs[: len(had)] or len(had) == len(inputs):
+                had, node = (), self.start(process, node)
+            for one in inputs[len(had) :]:
+                answers.append(node.answer(one))
+        except BaseException as error:
+            if node is not None:
+                node.close()
+            if not isinstance(error, NodeFailure):
+                raise
+            answers.append(error)
+        else:
+            self._running[process] = inputs, node
+        return len(had), answers
 
-    @abstractmethod
     def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
         """The answer to the last input of each query, by new nodes: of these queries, or at least of each call."""
+        last: list[Answer | NodeFailure] = []
+        node: Node | None = None
+        try:
+            for number, (process, inputs) in enumerate(queries):
+                try:
+                    node = self.start(process, node)
+                    answer: Answer = ()
+                    for one in inputs:
+                        answer = node.answer(one)
+                    if number + 1 == len(queries) or not self.resets:
+                        node.finish()
+                        node = None
+                    last.append(answer)
+                except NodeFailure as failure:
+                    last.append(failure)
+                    if node is not None:
+                        node.close()
+                        node = None
+        finally:
+            if node is not None:
+                node.close()
+        return last
 
     def finish(self) -> None:
         """Ends the nodes that run; raises `NodeFailure` if one has said more than its answers."""
-        return
+        try:
+            while self._running:
+                _, (_, node) = self._running.popitem()
+                node.finish()
+        finally:
+            self.close()
 
     def close(self) -> None:
         """Ends all that was started."""
-        return
+        while self._running:
+            _, (_, node) = self._running.popitem()
+            node.close()
 
 
 def name_for_nodes(message: Message) -> str:

@@ -11,9 +11,10 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
+from crownless.impl.channels import Channel
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, delivered, sent
 from crownless.impl.workloads import Free
-from crownless.model_check.check.request import Check
+from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.system.properties import Property
 from crownless.spec.computation import Message
 from crownless.spec.printable import shown, some
@@ -175,19 +176,15 @@ class NodeMachine(ProtocolMachine):
         if isinstance(given, Send):
             submitted(given.message)
         for output in answer:
-            try:
-                if isinstance(output, Transmits):
-                    packets.append(self._packet(i, about, output))
-                elif isinstance(output, Sends):
-                    events.append(sent(self._own(i, output.message)))
-                elif isinstance(output, Delivers):
-                    events.append(delivered(self._addressed(i, output.message)))
-                    if reply is not None:
-                        submitted(reply)
-                        reply = None
-            except NodeFailure as failure:
-                where = f"{output.place}: " if output.place else ""
-                raise NodeFailure(failure.kind, where + failure.said) from None
+            if isinstance(output, Transmits):
+                packets.append(self._packet(i, about, output))
+            elif isinstance(output, Sends):
+                events.append(sent(self._own(i, output.message)))
+            elif isinstance(output, Delivers):
+                events.append(delivered(self._addressed(i, output.message)))
+                if reply is not None:
+                    submitted(reply)
+                    reply = None
         return Step(None, packets, events)
 
     def _packet(self, i: int, about: Message | None, output: Transmits) -> Packet:
@@ -250,3 +247,10 @@ def check_of_nodes(
         restarts=request.restarts,
     )
     return Check(machine, channel=request.channel, orders=orders, workload=free, properties=only)
+
+
+def check_of_walks(answers: Answers, request: Request, channel: type[Channel] | None = None) -> ResolvedCheck:
+    """The check of nodes that are taken step by step: no order is monitored. `channel`: not the requested one."""
+    replies = bool(request.messages_with_replies)
+    check = check_of_nodes(answers, request, ("asynchronous",), replies=replies)
+    return replace(check, channel=channel or request.channel).resolve()

@@ -15,25 +15,23 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import count
 from re import Pattern
 
 from crownless.spec.enumeration import Sends as KindOfSends
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable, shortened, shown, some
 
-from .line_forms import NUMBERS, REPLIES, End, Form, JsonForm, PlainForm
+from .line_forms import End, Form, JsonForm, PlainForm
 from .maelstrom_form import MaelstromForm
 from .node import (
     Answer,
     Delivers,
-    History,
     Implementation,
     Input,
+    Node,
     NodeFailure,
     NodeLimits,
     Output,
-    Query,
     Queues,
     Transmits,
     name_for_nodes,
@@ -48,8 +46,7 @@ SILENT_FOR = 0.002
 
 
 class OutOfProcess(Implementation):
-    """Nodes started by a command. `n` processes; `limits` on each answer. The form of lines is recognised by the answer
-    to `init`."""
+    """Nodes started by a command. The form of lines is recognised by the answer to `init`."""
 
     may_shift = True
 
@@ -65,129 +62,56 @@ class OutOfProcess(Implementation):
         """`ignored`: what makes no difference in packets. `sends`: in which way applications send. Raises `BadInput` if
         the program ends before it has answered `init`.
         """
-        self.name = printable(" ".join(command))
-        self.n = n
-        self.limits = limits or NodeLimits()
+        super().__init__(printable(" ".join(command)), n, limits)
         self._command = list(command)
-        self._numbers = count(1)
-        self._running: dict[int, _Program] = {}
-        #: The inputs that each running node has had since it began.
-        self._had: dict[int, History] = {}
-        #: Set if the program says more than its answer to the first `init`; later inputs cannot show that.
+        #: Set if the first `init` has no proper answer; later inputs could not show that.
         self._fails_at_init: NodeFailure | None = None
-        self._takes: frozenset[str] = frozenset()
         self._form = self._recognised([PlainForm(ignored), JsonForm(ignored), MaelstromForm(ignored, sends)])
-        self.takes_replies = REPLIES in self._takes
-        self.takes_steps = self._form.resets  # ticks and restarts
-        self.most_repeats = 50_000 if self._form.resets else 500
+        self.resets = self.takes_steps = self._form.resets
+        self.most_repeats = 50_000 if self.resets else 500
 
-    def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
-        had = self._had.pop(process, None)
-        if had is not None and (had != inputs[: len(had)] or len(had) == len(inputs)):
-            had = None
-        if process not in self._running or (had is None and not self._form.resets):
-            self._end(process)
-            self._running[process] = self._started()
-        answers = self._answers(self._running[process], process, had, inputs)
-        if isinstance(answers[-1], NodeFailure):
-            self._end(process)
-        elif inputs[-1].reply is None:  # otherwise the node may still hold the reply
-            self._had[process] = inputs
-        return len(had or ()), answers
-
-    def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        last: list[Answer | NodeFailure] = []
-        program: _Program | None = None
+    def start(self, process: int, running: Node | None = None) -> _Program:
+        if self._fails_at_init is not None:
+            raise self._fails_at_init
+        program = running if isinstance(running, _Program) else None
+        if program is not None and not self.resets:
+            program.close()
+            program = None
+        program = program or _Program(self._command, self._form.of_one_node(), self)
         try:
-            for number, (process, inputs) in enumerate(queries, 1):
-                program = program or self._started()
-                last.append(self._answers(program, process, None, inputs)[-1])
-                if isinstance(last[-1], NodeFailure):
-                    program.end()
-                    program = None
-                elif number == len(queries) or not self._form.resets:
-                    try:
-                        self._finish(program)
-                    except NodeFailure as failure:
-                        last[-1] = failure
-                    program = None
-        finally:
-            if program is not None:
-                program.end()
-        return last
-
-    def finish(self) -> None:
-        running, self._running = self._running, {}
-        self._had.clear()
-        try:
-            for process in list(running):
-                self._finish(running.pop(process))
-        finally:
-            for program in running.values():
-                program.end()
-
-    def close(self) -> None:
-        for process in list(self._running):
-            self._end(process)
-
-    def _end(self, process: int) -> None:
-        if (program := self._running.pop(process, None)) is not None:
-            program.end()
-
-    def _finish(self, program: _Program) -> None:
-        """Ends a program; raises `NodeFailure` if it has said more than its answers."""
-        ends = program.finish(0.0 if self.best_effort else self.limits.seconds)
-        if not ends and self._form.resets and NUMBERS not in self._takes:
-            said = "the program goes on after the end of its input, and its answers have no numbers"
-            self.best_effort = f"best effort: {said}"
-
-    def _started(self) -> _Program:
-        return _Program(self._command, self._form.of_one_node(), self.limits)
+            program.begin(process)
+        except BaseException:
+            program.close()
+            raise
+        return program
 
     def _recognised(self, forms: Sequence[Form]) -> Form:
-        """The form in which the program answers `init`; if it answers in none, the first."""
-        failures: list[tuple[NodeFailure, Form]] = []
+        """The form in which the program answers `init`. If it answers in none, that of a line which it says all the
+        same, or the first in which it does not end."""
+        failures: list[tuple[Form, NodeFailure]] = []
+        lines: list[str] = []
         for form in forms:
-            program = _Program(self._command, form.of_one_node(), self.limits)
-            self._form = form
+            program = _Program(self._command, form.of_one_node(), self)
             try:
-                program.ask(program.form.init(0, self.n))
-                self._takes = program.takes
-                self._finish(program)
+                program.begin(0)
+                self.takes_replies = program.takes_replies
+                program.finish()
             except NodeFailure as failure:
+                failures.append((form, failure))
+                lines.append(program.last_line)
                 if failure.kind != "speaks-unasked":
-                    failures.append((failure, form))
                     continue
                 self._fails_at_init = failure
             finally:
-                program.end()
+                program.close()
             return form
-        first, _ = failures[0]
-        answering = [form for failure, form in failures if failure.kind != "node-fails"]
-        if not answering:
-            hint = f"run it by hand: {forms[0].end}, the first one too"
-            raise BadInput(f"'{self.name}' does not start in any form of lines: {first.said}", hint=hint)
-        return answering[0]
-
-    def _answers(
-        self, program: _Program, process: int, had: History | None, inputs: History
-    ) -> list[Answer | NodeFailure]:
-        """The answers to the inputs that a program has not had yet; `had` None: it begins anew."""
-        answers: list[Answer | NodeFailure] = []
-        try:
-            if self._fails_at_init is not None:
-                raise self._fails_at_init
-            if had is None and program.ask(program.form.init(process, self.n)):
-                said = f"answers `init` with more than '{self._form.begins_anew}'"
-                raise NodeFailure("speaks-unasked", program.named(said))
-            for one in inputs[len(had or ()) :]:
-                number = next(self._numbers) if NUMBERS in self._takes else None
-                answer = program.ask(program.form.given(one, number), number)
-                _check_reply(one, answer)
-                answers.append(answer)
-        except NodeFailure as failure:
-            answers.append(failure)
-        return answers
+        if all(failure.kind == "node-fails" for _, failure in failures):
+            said = f"'{self.name}' does not start in any form of lines: {failures[0][1].said}"
+            raise BadInput(said, hint=f"run it by hand: {forms[0].end}, the first one too")
+        spoken = [pair for pair in failures[:2] if any(pair[0].understands(line) for line in lines)]
+        goes_on = [pair for pair in failures if pair[1].kind != "node-fails"]
+        form, self._fails_at_init = (spoken or goes_on)[0]
+        return form
 
 
 def _check_reply(given: Input, answer: Answer) -> None:
@@ -202,20 +126,21 @@ def _check_reply(given: Input, answer: Answer) -> None:
     ):
         message = answer[delivered]
         assert isinstance(message, Delivers)
-        hint = f"say `queued {name}` if it is sent later, or `ok` to `init`, without `{REPLIES}`"
+        hint = f"say `queued {name}` if it is sent later, or `ok` to `init`, without `replies`"
         said = f"takes the reply {name}, and transmits nothing after it delivers {message.message}; {hint}"
         raise NodeFailure("not-understood", said)
 
 
-class _Program:
+class _Program(Node):
     """A running program, spoken to line by line within limits."""
 
-    def __init__(self, command: Sequence[str], form: Form, limits: NodeLimits) -> None:
+    def __init__(self, command: Sequence[str], form: Form, nodes: OutOfProcess) -> None:
         self.form = form
-        #: The optional parts of the protocol that its last answer has named.
-        self.takes: frozenset[str] = frozenset()
-        self._limits = limits
-        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed by `end`)
+        #: True if its last answer says that it takes replies.
+        self.takes_replies = False
+        self._nodes = nodes
+        self._limits = nodes.limits
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (it is closed by `close`)
         try:
             self._process = subprocess.Popen(
                 command,
@@ -233,16 +158,28 @@ class _Program:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        #: Whole lines that nobody has read, and what comes after the last of them.
+        #: Whole lines that were not read yet, and what comes after the last of them.
         self._lines: deque[bytes] = deque()
         self._unfinished = b""
         self._read = 0
         self._at_end = False
+        #: The line that was read last.
+        self.last_line = ""
         #: The input at which it is, and the one before.
         self._given = self._before = ""
 
-    def ask(self, lines: Sequence[str], number: int | None = None) -> Answer:
-        """The answer to an input; raises `NodeFailure`, after which the program is of no use any more."""
+    def begin(self, process: int) -> None:
+        """It starts anew at this process."""
+        if self._ask(self.form.init(process, self._nodes.n)):
+            said = f"answers `init` with more than '{self.form.begins_anew}'"
+            raise NodeFailure("speaks-unasked", self._named(said))
+
+    def answer(self, given: Input) -> Answer:
+        answer = self._ask(self.form.given(given))
+        _check_reply(given, answer)
+        return answer
+
+    def _ask(self, lines: Sequence[str]) -> Answer:
         try:
             self._wait(0.0)
             if self._lines or self._unfinished:
@@ -250,37 +187,38 @@ class _Program:
             self._before, self._given = self._given, lines[self.form.shown]
             with suppress(OSError):  # it reads no more; what it has said is read, and then it has ended
                 self._stdin.write("".join(f"{line}\n" for line in lines).encode())
-            answer = self._answer(number)
+            answer = self._answer()
             if self._lines or self._unfinished:
                 self._before = self._given
                 raise self._unasked()
         except NodeFailure as failure:
-            raise NodeFailure(failure.kind, self.named(failure.said, failure.kind)) from None
+            raise self._at_input(failure) from None
         return answer
 
-    def finish(self, seconds: float) -> bool:
-        """Ends its input, reads what it still says, and ends it. True if it ended by itself within these seconds.
-
-        Raises `NodeFailure` if it has said a line of the protocol that belongs to no answer; other lines may be its
-        farewell.
-        """
-        until = time.monotonic() + seconds
-        self._before = self._given
+    def finish(self) -> None:
+        """Ends its input, reads what it still says, and ends it. Raises `NodeFailure` if it has closed its output
+        before, or has said a line of the protocol that belongs to no answer; other lines may be its farewell."""
+        until = time.monotonic() + (0.0 if self._nodes.best_effort else self._limits.seconds)
         try:
             self._wait(SILENT_FOR)
+            closed = self._failure_at_the_end() if self._at_end else None
             self._stdin.close()
             while not self._at_end and (left := until - time.monotonic()) > 0:
                 self._wait(min(left, LOOK_EVERY))
                 self._at_end |= self._process.poll() is not None and not self._is_ready(0.0)
-            while self._lines and not self._is_of_protocol(self._lines[0]):
+            while self._lines and not self.form.understands(self._lines[0].decode(errors="replace")):
                 self._lines.popleft()
+            self._before = self._given
             if self._lines:
-                raise NodeFailure("speaks-unasked", self.named(self._unasked().said, "speaks-unasked"))
+                raise self._at_input(self._unasked())
+            if closed is not None:
+                raise self._at_input(closed)
         finally:
-            self.end()
-        return self._at_end
+            self.close()
+        if not self._at_end and self.form.resets:
+            self._nodes.best_effort = "best effort: the program goes on after the end of its input"
 
-    def end(self) -> None:
+    def close(self) -> None:
         """Ends the program, and all of its group."""
         with suppress(OSError):
             os.killpg(self._process.pid, signal.SIGKILL)
@@ -289,7 +227,11 @@ class _Program:
             with suppress(OSError):
                 stream.close()
 
-    def named(self, said: str, kind: str = "") -> str:
+    def _at_input(self, failure: NodeFailure) -> NodeFailure:
+        """The failure, with the input at which it happened."""
+        return NodeFailure(failure.kind, self._named(failure.said, failure.kind))
+
+    def _named(self, said: str, kind: str = "") -> str:
         """What is said of it, with the input at which it happened, and the end of its standard error."""
         unasked = kind == "speaks-unasked"
         where = f"after its answer to {shown(self._before)}" if unasked else f"given {shown(self._given)}"
@@ -301,7 +243,7 @@ class _Program:
 
     # -- its lines -----------------------------------------------------------------------------------------------------
 
-    def _answer(self, number: int | None) -> Answer:
+    def _answer(self) -> Answer:
         """Reads lines up to the end of an answer."""
         outputs: list[Output] = []
         until, self._read = time.monotonic() + self._limits.seconds, 0
@@ -309,8 +251,7 @@ class _Program:
             while self._lines:
                 for output in self._outputs(self._lines.popleft()):
                     if isinstance(output, End):
-                        self._check_number(output, number)
-                        self.takes = output.takes
+                        self.takes_replies = output.replies
                         return tuple(outputs)
                     outputs.append(output)
                     if len(outputs) > self._limits.outputs:
@@ -327,22 +268,10 @@ class _Program:
 
     def _outputs(self, line: bytes) -> Sequence[Output | End]:
         try:
-            return self.form.outputs(line.removesuffix(b"\r").decode())
+            self.last_line = line.removesuffix(b"\r").decode()
         except UnicodeDecodeError:
             raise NodeFailure("not-understood", f"says {_text(line)}, which is no UTF-8") from None
-
-    def _check_number(self, end: End, number: int | None) -> None:
-        """Raises if this is the end of the answer to another input."""
-        if number is not None and end.number != number:
-            again = end.number is not None and end.number < number
-            said = f"ends the answer to input {end.number}, and the end of the answer to input {number} is due"
-            raise NodeFailure("speaks-unasked" if again else "not-understood", said)
-
-    def _is_of_protocol(self, line: bytes) -> bool:
-        try:
-            return bool(self._outputs(line))
-        except NodeFailure:
-            return False
+        return self.form.outputs(self.last_line)
 
     def _is_ready(self, seconds: float) -> bool:
         return bool(select.select([self._stdout], [], [], seconds)[0])

@@ -8,10 +8,12 @@ broken: nothing is said to be kept.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
+from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS
 from crownless.spec.orders import ORDERS, decide
 
@@ -20,6 +22,7 @@ from .conformance_request import JUDGED, Request
 from .conformance_result import PROPERTIES
 from .network import Network, WrongNode
 from .node import FAILURES, VARYING
+from .node_machine import check_of_walks
 from .walks import FOR_EVER, Failure, Walks
 
 
@@ -34,8 +37,12 @@ class Sampling:
         #: What breaks each property, and the number of the run that showed it first.
         self.found: dict[str, tuple[Failure, int]] = {}
 
+        @cache
+        def check(processes: int, messages: int) -> ResolvedCheck:
+            return check_of_walks(answers, replace(request, processes=processes, messages=messages))
+
         def new(processes: int, messages: int) -> Network:
-            return Network(answers, replace(request, processes=processes, messages=messages))
+            return Network(check(processes, messages).system())
 
         reliable = channel_named(request.channel).reliable
         self._all = Walks(new, None, reliable, most=most_inputs * request.processes)

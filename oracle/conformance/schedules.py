@@ -17,9 +17,9 @@ import msgspec
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.runs.run_diagrams import computation_of_run
-from crownless.model_check.runs.runs import Links, Run, ShownAction, run_of
+from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
-from crownless.model_check.system.system import LocalStep, State, System
+from crownless.model_check.runs.stepwise import Follower
 from crownless.runtime.ending import watching
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
@@ -38,15 +38,6 @@ from .node_machine import Failed, check_of_nodes
 HINT = "give what 'crownless conform --save' wrote"
 
 
-class ScheduledStep(SavedAction, omit_defaults=True):
-    """One action of a run, with the number of the packet that it takes, among those that its sender transmitted on this
-    link. `reply`: the message is sent from inside the next delivery.
-    """
-
-    number: int = 0
-    reply: bool = False
-
-
 class Schedule(msgspec.Struct):
     """A run of an implementation, and what it breaks."""
 
@@ -59,7 +50,7 @@ class Schedule(msgspec.Struct):
     self_sends: bool
     ticks: int
     restarts: int
-    steps: list[ScheduledStep]
+    steps: list[SavedAction]
 
     def __repr__(self) -> str:
         return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, breaks {self.breaks}")
@@ -67,7 +58,7 @@ class Schedule(msgspec.Struct):
     @property
     def replies(self) -> bool:
         """True if an application sends from inside a delivery."""
-        return any(step.reply for step in self.steps)
+        return any(step.action == "send" and not step.happens for step in self.steps)
 
     @property
     def request(self) -> Request:
@@ -89,7 +80,7 @@ class Schedule(msgspec.Struct):
     def saved(self) -> SavedCheck:
         """The run, to be shown."""
         names = list(process_names(self.processes))
-        return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, list[SavedAction](self.steps))])
+        return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, self.steps)])
 
 
 class _File(msgspec.Struct):
@@ -153,10 +144,9 @@ def schedule_of(implementation: str, breaks: str, run: Run, request: Request) ->
     )
 
 
-def _step_of(action: ShownAction) -> ScheduledStep:
+def _step_of(action: ShownAction) -> SavedAction:
     number = 0 if action.packet is None else action.packet.number
-    reply = action.action == "send" and not action.happened
-    return msgspec.convert({**action.json(), "number": number, "reply": reply}, ScheduledStep)
+    return msgspec.convert({**action.json(), "number": number}, SavedAction)
 
 
 @dataclass(frozen=True, repr=False)
@@ -207,62 +197,16 @@ class Replay(Drawn):
         }
 
 
-class Follower:
-    """Follows a schedule through the transition system of an implementation."""
-
-    def __init__(self, system: System) -> None:
-        self.system = system
-        self.number = {name: p for p, name in enumerate(system.workload.processes)}
-        self.links = Links()
-        self.steps: list[LocalStep] = []
-        self.state: State = self.system.initial()
-        self.monitored = self.system.initial_monitor_state()
-        self.broken: list[str] = []
-
-    def follow(self, wanted: ScheduledStep) -> int | None:
-        """Takes the step, if it can be taken; returns its number among the moves there."""
-        moves = self.system.moves(self.state)
-        taken = next((number for number, (step, _) in enumerate(moves) if self._is(step, wanted)), None)
-        if taken is None:
-            return None
-        step, self.state = moves[taken]
-        self.monitored, broken = self.system.evaluate(self.monitored, step)
-        self.broken += broken
-        if step.action.packet is not None:
-            self.links.taken(step.action.packet, step.action.name)
-        for packet in self.system.transmitted(step):
-            self.links.transmitted(packet)
-        self.steps.append(step)
-        return taken
-
-    def _is(self, step: LocalStep, wanted: ScheduledStep) -> bool:
-        action = step.action
-        if action.process != self.number[wanted.process]:
-            return False
-        if wanted.source is not None:
-            packet = self.links.packet(self.number[wanted.source], action.process, wanted.number)
-            named = action.by_channel == wanted.by_channel and (not action.by_channel or action.name == wanted.action)
-            return packet is not None and action.packet == packet and named
-        if wanted.action == "send":
-            to = tuple(sorted(self.number[name] for name in wanted.to))
-            sends = action.name == "send" and action.message is not None and action.message.receivers == to
-            return sends and any(one.kind == "send" for one in step.observations) != wanted.reply
-        return action.packet is None and action.name == wanted.action
-
-    @property
-    def run(self) -> Run:
-        return run_of(self.system, self.steps, keep_names=False, end=self.state)
-
-    def all_broken(self) -> tuple[str, ...]:
-        """All that the run breaks: failures, deliveries, and orders."""
-        found = [state.kind for state in self.system.local_states(self.state) if isinstance(state, Failed)]
-        found += self.broken
-        moves = self.system.moves(self.state)
-        if self.system.may_end(moves) and self.system.undelivered(self.monitored, self.state):
-            found.append("delivers-all")
-        c = computation_of_run(self.run)
-        found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
-        return tuple(dict.fromkeys(found))
+def _broken_by(follower: Follower) -> tuple[str, ...]:
+    """All that the run breaks: failures, deliveries, and orders."""
+    system, state = follower.system, follower.state
+    found = [local.kind for local in system.local_states(state) if isinstance(local, Failed)]
+    found += follower.broken
+    if system.may_end(system.moves(state)) and system.undelivered(follower.monitor_state, state):
+        found.append("delivers-all")
+    c = computation_of_run(follower.run)
+    found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
+    return tuple(dict.fromkeys(found))
 
 
 @watching()
@@ -272,19 +216,19 @@ def replay(implementation: Implementation, schedule: Schedule) -> Replay:
     answers = Answers(implementation)
     check = check_of_nodes(answers, request, (), replies=schedule.replies).resolve()
     follower, differs = Follower(check.system()), None
-    for k, wanted in enumerate(schedule.steps, 1):
-        if follower.follow(wanted) is None:
+    for k, wanted in enumerate((step.shown() for step in schedule.steps), 1):
+        if follower.follow(wanted, exactly=False) is None:
             differs = differs or f"step {k}: {cannot_be_taken(wanted)}"
             break
-        now, before = follower.run.actions[-1].happened, wanted.shown().happened
+        now, before = follower.run.actions[-1].happened, wanted.happened
         if differs is None and now != before:
             said = [" and ".join(map(" ".join, one)) or "nothing" for one in (now, before)]
             differs = f"step {k}, at {wanted.process}: {said[0]}; before: {said[1]}"
-    return Replay(schedule, follower.run, follower.all_broken(), differs, implementation.best_effort)
+    return Replay(schedule, follower.run, _broken_by(follower), differs, implementation.best_effort)
 
 
-def cannot_be_taken(step: ScheduledStep) -> str:
+def cannot_be_taken(action: ShownAction) -> str:
     """Why a step of a schedule cannot be followed."""
-    if step.source is not None:
-        return f"there is no packet {step.number} from {step.source} to {step.process}"
-    return f"{step.process} takes no step '{step.action}' now"
+    if action.packet is not None:
+        return f"there is no packet {action.packet.number} from {action.packet.source} to {action.process}"
+    return f"{action.process} takes no step '{action.action}' now"

@@ -39,7 +39,7 @@ class Walkable(Protocol):
 
     def moves(self) -> list[Move]: ...
 
-    def broken(self, order: str) -> str | None: ...
+    def violation(self, order: str) -> str | None: ...
 
     def story(self) -> str: ...
 
@@ -149,7 +149,7 @@ class Walks(NamedTuple, Generic[Driven]):
                 alike = [each for each in moves if each.like == move.like]
                 taken.append(Taken(move, alike.index(move)))
                 move.happen()
-                broken = driven.broken(self.order) if self.order and driven.progress != progress else None
+                broken = driven.violation(self.order) if self.order and driven.progress != progress else None
                 if broken is not None:
                     return failure("order", broken)
                 if len(taken) > self.most:
@@ -158,7 +158,7 @@ class Walks(NamedTuple, Generic[Driven]):
         except (WrongNode, WrongMachine) as error:
             breaks = error.breaks if isinstance(error, WrongNode) else type(error).__name__
             return failure(type(error.__cause__).__name__ if error.__cause__ else breaks, str(error), error)
-        if self.order is not None and (broken := driven.broken(self.order)) is not None:
+        if self.order is not None and (broken := driven.violation(self.order)) is not None:
             return failure("order", broken)
         if self.must_deliver and driven.owed and not any(move.kind == "step" for move in moves):
             return failure("never delivered", never_delivered(driven.owed))

@@ -7,21 +7,28 @@ computation, on which the spec finds the same order broken: what a part of a run
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, classify, hidden, not_decided
-from crownless.oracle.event_logs import LoggedRun, in_natural_order, logged_run, natural, read_log, rows_of
-from crownless.oracle.logs.columns import json_line
+from crownless.oracle.classification import (
+    FROM_ONE,
+    Classification,
+    ClassifiedRuns,
+    LargeRun,
+    classify,
+    hidden,
+    not_decided,
+)
+from crownless.oracle.event_logs import CertainRows, certain_rows, logged_run, logged_runs, natural, rows_of
+from crownless.oracle.logs.columns import json_line, table_of_rows
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
-from crownless.oracle.logs.grouping import order_by
-from crownless.oracle.logs.layout import COPIES, EVENTS, INTERNAL, LINES, MESSAGES, NONE, SEND, Numbers
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, are_names, as_numbers
+from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Run
+from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
+from crownless.oracle.logs.rows import Row, rows_of_lines
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
@@ -30,7 +37,6 @@ from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
-from .holes import Certain, certain_of
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 
 if TYPE_CHECKING:
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ClassifiedLog:
+class ClassifiedLog(ClassifiedRuns):
     """The verdicts on every run of a log; `classification` has those on one in full."""
 
     file: str
@@ -50,19 +56,25 @@ class ClassifiedLog:
     monitor: Monitor
     #: For each run and order of `orders` KEPT, BROKEN or UNDECIDED, which is unknown.
     outcomes: Numbers
-    #: For each run whether the monitor has decided every order.
-    by_monitor: Numbers
+    #: For each run whether it is well-formed, so that the monitor decides it.
+    is_regular: Numbers
     #: How the rows are numbered for a reader of the log.
     numbering: Numbering = BY_ROW
-    #: The runs that the spec has decided; and of large runs with holes what is certain, and its monitor.
+    #: The runs that the spec has decided; and of large runs with holes what is certain, as a log of its own.
     by_spec: dict[int, Classification] = field(default_factory=dict)
-    with_holes: dict[int, tuple[Monitor, Certain]] = field(default_factory=dict)
+    with_holes: dict[int, tuple[ClassifiedLog, CertainRows]] = field(default_factory=dict)
     #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.outcomes)
+
+    @property
+    def by_monitor(self) -> Numbers:
+        """For each run whether the monitor has decided every order."""
+        decided: Numbers = self.is_regular & (self.outcomes != UNDECIDED).all(axis=1)
+        return decided
 
     def name(self, number: int) -> str:
         return str(self.rows.named["run"].names[number].as_py())
@@ -91,99 +103,91 @@ class ClassifiedLog:
         return found if delivery is None else found.with_delivery(delivery)
 
     def _classification(self, number: int) -> Classification:
+        if number in self.with_holes:
+            return self._with_holes(number)
         if number not in self.by_spec:
             if self._is_large(number):
                 return self._of_large_run(number)
             self.by_spec[number] = self._decided_by_spec(number)
         return self.by_spec[number]
 
-    def _is_large(self, number: int) -> bool:
-        return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
-
     def decide_irregular(self, number: int) -> None:
         """Decides a run that is not well-formed; raises `BadInput` if its rows contradict each other."""
-        certain = certain_of(self.monitor.rows, number) if self._is_large(number) else None
-        if certain is not None:
-            monitor = Monitor(certain.rows, self.monitor.pending)
-            outcomes = monitor.outcomes(self.orders)
-            if outcomes[0, ASYNCHRONOUS] != UNDECIDED:
-                self.with_holes[number] = monitor, certain
-                decided = outcomes[0, [COLUMN[order] for order in self.orders]]
-                self.outcomes[number] = np.where(decided == BROKEN, BROKEN, UNDECIDED)
+        if self._is_large(number):
+            rows = self._rows(number)
+            certain = certain_rows(rows, processes=self.processes)
+            part = self._certain_part(number, rows, certain)
+            if part.is_regular[0]:
+                self.with_holes[number] = part, certain
+                self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
                 return
         found = self._decided_by_spec(number)
         of = {outcome: number for number, outcome in OUTCOMES.items()}
         self.outcomes[number] = [of[found[order].outcome] for order in self.orders]
         self.by_spec[number] = found
 
+    def _is_large(self, number: int) -> bool:
+        return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
+
+    def _rows(self, number: int) -> list[Row]:
+        of_run = range(int(self.rows.first[number]), int(self.rows.first[number + 1]))
+        return list(rows_of_lines((json_line(self.rows.row(row)) for row in of_run), self.file))
+
+    def _certain_part(self, number: int, rows: list[Row], certain: CertainRows) -> ClassifiedLog:
+        """The same run without gaps: what is certain of it, as a log of its own, in the same order of rows."""
+        every = (replace(row, index=k) for line in certain.lines.values() for k, row in enumerate(line))
+        table = table_of_rows(sorted(every, key=lambda row: row.line))
+        part = _decided(by_run(table), self.file, self.orders, self.reading, self.numbering, tuple(certain.lines))
+        of_run = slice(int(self.rows.first[number]), int(self.rows.first[number + 1]))
+        part.rows.index = self.rows.index[of_run]
+        part.rows.place = (
+            np.arange(len(self.rows.index))[of_run] if self.rows.place is None else self.rows.place[of_run]
+        )
+        return part
+
     def _decided_by_spec(self, number: int) -> Classification:
-        first, past = int(self.rows.first[number]), int(self.rows.first[number + 1])
-        logged = self._logged(range(first, past))
-        found = classify(named_run(self.file, replace(logged, run=self.name(number))), self.orders, self.reading)
+        (logged,) = logged_runs({self.name(number): self._rows(number)}, self.file, self.processes)
+        found = classify(named_run(self.file, logged), self.orders, self.reading)
         for order, verdict in found.items():
             known = int(self.outcomes[number, self.orders.index(order)])
             assert known == UNDECIDED or OUTCOMES[known] == verdict.outcome, f"{self.name(number)}: {order}"
         return found
 
-    def _logged(self, rows: Sequence[int]) -> LoggedRun:
-        lines = [json_line(self.rows.row(row)) for row in rows]
-        (logged,) = read_log(lines, self.file, processes=self.processes)
-        return logged
-
-    def _holes(self, number: int, certain: Certain) -> tuple[Hole, ...]:
-        """Line after line, as `oracle.event_logs` has them."""
-        names, first = self.rows.processes, int(self.rows.first[number])
-        found: list[tuple[int, int, Hole]] = [(p, at, Gap(names[p], at, past)) for p, at, past in certain.gaps.tolist()]
-        for row in certain.unsent.tolist():
-            p, message = int(certain.rows.process[row]), str(self.rows.named["message"].name(first + row))
-            found.append((p, int(self.rows.index[first + row]), MissingSend(names[p], message)))
-        return tuple(hole for _, _, hole in sorted(found, key=lambda one: (natural(names[one[0]]), one[1])))
-
-    def _perhaps_received(self, certain: Certain) -> tuple[tuple[str, str], ...]:
-        names = self.rows.processes
-        return in_natural_order((self._message(m), names[q]) for m, q in certain.perhaps_received.tolist())
+    def _with_holes(self, number: int) -> Classification:
+        part, certain = self.with_holes[number]
+        found, perhaps = part.classification(0), certain.perhaps_received
+        sent = {row.message for line in certain.lines.values() for row in line if row.kind == "send"}
+        messages = found.subject.messages + len({message for message, _ in perhaps} - sent)
+        assert isinstance(found.subject, LargeRun), "the part is as large as the run"
+        subject = replace(found.subject, messages=messages, holes=certain.holes, perhaps_received=perhaps)
+        verdicts = (one if one.witness is not None else hidden(one.order, certain.holes) for one in found.verdicts)
+        return replace(found, subject=subject, verdicts=tuple(verdicts))
 
     def _of_large_run(self, number: int) -> Classification:
-        monitor, certain = self.with_holes.get(number, (self.monitor, None))
-        at, holes = (number, ()) if certain is None else (0, self._holes(number, certain))
+        broken = np.zeros((1, len(COLUMN)), np.bool_)
+        broken[0, [COLUMN[order] for order in self.orders]] = self.outcomes[number] == BROKEN
+        shown = {order: rows for _, order, rows in self.monitor.violations(np.array([number]), broken)}
         verdicts: list[Verdict] = []
-        shown: dict[tuple[int, ...], list[str]] = {}
         for order, outcome in zip(self.orders, self.outcomes[number].tolist(), strict=True):
             if outcome == BROKEN:
-                sends = monitor.witness(at, order)
-                shown.setdefault(tuple(sends), []).append(order)
-                c = self._shown(monitor, at, sends)
-                verdict = decide(c, order, self.reading)
+                verdict = decide(self._computation(shown[order]), order, self.reading)
                 assert not verdict.kept, f"{self.name(number)}: the messages that show {order} broken keep it"
                 verdicts.append(verdict)
             elif outcome == KEPT:
                 verdicts.append(Verdict(order, kept=True))
-            elif holes:
-                verdicts.append(hidden(order, holes))
             else:
                 verdicts.append(not_decided(order, "there is no room for its constraints"))
-        around = self._context(number, monitor, at, shown) if shown else None
-        subject = self._large_run(number, monitor, at, around)
-        if certain is not None:
-            of_holes = np.setdiff1d(certain.perhaps_received[:, 0], monitor.rows.message[monitor.rows.kind == SEND])
-            subject = replace(
-                subject,
-                messages=subject.messages + len(of_holes),
-                holes=holes,
-                perhaps_received=self._perhaps_received(certain),
-            )
-        return Classification(subject, self.reading, tuple(verdicts))
+        return Classification(self._large_run(number, shown), self.reading, tuple(verdicts))
 
-    def _context(self, number: int, monitor: Monitor, at: int, shown: dict[tuple[int, ...], list[str]]) -> Context:
-        """The events around the first violation of the first order that is broken, by the sends that show each."""
-        run, sends = monitor.lay_out(at), next(iter(shown))
-        messages = run.message[run.event[np.array(sends) - int(monitor.rows.first[at])]].tolist()
-        start = int(self.rows.first[number])
-        events = context(run, monitor.processes(), messages, self.rows, start, self.numbering)
-        return Context(tuple(shown[sends]), self.numbering.by, events)
+    def _context(self, number: int, run: Run, shown: Mapping[str, list[int]]) -> Context:
+        """The events around the first violation of the first order that is broken."""
+        rows, first = next(iter(shown.values())), int(self.rows.first[number])
+        messages = np.unique(run.message[run.event[np.array(rows) - first]])
+        events = context(run, self.monitor.processes(), messages, self.rows, first, self.numbering)
+        return Context(tuple(order for order, of in shown.items() if of == rows), self.numbering.by, events)
 
-    def _by_process(self, monitor: Monitor, at: int) -> tuple[ProcessSummary, ...]:
-        figures, run = monitor.disorder(at).tolist(), monitor.lay_out(at)
+    def _by_process(self, number: int) -> tuple[ProcessSummary, ...]:
+        figures, run = self.monitor.disorder(number).tolist(), self.monitor.lay_out(number)
         found = [
             ProcessSummary(
                 self.rows.processes[process],
@@ -192,56 +196,49 @@ class ClassifiedLog:
                 Disorder(*row[FIFO_FROM:CAUSAL_FROM]),
                 Disorder(*row[CAUSAL_FROM:]),
             )
-            for line, (process, row) in enumerate(zip(monitor.processes().tolist(), figures, strict=True))
+            for line, (process, row) in enumerate(zip(self.monitor.processes().tolist(), figures, strict=True))
         ]
-        found += [ProcessSummary(name, 0, 0, Disorder(), Disorder()) for name in self._silent(monitor)]
+        named = {one.process for one in found}
+        found += [ProcessSummary(name, 0, 0, Disorder(), Disorder()) for name in self.processes if name not in named]
         return tuple(sorted(found, key=lambda one: natural(one.process)))
 
-    def _silent(self, monitor: Monitor) -> list[str]:
-        """The processes that are declared, and that no row of the run names."""
-        named = {self.rows.processes[process] for process in monitor.processes().tolist()}
-        return [name for name in self.processes if name not in named]
-
-    def _large_run(self, number: int, monitor: Monitor, at: int, around: Context | None) -> LargeRun:
-        run, rows = monitor.lay_out(at), monitor.rows
+    def _large_run(self, number: int, shown: Mapping[str, list[int]]) -> LargeRun:
+        run, rows, names = self.monitor.lay_out(number), self.monitor.rows, self.rows.processes
         never = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
-        sends = rows.first[at] + run.row[run.send[run.of_copy[never]]]
-        receivers = monitor.processes()[run.receiver[never]]
+        sends = rows.first[number] + run.row[run.send[run.of_copy[never]]]
+        receivers = self.monitor.processes()[run.receiver[never]]
         unreceived = tuple(
-            (self._message(message), self.rows.processes[receiver])
+            (self._message(message), names[receiver])
             for message, receiver in zip(rows.message[sends].tolist(), receivers.tolist(), strict=True)
         )
         from_one = int(self.rows.index[self.rows.first[number] : self.rows.first[number + 1]].min()) == 1
+        by_process = self._by_process(number)
         return LargeRun(
             self.file,
             self.name(number),
-            int(run.sizes[LINES]) + len(self._silent(monitor)),
+            len(by_process),
             int(run.sizes[MESSAGES]),
             int(run.sizes[EVENTS]),
             unreceived,
             bool(run.sizes[COPIES] == run.sizes[MESSAGES]),
             (FROM_ONE,) if from_one else (),
-            by_process=self._by_process(monitor, at),
-            context=around,
+            by_process=by_process,
+            context=self._context(number, run, shown) if shown else None,
         )
 
     def _message(self, message: int) -> str:
         return str(self.rows.named["message"].names[message].as_py())
 
-    def _shown(self, monitor: Monitor, number: int, sends: Sequence[int]) -> Computation:
-        """The computation of these messages alone, given by the rows of their sends."""
-        rows, names = monitor.rows, self.rows.processes
-        first, past = int(rows.first[number]), int(rows.first[number + 1])
-        about = np.isin(rows.message[first:past], rows.message[list(sends)]) & (rows.kind[first:past] != INTERNAL)
-        events = []
-        for row in sorted((first + np.flatnonzero(about)).tolist(), key=lambda row: int(rows.place[row])):
-            process, message, peer = names[rows.process[row]], self._message(rows.message[row]), int(rows.peer[row])
-            if rows.kind[row] == SEND:
-                receivers = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]]
-                events.append((process, "send", message, [names[q] for q in receivers]))
-            else:
-                events.append((process, "deliver", message, []))
-        return logged_run("", rows_of(events)).computation
+    def _computation(self, events: Sequence[int]) -> Computation:
+        """The computation of these events alone, given by their rows."""
+        rows, names = self.monitor.rows, self.rows.processes
+        found = []
+        for row in events:
+            is_send, peer = rows.kind[row] == SEND, int(rows.peer[row])
+            receivers = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]] if is_send else ()
+            process, message = names[rows.process[row]], self._message(rows.message[row])
+            found.append((process, "send" if is_send else "deliver", message, [names[q] for q in receivers]))
+        return logged_run("", rows_of(found)).computation
 
 
 def classified(
@@ -257,14 +254,10 @@ def classified(
     run, also without events.
     """
     rows = by_run(table)
-    monitor = Monitor(rows.numbers(), reading == "pending")
     count = len(rows.index)
-    outcomes = monitor.outcomes(orders, None if progress is None else lambda n: progress("decided", n, count, "events"))
-    outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
-    asked = outcomes[:, [COLUMN[order] for order in orders]]
-    by_monitor = (asked != UNDECIDED).all(axis=1) & (outcomes[:, ASYNCHRONOUS] != UNDECIDED)
-    log = ClassifiedLog(file, rows, orders, reading, monitor, asked, by_monitor, numbering, processes=processes)
-    irregular = np.flatnonzero(outcomes[:, ASYNCHRONOUS] == UNDECIDED).tolist()
+    report = None if progress is None else lambda n: progress("decided", n, count, "events")
+    log = _decided(rows, file, orders, reading, numbering, processes, report)
+    irregular = np.flatnonzero(~log.is_regular).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:
             progress("decided", done, len(irregular), "runs with holes or other gaps")
@@ -275,17 +268,18 @@ def classified(
     return log
 
 
-def by_run(table: pa.Table) -> NamedRows:
-    """The rows of a table, those of a run together, runs in the order of their first events."""
-    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
-    index = as_numbers(table["index"].combine_chunks(), MISSING)
-    runs = named["run"]
-    if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
-        first = np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32))
-        return NamedRows(named, index, first)
-    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
-    order_by(runs.codes, len(runs.names), first, place)
-    index = index[place]
-    for column in named.values():
-        column.codes = column.codes[place]
-    return NamedRows(named, index, first, place)
+def _decided(
+    rows: NamedRows,
+    file: str,
+    orders: Sequence[str],
+    reading: UnreceivedPolicy,
+    numbering: Numbering,
+    processes: Sequence[str],
+    report: Callable[[int], None] | None = None,
+) -> ClassifiedLog:
+    """The log of these rows, as far as the monitor decides it."""
+    monitor = Monitor(rows.numbers(), reading == "pending")
+    outcomes = monitor.outcomes(orders, report)
+    outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
+    asked, is_regular = outcomes[:, [COLUMN[order] for order in orders]], outcomes[:, ASYNCHRONOUS] != UNDECIDED
+    return ClassifiedLog(file, rows, orders, reading, monitor, asked, is_regular, numbering, processes=processes)

@@ -10,10 +10,16 @@ import json
 from collections.abc import Mapping, Sequence
 
 from crownless.oracle.event_logs import counts_from_one, natural
-from crownless.oracle.logs.clocked_messages import Meaning, add_named_messages
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
-from crownless.oracle.logs.vector_clocks import ClockedEvent, clock_problem, immediate_causes, lines_by_host
+from crownless.oracle.logs.vector_clocks import (
+    ClockedEvent,
+    Meaning,
+    add_named_messages,
+    clock_problem,
+    immediate_causes,
+    lines_by_host,
+)
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 

@@ -21,8 +21,6 @@ class Graph(NamedTuple):
 
     #: How many: nodes, edges.
     sizes: Numbers
-    #: Of each message whether more of it may be received after what has come of the run (see `streaming`).
-    to_come: Numbers
     #: Of each edge where it leads from and to.
     tail: Numbers
     head: Numbers
@@ -49,6 +47,15 @@ class Graph(NamedTuple):
     reached: Numbers
     path: Numbers
     shortest: Numbers
+    #: Of each message whether it shows the violation.
+    shows: Numbers
+    #: For the walk of one queue, of each message: when it is first received in the log; how many receives are left, and
+    #: how many can be walked. The messages in the queue; those that can be sent, as a heap by turn.
+    turn: Numbers
+    left: Numbers
+    ready: Numbers
+    line_up: Numbers
+    heap: Numbers
 
 
 NODES, EDGES = range(2)
@@ -63,9 +70,9 @@ def graph(run: Run) -> Graph:
     edges = 2 * events + 8 * copies + 4 * messages + 1000  # no memory is used for those that are not needed
     lengths = (
         edges, edges, nodes, edges, nodes, edges, copies, nodes, nodes, nodes, edges, edges, edges, nodes, lines, nodes,
-        nodes + TRIES,
+        nodes + TRIES, *[messages] * 6,
     )  # fmt: skip
-    return Graph(np.zeros(2, np.int64), np.zeros(messages + 1, np.bool_), *zeros(*(length + 1 for length in lengths)))
+    return Graph(np.zeros(2, np.int64), *zeros(*(length + 1 for length in lengths)))
 
 
 @compiled
@@ -191,7 +198,7 @@ def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
             m = run.message[e]
             if lacking != NONE and has_receive(run, graph, m):
                 return np.int64(lacking) << 32 | np.int64(m)
-            if lacking == NONE and not graph.to_come[m] and not is_received(run, m):
+            if lacking == NONE and not is_received(run, m):
                 lacking = m
     return NONE
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -72,7 +71,7 @@ class Context:
 
 
 def context(
-    run: Run, processes: Numbers, messages: Sequence[int], rows: NamedRows, first: int, numbers: Numbering
+    run: Run, processes: Numbers, messages: Numbers, rows: NamedRows, first: int, numbers: Numbering
 ) -> tuple[ContextEvent, ...]:
     """The events around the last event of these messages of the run, and all of theirs.
 
@@ -108,9 +107,9 @@ def context(
     return tuple(events)
 
 
-def _of_messages(run: Run, messages: Sequence[int]) -> Numbers:
+def _of_messages(run: Run, messages: Numbers) -> Numbers:
     """Of each event, in the order of the run, whether it is of one of these messages."""
     is_chosen = np.zeros(len(run.send), bool)
-    is_chosen[list(messages)] = True
+    is_chosen[messages] = True
     chosen: Numbers = is_chosen[run.message[run.order[: run.sizes[EVENTS]]]]
     return chosen

@@ -41,8 +41,10 @@ def marks(run: Run) -> Marks:
 
 @compiled
 def measure(run: Run, by: Channels, marked: Marks, figures: Any) -> Any:
-    """Fills the figures of each line; False if there is no room for the times."""
+    """Fills the figures of each line; False if there is no room for the channels or the times."""
     n = run.sizes[LINES]
+    if n * n > len(by.missing):
+        return False
     for channel in range(n * n):
         by.missing[channel], by.place[channel] = NONE, NOTHING_MISSING
     for e in range(run.sizes[EVENTS]):

@@ -17,25 +17,22 @@ from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, first_hole
-from crownless.oracle.logs.named_rows import NamedRows
-from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, SendersDiffer, TwoEvents, UnusableRow
+from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
+from crownless.oracle.logs.named_rows import NamedRows, by_run
+from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import conflicts, read_row
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import some
 from crownless.spec.witnesses import Overtaking
 
-from .classified import by_run
 from .monitor import COLUMN, KEPT
 from .overtaking import LINES_UP_TO
-from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor
+from .streaming import FORGET_FROM, HOLD_UP_TO, Contradiction, StreamingMonitor, TakenPlace
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: More events that come before an earlier one of their process are not held.
-EARLY_UP_TO = 2_000_000
 NAMES = "a name of a message that is used again, after the message was received, counts as that of another message"
 
 
@@ -80,25 +77,18 @@ class RunMonitor:
         forget_from: int = FORGET_FROM,
         at_once: bool = False,
     ) -> None:
-        self.file, self.orders, self.reading = file, orders, reading
-        self.monitor = StreamingMonitor(1, orders, reading == "pending", None, hold_up_to, forget_from)
+        self.file, self.orders, self.reading, self.at_once = file, orders, reading, at_once
+        self.monitor = StreamingMonitor(
+            orders, pending=reading == "pending", first=first_index, hold_up_to=hold_up_to, forget_from=forget_from
+        )
         self.run: str | None = None
-        self.number: dict[str, int] = {}
-        #: Of each process the index of its next event; the least index in the log.
-        self.next_index = np.zeros(0, np.int64)
-        self.first_index = first_index
-        self.at_once = at_once
-        #: Events that came early, and their indices.
-        self.early, self.early_index = Events.none(), np.zeros(0, np.int64)
-        #: The messages that may still be named: names, numbers, and the sender that some row names, or NONE.
-        self.names: list[str] = []
-        self.named: Numbers = np.zeros(0, np.int64)
-        self.sender: Numbers = np.zeros(0, np.int64)
-        self.messages = self.events = self.count = 0
-        self.unicasts = True
-        #: What shows the violations: the events of the messages, by name.
+        self.processes: dict[str, int] = {}
+        #: The messages that may still be named, and how many there were.
+        self.named: dict[str, int] = {}
+        self.count = self.sent = self.events = 0
+        #: What shows the violations: the events of the messages, and the two that overtake, by name.
         self.shown: dict[int, list[tuple[str, str, str, list[str]]]] = {}
-        self.pairs: dict[int, list[str]] = {}
+        self.pairs: dict[int, tuple[str, str, str]] = {}
         #: The violations that only the end of the run shows; before it, messages may still come.
         self.shown_by_end: set[int] = set()
 
@@ -110,29 +100,26 @@ class RunMonitor:
         self._one_run(rows)
         numbers = rows.numbers()
         self._refuse_no_events(rows, numbers, line)
-        process = np.array([self.number.setdefault(name, len(self.number)) for name in rows.processes], np.int32)
-        more = len(self.number) - len(self.next_index)
-        self.next_index = np.pad(self.next_index, (0, more), constant_values=self.first_index or 0)
-        least = int(numbers.place.min())
-        if self.first_index is None and least <= 1:
-            self.first_index = least
-            self.next_index[:] = least
-        self.monitor.grow(max(len(self.number), self.monitor.processes))
-        about = numbers.kind != INTERNAL
+        process = np.array([self.processes.setdefault(name, len(self.processes)) for name in rows.processes], np.int32)
         message = np.full(len(numbers.kind), NONE, np.int64)
+        about = numbers.kind != INTERNAL
         if about.any():
-            message[about] = self._numbered(rows, numbers, about, process)
-        sends = numbers.kind == SEND
-        peer = np.where(sends, numbers.peer, NONE)
+            names = rows.named["message"].names.to_pylist()
+            of_block = np.array([self.named.setdefault(name, self.count + k) for k, name in enumerate(names)])
+            self.count += len(names)
+            message[about] = of_block[numbers.message[about]]
+        peer = np.where(about, numbers.peer, NONE)
         counts = np.append(np.diff(numbers.first_receiver), 0)[peer]
         ends = np.cumsum(counts)
         at = np.arange(int(ends[-1])) + np.repeat(numbers.first_receiver[peer] - (ends - counts), counts)
-        events = Events(
-            process[numbers.process], numbers.kind, message, np.append(0, ends), process[numbers.receiver[at]]
-        )
-        self.messages += int(sends.sum())
-        self.unicasts = self.unicasts and int(counts.max()) <= 1
-        self._feed(self.early + events, np.append(self.early_index, numbers.place))
+        self.sent += int((numbers.kind == SEND).sum())
+        self.events += int(about.sum())
+        peers = process[numbers.receiver[at]]
+        of_process = process[numbers.process]
+        events = Events(of_process, numbers.place, numbers.kind, message, np.append(0, ends), peers)
+        self._decide(lambda: self.monitor.feed(events, len(self.processes), at_once=self.at_once))
+        held = set(self.monitor.messages.tolist())
+        self.named = {name: number for name, number in self.named.items() if number in held}
 
     def _one_run(self, rows: NamedRows) -> None:
         runs = [str(name) for name in rows.named["run"].names.to_pylist()]
@@ -151,95 +138,43 @@ class RunMonitor:
                 raise BadInput(problem.message, hint=problem.hint, **where) from None
             raise AssertionError(f"row {row} is an event")
 
-    def _numbered(self, rows: NamedRows, numbers: Rows, about: Numbers, process: Numbers) -> Numbers:
-        """The numbers of the messages of these rows; refuses those of which the rows name several senders."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        of_block = rows.named["message"].names
-        found = pc.index_in(of_block, value_set=pa.array(self.names, pa.string()))
-        place = np.array(found.fill_null(NONE))
-        new = np.flatnonzero(place == NONE)
-        place[new] = len(self.names) + np.arange(len(new))
-        self.names += of_block.take(pa.array(new)).to_pylist()
-        self.named = np.append(self.named, self.count + np.arange(len(new)))
-        self.sender = np.append(self.sender, np.full(len(new), NONE, np.int64))
-        self.count += len(new)
-        at = place[numbers.message[about]]
-        kind, peer = numbers.kind[about], numbers.peer[about]
-        by_peer = numbers.receiver[numbers.first_receiver[np.maximum(peer, 0)]] if len(numbers.receiver) else peer
-        said = np.where(kind == SEND, process[numbers.process[about]], np.where(peer < 0, NONE, process[by_peer]))
-        known = said != NONE
-        before = self.sender.copy()
-        self.sender[at[known]] = said[known]
-        differs = np.flatnonzero(known & ((self.sender[at] != said) | ((before[at] != NONE) & (before[at] != said))))
-        for k in differs[:1].tolist():
-            others = before[at[k]], self.sender[at[k]]
-            other = next(p for p in others if p not in (NONE, said[k]))
-            names = list(self.number)
-            reason = SendersDiffer(self.names[at[k]], tuple(sorted((names[other], names[said[k]]))))
-            raise BadInput(reason.text, hint=reason.hint, file=self.file)
-        numbered: Numbers = self.named[at]
-        return numbered
-
-    def _feed(self, events: Events, index: Numbers) -> None:
-        """Feeds the events that are next on their lines; the others are kept."""
-        order = np.lexsort((index, events.process))
-        line, at = events.process[order], index[order]
-        twice = np.flatnonzero((np.diff(line) == 0) & (np.diff(at) == 0))
-        late = np.flatnonzero(at < self.next_index[line])
-        for k in (*twice[:1].tolist(), *late[:1].tolist()):
-            process = list(self.number)[line[k]]
-            if int(at[k]) < (self.first_index or 0):
-                hint = "leave --one-run out, or sort the log by index"
-                raise BadInput(BeforeFirst(process, int(at[k]), self.first_index or 0).text, hint=hint, file=self.file)
-            reason = TwoEvents(process, int(at[k]))
-            raise BadInput(reason.text, hint=reason.hint, file=self.file)
-        starts = np.searchsorted(line, np.arange(len(self.next_index)))
-        # From what events count is known when one has the index 0 or 1.
-        next_ones = (self.first_index is not None) & (at == self.next_index[line] + np.arange(len(line)) - starts[line])
-        self.next_index += np.bincount(line[next_ones], minlength=len(self.next_index))
-        taken = order[next_ones]
-        if (np.diff(taken)[np.diff(line[next_ones]) == 0] > 0).all():
-            taken = np.sort(taken)  # the order of the log
-        taken = taken[events.kind[taken] != INTERNAL]
-        self.early, self.early_index = events.some(order[~next_ones]), at[~next_ones]
-        if len(self.early) > EARLY_UP_TO:
-            text = f"more than {EARLY_UP_TO:,} events come before an earlier one of their process"
-            raise BadInput(text, hint="sort the log, or crownless classify --engine spark --one-run", file=self.file)
-        self.events += len(taken)
-        self._decide(lambda: self.monitor.feed(events.some(taken), at_once=self.at_once))
-        held = np.append(self.monitor.messages, self.early.message)
-        kept = np.isin(self.named, held)
-        self.names = [name for name, keeps in zip(self.names, kept.tolist(), strict=True) if keeps]
-        self.named, self.sender = self.named[kept], self.sender[kept]
-
     def _decide(self, step: Callable[[], None]) -> None:
         try:
             step()
         except Contradiction as contradiction:
-            self._refuse(contradiction.events)
+            first = next(conflicts(rows_of(self._by_name(contradiction.events))), None)
+            assert first is not None, "these events go together"
+            raise BadInput(first.reason.text, hint=first.reason.hint, file=self.file) from None
+        except TakenPlace as taken:
+            process, first_index = self._process(taken.process), self.monitor.first or 0
+            if taken.place < first_index:
+                hint = "leave --one-run out, or sort the log by index"
+                before = BeforeFirst(process, taken.place, first_index)
+                raise BadInput(before.text, hint=hint, file=self.file) from None
+            reason = TwoEvents(process, taken.place)
+            raise BadInput(reason.text, hint=reason.hint, file=self.file) from None
         for column, violation in self.monitor.violations.items():
             if column not in self.shown:
                 self.shown[column] = self._by_name(violation.events)
-                self.pairs[column] = [self._name(message) for message in violation.messages]
+                if violation.overtakes is not None:
+                    one, other = self._names(violation.overtakes[:2])
+                    self.pairs[column] = one, other, self._process(violation.overtakes[2])
 
-    def _name(self, message: int) -> str:
-        """The name of a message that may still be named, by its number."""
-        return self.names[int(np.searchsorted(self.named, message))]
+    def _process(self, process: int) -> str:
+        return list(self.processes)[process]
+
+    def _names(self, messages: Sequence[int]) -> list[str]:
+        """The names of messages that may still be named."""
+        named = {number: name for name, number in self.named.items()}
+        return [named[message] for message in messages]
 
     def _by_name(self, events: Events) -> list[tuple[str, str, str, list[str]]]:
-        names = list(self.number)
+        events = events.some(np.flatnonzero(events.kind != INTERNAL))
+        names, messages = list(self.processes), self._names(events.message.tolist())
         return [
-            (names[p], "send" if sends else "deliver", self._name(message), [names[q] for q in receivers])
-            for p, sends, message, receivers in events.rows()
+            (names[p], "send" if sends else "deliver", message, [names[q] for q in peers])
+            for (p, sends, _, peers), message in zip(events.rows(), messages, strict=True)
         ]
-
-    def _refuse(self, events: Events) -> None:
-        """Raises `BadInput` with what these events contradict each other in."""
-        first = next(conflicts(rows_of(self._by_name(events))), None)
-        assert first is not None, "these events go together"
-        raise BadInput(first.reason.text, hint=first.reason.hint, file=self.file)
 
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
@@ -251,10 +186,10 @@ class RunMonitor:
         column = COLUMN[order]
         if column not in self.shown:
             return None
-        violation, shown = self.monitor.violations[column], self.shown[column]
+        shown = self.shown[column]
         received = {(p, message) for p, kind, message, _ in shown if kind == "deliver"}
         certain = [
-            (p, kind, message, [q for q in to if q not in gaps or (q, message) in received])
+            (p, kind, message, [q for q in to if q not in gaps or kind == "deliver" or (q, message) in received])
             for p, kind, message, to in shown
         ]
         certain = [event for event in certain if event[1] == "deliver" or event[3]]
@@ -264,11 +199,11 @@ class RunMonitor:
         verdict = decide(c, order, self.reading if column in self.shown_by_end else "pending")
         if not verdict.kept:
             return verdict
-        if violation.receiver is not None:  # the messages between the two sends were forgotten
+        pair = self.pairs.get(column)
+        if pair is not None:  # the messages between the two sends were forgotten
             number = {message.name: m for m, message in enumerate(c.messages)}
-            receiver = c.processes.index(list(self.number)[violation.receiver])
-            first, second = (number.get(name, NONE) for name in self.pairs[column])
-            if first != NONE and receiver in c.messages[first].receivers:
+            first, second, receiver = number.get(pair[0]), number.get(pair[1]), c.processes.index(pair[2])
+            if first is not None and second is not None and receiver in c.messages[first].receivers:
                 witness = Overtaking(first, second, receiver, (c.send_event[first], c.send_event[second]))
                 return Verdict(order, kept=False, witness=witness, computation=c)
         assert gaps, f"the messages that show {order} broken keep it"
@@ -288,44 +223,42 @@ class RunMonitor:
         self.shown_by_end = set(self.shown) - before
         cycle = self.monitor.cycle()
         if cycle:
-            steps = [f"{list(self.number)[p]} receives {self._name(message)}" for p, message in cycle]
+            receives = zip((p for p, _ in cycle), self._names([message for _, message in cycle]), strict=True)
+            steps = [f"{self._process(p)} receives {name}" for p, name in receives]
             text = f"no linearization exists: {' waits for '.join([*steps, steps[0]])}"
             raise BadInput(text, hint="correct the events, which form a cycle", file=self.file)
         holes = (*self._holes(), *lost)
-        names = list(self.number)
+        unreceived = self.monitor.unreceived
+        messages = self._names([message for message, _ in unreceived])
+        notes = (FROM_ONE, NAMES) if self.monitor.first == 1 else (NAMES,)
         subject = LargeRun(
             self.file,
             self.run,
-            len(names),
-            self.messages,
+            len(self.processes),
+            self.sent,
             self.events,
-            tuple((self._name(message), names[receiver]) for message, receiver in self.monitor.unreceived),
-            self.unicasts,
-            (*((FROM_ONE,) if self.first_index == 1 else ()), NAMES),
+            tuple((name, self._process(receiver)) for name, (_, receiver) in zip(messages, unreceived, strict=True)),
+            self.monitor.unicasts,
+            notes,
             holes,
         )
         return Classification(subject, self.reading, tuple(self._verdict(order, holes) for order in self.orders))
 
     def _holes(self) -> tuple[Hole, ...]:
-        names = list(self.number)
-        least = {p: int(self.early_index[self.early.process == p].min()) for p in set(self.early.process.tolist())}
-        gaps = [Gap(names[p], int(self.next_index[p]), index - 1) for p, index in sorted(least.items())]
-        sent = {message for _, sends, message, _ in (self.early + self.monitor.waiting).rows() if sends}
-        unsent = [
-            MissingSend(names[p], self._name(message))
-            for p, sends, message, _ in self.monitor.waiting.rows()
-            if not sends and message not in sent
-        ]
-        # Behind a gap, and after the monitor has stopped, nothing else is known to be missing.
-        return (*gaps, *(() if gaps or self.monitor.has_stopped else unsent))
+        if self.monitor.has_stopped:  # what waits may have come later
+            return ()
+        gaps = tuple(gap(self._process(p), first, last) for p, first, last in self.monitor.gaps())
+        waiting = self._by_name(self.monitor.waiting)
+        sent = {message for _, kind, message, _ in waiting if kind == "send"}
+        unsent = (missing_send(p, name) for p, kind, name, _ in waiting if kind == "deliver" and name not in sent)
+        return gaps or tuple(unsent)  # behind a gap nothing else is known to be missing
 
     def _gaps(self, holes: Sequence[Hole]) -> set[str]:
         """The processes that may have received more than what was judged."""
-        names = list(self.number)
-        if any(isinstance(hole, MissingSend) or hole.process is None for hole in holes):
-            return set(names)
-        unjudged = {*self.early.process.tolist(), *self.monitor.waiting.process.tolist()}
-        return {*(names[p] for p in unjudged), *(str(hole.process) for hole in holes)}
+        if any(hole.is_missing_send or hole.process is None for hole in holes):
+            return set(self.processes)
+        waiting = {self._process(p) for p in self.monitor.waiting.process.tolist()}
+        return waiting | {str(hole.process) for hole in holes}
 
     def _verdict(self, order: str, holes: Sequence[Hole]) -> Verdict:
         outcome = self.monitor.outcomes[COLUMN[order]]
@@ -336,7 +269,7 @@ class RunMonitor:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:
             return Verdict(order, kept=True)
-        if self.monitor.processes > LINES_UP_TO:
+        if len(self.processes) > LINES_UP_TO:
             return not_decided(order, f"a run of more than {LINES_UP_TO:,} processes is not judged block by block")
         held = f"more than {some(self.monitor.hold_up_to, 'event')} would have to be held"
         return not_decided(order, "other orders do not settle it" if order == "n-n" else held)

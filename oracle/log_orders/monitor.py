@@ -8,15 +8,16 @@ well-formed (see `layout`) stays undecided.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 from crownless.oracle.logs.layout import (
     COPIES,
+    EVENTS,
     LAID_OUT,
     LINES,
     MESSAGES,
@@ -29,7 +30,7 @@ from crownless.oracle.logs.layout import (
     read_only,
     room,
 )
-from crownless.spec.orders import Outcome
+from crownless.spec.orders import ORDERS, Outcome
 
 from .constraints import (
     EDGES,
@@ -42,32 +43,50 @@ from .constraints import (
     demand_one_queue,
     graph,
     is_linearizable,
+    is_received,
     message_at,
     sort_edges,
 )
 from .cycles import path, short_cycle
 from .disorder import FIGURES, marks, measure
-from .one_queue import Queue, is_one_queue, queue
+from .one_queue import is_one_queue
 from .overtaking import LINES_UP_TO, Channels, channels, overtakings
 
 #: The outcome for a run and an order.
 KEPT, BROKEN, UNDECIDED = 0, 1, 2
 OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unknown"}
-#: The columns of outcomes: the orders as `spec.orders` names them.
+#: The columns of outcomes.
+COLUMN = {order: column for column, order in enumerate(ORDERS)}
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
-COLUMN = {
-    "asynchronous": ASYNCHRONOUS,
-    "fifo": FIFO,
-    "causal": CAUSAL,
-    "mailbox": MAILBOX,
-    "one-n": ONE_N,
-    "n-n": N_N,
-    "synchronous": SYNCHRONOUS,
-}
-#: Room for times in flight at first, in entries; it grows as needed.
+#: Room for times in flight, and for the rows that show violations, at first, in entries; it grows as needed.
 ENTRIES = 1 << 16
 #: Rows that are decided between two reports, and between two looks at whether to end.
 ROWS_AT_A_TIME = 1 << 19
+
+
+class Loops(NamedTuple):
+    """What the compiled loops work on."""
+
+    run: Run
+    names: Names
+    channels: Channels
+    graph: Graph
+    #: The overtaken and the overtaking copy, by FIFO order and by causal order, or NONE.
+    found: Numbers
+
+
+def loops(rows: Rows, lines: int, entries: int) -> Loops:
+    """Arrays for any of these runs of so many lines, with so many entries of times in flight."""
+    run, names = room(rows)
+    return Loops(run, names, channels(run, lines, entries), graph(run), np.full(4, NONE, np.int32))
+
+
+class Violation(NamedTuple):
+    """The rows of the events, line after line, that show that the run of that number violates an order."""
+
+    run: int
+    order: str
+    rows: list[int]
 
 
 @dataclass
@@ -79,14 +98,9 @@ class Monitor:
 
     def __post_init__(self) -> None:
         self.rows = read_only(self.rows)
-        self._run, self._names = room(self.rows)
-        self._graph = graph(self._run)
-        self._queue = queue(self._run)
-        self._channels = channels(self._run, 16, ENTRIES)
-        self._found = np.full(4, NONE, np.int32)
-        #: The run that is laid out, and its witnesses by the copies of which one overtakes the other.
+        self._loops = loops(self.rows, 16, ENTRIES)
+        #: The run that is laid out.
         self._number = NONE
-        self._by_overtaking: dict[tuple[int, int], list[int]] = {}
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
         """For each run a row: of each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not asked for.
@@ -103,114 +117,96 @@ class Monitor:
                 report(int(self.rows.first[number]))
             end = int(np.searchsorted(self.rows.first, self.rows.first[number] + ROWS_AT_A_TIME))
             end = min(runs, max(number + 1, end))
-            number = _decide_runs(
-                number, end, self.rows, self._run, self._names, self._channels, self._graph, self._queue, self._found,
-                self.pending, asked, found,
-            )  # fmt: skip
+            number = _decide_runs(number, end, self.rows, self._loops, self.pending, asked, found)
             if number < end:
-                self.grow()
-        if runs and found[-1, ASYNCHRONOUS] != UNDECIDED:
-            self._number, self._by_overtaking = runs - 1, {}  # it is still laid out
+                self._grow()
         asked[ASYNCHRONOUS] = True
         found[:, ~asked] = UNDECIDED
         return found
 
-    def grow(self) -> None:
+    def violations(self, runs: Numbers, broken: Numbers) -> Iterator[Violation]:
+        """What shows the violations of these runs, which are well-formed, run by run, from the weakest order on.
+
+        `broken`: for each of these runs a row, in which the orders that it breaks are true, by column.
+        """
+        self._number, done = NONE, 0
+        rows = np.empty(max(ENTRIES, len(COLUMN) * len(self._loops.run.line)), np.int64)
+        ends = np.zeros((len(runs), len(COLUMN)), np.int64)
+        while done < len(runs):
+            more = _write_violations(
+                runs[done:], broken[done:], self.rows, self._loops, self.pending, rows, ends[done:]
+            )
+            start, written = 0, rows[: ends[done + more - 1, -1] if more else 0].tolist()
+            for k in range(done, done + more):
+                for order, is_broken, end in zip(COLUMN, broken[k].tolist(), ends[k].tolist(), strict=True):
+                    if is_broken:
+                        assert end > start, f"no message shows {order} broken"
+                        yield Violation(int(runs[k]), order, written[start:end])
+                    start = end
+            done += more
+            if not more:
+                self._grow()
+
+    def _grow(self) -> None:
         """Makes room for more lines, or for more times of messages in flight."""
-        lines = int(self._run.sizes[LINES])
-        known = int(len(self._channels.missing) ** 0.5)
-        entries = len(self._channels.stamps)
+        run, by = self._loops.run, self._loops.channels
+        lines, known, entries = int(run.sizes[LINES]), int(len(by.missing) ** 0.5), len(by.stamps)
         if lines > known:
             known = min(LINES_UP_TO, max(lines, 2 * known))
         else:
             entries = max(2 * entries, lines)
-        self._channels = channels(self._run, known, entries)
+        self._loops = self._loops._replace(channels=channels(run, known, entries))
 
     def lay_out(self, number: int) -> Run:
         """The run of that number, which is well-formed, laid out until another one is."""
         if number != self._number:
-            lay_out(number, self.rows, self._run, self._names)
-            self._found[:] = NONE
-            while not has_room(self._run, self._channels) or not overtakings(self._run, self._channels, 0, self._found):
-                self._found[:] = NONE
-                self.grow()
+            lay_out(number, self.rows, self._loops.run, self._loops.names)
             self._number = number
-            self._by_overtaking = {}
-        return self._run
+        return self._loops.run
 
     def disorder(self, number: int) -> Numbers:
         """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
         run = self.lay_out(number)
         figures, marked = np.zeros((int(run.sizes[LINES]), FIGURES), np.int64), marks(run)
-        while not measure(run, self._channels, marked, figures):
-            self.grow()
+        while not measure(run, self._loops.channels, marked, figures):
+            self._grow()
         return figures
 
     def processes(self) -> Numbers:
         """Of each line of the run that is laid out the number of its process."""
-        known = np.flatnonzero(self._names.process_seen == self._run.sizes[LAID_OUT])
+        names = self._loops.names
+        known = np.flatnonzero(names.process_seen == self._loops.run.sizes[LAID_OUT])
         processes = np.empty(len(known), np.int64)
-        processes[self._names.process[known]] = known
+        processes[names.process[known]] = known
         return processes
 
-    def witness(self, number: int, order: str) -> list[int]:
-        """The rows of the sends whose messages show that the run breaks the order, which it does."""
-        run, column = self.lay_out(number), COLUMN[order]
-        at = shown_by(column, run, self._found)
-        if at == NONE:
-            sends = np.zeros(len(run.send), np.bool_)
-            show(column, run, self._graph, self._queue, self.pending, sends)
-            return self._rows_of(sends)
-        overtaken, overtaking = self._found[at : at + 2].tolist()
-        if (overtaken, overtaking) not in self._by_overtaking:  # by which other orders are broken, too
-            sends = np.zeros(len(run.send), np.bool_)
-            show_overtaking(run, self._graph, overtaken, overtaking, sends)
-            self._by_overtaking[overtaken, overtaking] = self._rows_of(sends)
-        return self._by_overtaking[overtaken, overtaking]
-
-    def _rows_of(self, sends: Numbers) -> list[int]:
-        messages = np.flatnonzero(sends[: self._run.sizes[MESSAGES]])
-        rows: list[int] = sorted((self.rows.first[self._number] + self._run.row[self._run.send[messages]]).tolist())
-        return rows
-
 
 @compiled
-def has_room(run: Run, channels: Channels) -> Any:
-    return run.sizes[LINES] * run.sizes[LINES] <= len(channels.missing)
-
-
-@compiled
-def _decide_runs(
-    number: Any,
-    end: Any,
-    rows: Rows,
-    run: Run,
-    names: Names,
-    channels: Channels,
-    graph: Graph,
-    queue: Queue,
-    found: Any,
-    pending: Any,
-    asked: Any,
-    outcomes: Any,
-) -> Any:
+def _decide_runs(number: Any, end: Any, rows: Rows, loops: Loops, pending: Any, asked: Any, outcomes: Any) -> Any:
     """Decides the runs from that number to the end; returns the first for which there is no room, or the end."""
+    run = loops.run
     for run_number in range(number, end):
-        if not lay_out(run_number, rows, run, names):
+        if not lay_out(run_number, rows, run, loops.names) or run.sizes[LINES] > LINES_UP_TO:
             continue
-        if run.sizes[LINES] > LINES_UP_TO:
-            continue
-        for k in range(len(found)):
-            found[k] = NONE
-        if not has_room(run, channels) or not overtakings(run, channels, 0, found):
+        if not _overtakings(loops):
             return run_number
-        _decide_one(run, graph, queue, found, pending, asked, outcomes[run_number])
+        decide(loops, pending, run.sizes[COPIES] == run.sizes[MESSAGES], asked, outcomes[run_number])
     return end
 
 
 @compiled
-def _decide_one(run: Run, graph: Graph, queue: Queue, found: Any, pending: Any, asked: Any, outcome: Any) -> Any:
-    complete, unicasts = True, run.sizes[COPIES] == run.sizes[MESSAGES]
+def _overtakings(loops: Loops) -> Any:
+    """Looks at FIFO and causal order of the run that is laid out; False if there is no room for it."""
+    for k in range(len(loops.found)):
+        loops.found[k] = NONE
+    return overtakings(loops.run, loops.channels, 0, loops.found)
+
+
+@compiled
+def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) -> Any:
+    """Decides the orders asked for, when it is known what overtakes. `unicasts`: each message has one receiver."""
+    run, graph, found = loops.run, loops.graph, loops.found
+    complete = True
     for copy in range(run.sizes[COPIES]):
         complete = complete and run.deliver[copy] != NONE
     outcome[ASYNCHRONOUS] = KEPT
@@ -223,25 +219,26 @@ def _decide_one(run: Run, graph: Graph, queue: Queue, found: Any, pending: Any, 
             outcome[ONE_N] = BROKEN
     if (asked[SYNCHRONOUS] or asked[N_N]) and not broken:
         outcome[SYNCHRONOUS] = BROKEN
-        if (complete or pending) and keeps(run, graph, SYNCHRONOUS, pending):
+        if (complete or pending) and _keeps(run, graph, SYNCHRONOUS, pending):
             outcome[SYNCHRONOUS] = KEPT
             outcome[MAILBOX], outcome[ONE_N], outcome[N_N] = KEPT, KEPT, KEPT
             return
     if (asked[MAILBOX] or asked[ONE_N] or asked[N_N]) and not broken:
-        outcome[MAILBOX] = KEPT if keeps(run, graph, MAILBOX, pending) else BROKEN
+        outcome[MAILBOX] = KEPT if _keeps(run, graph, MAILBOX, pending) else BROKEN
         if unicasts and (complete or pending):  # the two are one then
             outcome[ONE_N] = outcome[MAILBOX]
     if (asked[ONE_N] or asked[N_N]) and outcome[ONE_N] == UNDECIDED:
-        outcome[ONE_N] = KEPT if keeps(run, graph, ONE_N, pending) else BROKEN
+        outcome[ONE_N] = KEPT if _keeps(run, graph, ONE_N, pending) else BROKEN
     if asked[N_N] and outcome[N_N] == UNDECIDED:
         outcome[N_N] = BROKEN
         if outcome[MAILBOX] == KEPT and outcome[ONE_N] == KEPT:
-            one_queue = keeps_one_queue(run, graph, queue, pending)
+            constrain(run, graph, N_N, pending)
+            one_queue = is_one_queue(run, graph)
             outcome[N_N] = KEPT if one_queue == 1 else BROKEN if one_queue == 0 else UNDECIDED
 
 
 @compiled
-def keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
+def _keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
     """True if the run keeps mailbox, one-n or synchronous order, given that it keeps the orders that these imply."""
     constrain(run, graph, order, pending)
     if order == ONE_N and not pending and behind_an_unreceived_one(run, graph) != NONE:
@@ -251,91 +248,114 @@ def keeps(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
 
 @compiled
 def constrain(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
-    """Puts the constraints of mailbox, one-n or synchronous order on the run."""
+    """Puts the constraints of mailbox, one-n, n-n or synchronous order on the run."""
     begin(run, graph, pending)
     if order == MAILBOX:
         demand_mailbox(run, graph)
     elif order == ONE_N:
         demand_one_n(run, graph)
+    elif order == N_N:
+        demand_one_queue(run, graph, pending)
     else:
         demand_instants(run, graph)
-
-
-@compiled
-def keeps_one_queue(run: Run, graph: Graph, queue: Queue, pending: Any) -> Any:
-    """As `one_queue.is_one_queue`: whether the run keeps n-n order, given that it keeps mailbox and one-n order."""
-    begin(run, graph, pending)
-    demand_one_queue(run, graph, pending)
-    return is_one_queue(run, graph, queue)
 
 
 # -- what shows a violation --------------------------------------------------------------------------------------------
 
 
 @compiled
-def shown_by(order: Any, run: Run, found: Any) -> Any:
+def _write_violations(runs: Any, broken: Any, rows: Rows, loops: Loops, pending: Any, written: Any, ends: Any) -> Any:
+    """Writes down the rows of the events that show the violations of these runs, and by run and order where they end;
+    returns of how many runs, before one for which there is no room.
+    """
+    run, past = loops.run, 0
+    for k in range(len(runs)):
+        lay_out(runs[k], rows, run, loops.names)
+        if past + len(ends[k]) * run.sizes[EVENTS] > len(written) or not _overtakings(loops):
+            return k
+        known = NONE
+        for order in range(len(ends[k])):
+            if broken[k, order]:
+                at = shown_by(order, loops.found, run.sizes[COPIES] == run.sizes[MESSAGES])
+                if at == NONE or at != known:  # else the same messages show it
+                    mark(order, at, loops, pending)
+                known = at
+                for e in range(run.sizes[EVENTS]):
+                    if loops.graph.shows[run.message[e]]:
+                        written[past] = rows.first[runs[k]] + run.row[e]
+                        past += 1
+            ends[k, order] = past
+    return len(runs)
+
+
+@compiled
+def shown_by(order: Any, found: Any, unicasts: Any) -> Any:
     """Where the overtaking stands in `found` that shows that the run breaks the order; NONE if none shows it."""
-    at, unicasts = 0 if order == FIFO else 2, run.sizes[COPIES] == run.sizes[MESSAGES]
+    at = 0 if order == FIFO else 2
     return NONE if found[at] == NONE or (order == ONE_N and not unicasts) else at
 
 
 @compiled
-def show(order: Any, run: Run, graph: Graph, queue: Queue, pending: Any, shows: Any) -> Any:
-    """Marks the messages that show that the run breaks the order, though none is overtaken."""
+def mark(order: Any, at: Any, loops: Loops, pending: Any) -> Any:
+    """Marks in `shows` the messages that show that the run breaks the order; `at`: the overtaking that shows it."""
+    run, graph = loops.run, loops.graph
+    for m in range(run.sizes[MESSAGES]):
+        graph.shows[m] = False
+    if at != NONE:
+        _mark_chain(run, graph, loops.found[at], loops.found[at + 1])
+        return
+    both = NONE
     if order == ONE_N and not pending:
         begin(run, graph, pending)
         both = behind_an_unreceived_one(run, graph)
-        if both != NONE:
-            shows[both >> 32], shows[both & ((1 << 32) - 1)] = True, True
-            return
+    if both != NONE:
+        graph.shows[both >> 32], graph.shows[both & ((1 << 32) - 1)] = True, True
+        return
+    constrain(run, graph, order, pending)
     if order == N_N:
-        begin(run, graph, pending)
-        demand_one_queue(run, graph, pending)
-        if is_one_queue(run, graph, queue) == 0 and not is_linearizable(run, graph):
-            _show_cycle(run, graph, shows)
+        is_one_queue(run, graph)
+    if not is_linearizable(run, graph):
+        _mark_cycle(run, graph)
         return
-    if not keeps(run, graph, order, pending):
-        _show_cycle(run, graph, shows)
-        return
-    for copy in range(run.sizes[COPIES]):
-        if run.deliver[copy] == NONE and not graph.to_come[run.of_copy[copy]]:
-            shows[run.of_copy[copy]] = True
+    for m in range(run.sizes[MESSAGES]):
+        if order == SYNCHRONOUS and not is_received(run, m):
+            graph.shows[m] = True
             return
 
 
 @compiled
-def show_overtaking(run: Run, graph: Graph, overtaken: Any, overtaking: Any, shows: Any) -> Any:
+def _mark_chain(run: Run, graph: Graph, overtaken: Any, overtaking: Any) -> Any:
     """Marks the messages of a shortest chain from the send of one copy to that of another."""
     begin(run, graph, False)
     sort_edges(graph)
     send, later = run.send[run.of_copy[overtaken]], run.send[run.of_copy[overtaking]]
     length = path(run, graph, send, later, 0, False)
     for k in range(length):
-        shows[run.message[graph.path[k]]] = True
+        graph.shows[run.message[graph.path[k]]] = True
 
 
 @compiled
-def _show_cycle(run: Run, graph: Graph, shows: Any) -> Any:
+def _mark_cycle(run: Run, graph: Graph) -> Any:
     """Marks the messages of a short cycle, and those that the derived constraints on it rest on."""
     for edge in range(graph.sizes[EDGES]):
         graph.is_used[edge] = False
     length = short_cycle(run, graph)
     for k in range(length):
         following = graph.shortest[k + 1 if k + 1 < length else 0]
-        _show_step(run, graph, graph.shortest[k], following, graph.sizes[EDGES], shows)
+        _mark_step(run, graph, graph.shortest[k], following, graph.sizes[EDGES])
     for edge in range(graph.sizes[EDGES] - 1, -1, -1):
         if graph.is_used[edge] and graph.first_mirrored[edge] != NONE:
             length = path(run, graph, graph.first_mirrored[edge], graph.second_mirrored[edge], edge, False)
             for k in range(length):
                 following = graph.path[k + 1] if k + 1 < length else NONE
-                _show_step(run, graph, graph.path[k], following, edge, shows)
+                _mark_step(run, graph, graph.path[k], following, edge)
 
 
 @compiled
-def _show_step(run: Run, graph: Graph, node: Any, following: Any, edges: Any, shows: Any) -> Any:
+def _mark_step(run: Run, graph: Graph, node: Any, following: Any, edges: Any) -> Any:
     """Marks the message of a node, and the earliest constraint by which it leads to the next."""
     if message_at(run, graph, node) != NONE:
-        shows[message_at(run, graph, node)] = True
+        graph.shows[message_at(run, graph, node)] = True
     for k in range(graph.first_out[node], graph.first_out[node + 1]):
         edge = graph.by_tail[k]
         if edge < edges and graph.head[edge] == following:

@@ -18,45 +18,28 @@ order in which a single queue passed its messages on takes one walk.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from crownless.model_check.native.compiled import compiled
-from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, Numbers, Run, zeros
+from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, Run
 
 from .constraints import EDGES, NODES, Graph, count_waits, force, message_at, release, sort_edges
 from .cycles import earlier
 
 
-class Queue(NamedTuple):
-    """The one queue, and the messages that can be sent."""
-
-    #: Of each message when it is first received in the log; how many receives are left, and how many can be walked.
-    turn: Numbers
-    left: Numbers
-    ready: Numbers
-    #: The messages in the queue; those that can be sent, as a heap by turn.
-    line_up: Numbers
-    heap: Numbers
-
-
-def queue(run: Run) -> Queue:
-    """Arrays for any run that fits these."""
-    return Queue(*zeros(*[len(run.send) + 1] * 5))
-
-
 @compiled
-def is_one_queue(run: Run, graph: Graph, queue: Queue) -> Any:
+def is_one_queue(run: Run, graph: Graph) -> Any:
     """1 if the constraints allow one queue, 0 if not, NONE if there is no room for more constraints."""
     for m in range(run.sizes[MESSAGES]):
-        queue.turn[m] = run.sizes[EVENTS] + m
+        graph.turn[m] = run.sizes[EVENTS] + m
     for k in range(run.sizes[EVENTS] - 1, -1, -1):
         e = run.order[k]
         if run.copy[e] != NONE:
-            queue.turn[run.message[e]] = k
+            graph.turn[run.message[e]] = k
     while True:
         known = graph.sizes[EDGES]
         sort_edges(graph)
-        if not _walk(run, graph, queue):
+        if not _walk(run, graph):
             return 0
         if graph.sizes[EDGES] == known:
             return 1
@@ -65,15 +48,15 @@ def is_one_queue(run: Run, graph: Graph, queue: Queue) -> Any:
 
 
 @compiled
-def _walk(run: Run, graph: Graph, queue: Queue) -> Any:
+def _walk(run: Run, graph: Graph) -> Any:
     """One walk, which adds the constraints that it finds; False if some nodes wait for each other."""
     events, nodes = run.sizes[EVENTS], graph.sizes[NODES]
     for m in range(run.sizes[MESSAGES]):
-        queue.left[m], queue.ready[m] = 0, 0
+        graph.left[m], graph.ready[m] = 0, 0
     for copy in range(run.sizes[COPIES]):
         receive = graph.receive[copy]
         if receive != NONE:
-            queue.left[run.of_copy[copy]] += 1
+            graph.left[run.of_copy[copy]] += 1
     front, past, can_be_sent, walked = 0, 0, 0, 0
     new = count_waits(run, graph)
     while True:
@@ -82,25 +65,25 @@ def _walk(run: Run, graph: Graph, queue: Queue) -> Any:
             new -= 1
             node = graph.queue[new]
             if node < events and run.copy[node] == NONE:
-                can_be_sent = _push(queue, run.message[node], can_be_sent)
+                can_be_sent = _push(graph, run.message[node], can_be_sent)
             elif message_at(run, graph, node) != NONE:
-                queue.ready[message_at(run, graph, node)] += 1
+                graph.ready[message_at(run, graph, node)] += 1
             else:
                 walked += 1
                 new = release(run, graph, node, new)
-        while front < past and not queue.left[queue.line_up[front]]:
+        while front < past and not graph.left[graph.line_up[front]]:
             front += 1
-        if front < past and queue.ready[queue.line_up[front]]:
-            new = _receive(run, graph, queue, queue.line_up[front])
+        if front < past and graph.ready[graph.line_up[front]]:
+            new = _receive(run, graph, graph.line_up[front])
         elif can_be_sent:
-            m = queue.heap[0]
-            can_be_sent = _pop(queue, can_be_sent)
-            if queue.left[m]:
-                queue.line_up[past] = m
+            m = graph.heap[0]
+            can_be_sent = _pop(graph, can_be_sent)
+            if graph.left[m]:
+                graph.line_up[past] = m
                 past += 1
             new = release(run, graph, run.send[m], 0)
         elif front < past:
-            m = queue.line_up[front]
+            m = graph.line_up[front]
             waiting = NONE
             for copy in range(run.first_copy[m], run.first_copy[m + 1]):
                 if graph.receive[copy] != NONE and graph.waits[graph.receive[copy]] > 0:
@@ -116,51 +99,51 @@ def _walk(run: Run, graph: Graph, queue: Queue) -> Any:
                 edge = graph.sizes[EDGES]
                 force(graph, run.send[behind], run.send[m])
                 graph.first_mirrored[edge], graph.second_mirrored[edge] = node, waiting
-            new = _receive(run, graph, queue, behind)
+            new = _receive(run, graph, behind)
         else:
             return walked == nodes
         walked += 1
 
 
 @compiled
-def _receive(run: Run, graph: Graph, queue: Queue, m: Any) -> Any:
+def _receive(run: Run, graph: Graph, m: Any) -> Any:
     """Walks a receive of the message, of those that can be; returns how many nodes can be walked then."""
     copy = run.first_copy[m]
     while graph.receive[copy] == NONE or graph.waits[graph.receive[copy]] != 0:
         copy += 1
-    queue.left[m] -= 1
-    queue.ready[m] -= 1
+    graph.left[m] -= 1
+    graph.ready[m] -= 1
     return release(run, graph, graph.receive[copy], 0)
 
 
 @compiled
-def _push(queue: Queue, m: Any, size: Any) -> Any:
+def _push(graph: Graph, m: Any, size: Any) -> Any:
     k = size
     while k:
         parent = (k - 1) // 2
-        if queue.turn[queue.heap[parent]] <= queue.turn[m]:
+        if graph.turn[graph.heap[parent]] <= graph.turn[m]:
             break
-        queue.heap[k] = queue.heap[parent]
+        graph.heap[k] = graph.heap[parent]
         k = parent
-    queue.heap[k] = m
+    graph.heap[k] = m
     return size + 1
 
 
 @compiled
-def _pop(queue: Queue, size: Any) -> Any:
+def _pop(graph: Graph, size: Any) -> Any:
     """Takes the first message off the heap."""
     size -= 1
-    m = queue.heap[size]
+    m = graph.heap[size]
     k = 0
     while True:
         child = 2 * k + 1
         if child >= size:
             break
-        if child + 1 < size and queue.turn[queue.heap[child + 1]] < queue.turn[queue.heap[child]]:
+        if child + 1 < size and graph.turn[graph.heap[child + 1]] < graph.turn[graph.heap[child]]:
             child += 1
-        if queue.turn[m] <= queue.turn[queue.heap[child]]:
+        if graph.turn[m] <= graph.turn[graph.heap[child]]:
             break
-        queue.heap[k] = queue.heap[child]
+        graph.heap[k] = graph.heap[child]
         k = child
-    queue.heap[k] = m
+    graph.heap[k] = m
     return size

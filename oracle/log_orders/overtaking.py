@@ -53,12 +53,14 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 def overtakings(run: Run, by: Channels, fed: Any, found: Any) -> Any:
     """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
     causal order. An order of which `found` has something already is not decided again. False if there is no room for
-    the times.
+    the channels or the times.
 
     The first so many events were `fed` before: `times` has what came of them, and the `slots` that are used the times
     of the messages in flight.
     """
     n = run.sizes[LINES]
+    if n * n > len(by.missing):
+        return False
     by.slots[0], by.slots[1] = by.slots[0] if fed else 0, 0
     for entry in range(n * n):
         by.missing[entry], by.place[entry] = NONE, NOTHING_MISSING

@@ -7,7 +7,7 @@ from typing import Any
 from crownless.model_check.native.compiled import compiled
 from crownless.oracle.logs.layout import DELIVER, EVENTS, NONE, SEND, Run
 
-from .constraints import Graph, count_waits, release, sort_edges
+from .constraints import Graph, count_waits, is_received, release, sort_edges
 
 
 @compiled
@@ -69,7 +69,7 @@ def settle(run: Run, graph: Graph, settled: Any) -> Any:
     while ready:
         ready -= 1
         node = graph.queue[ready]
-        if node >= run.sizes[EVENTS] or run.copy[node] != NONE or not graph.to_come[run.message[node]]:
+        if node >= run.sizes[EVENTS] or run.copy[node] != NONE or is_received(run, run.message[node]):
             ready = release(run, graph, node, ready)
     for e in range(run.sizes[EVENTS]):
         settled[e] = settled[e] and graph.waits[e] == NONE

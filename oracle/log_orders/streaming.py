@@ -1,11 +1,11 @@
 """The monitor of one run whose events come bit by bit: it holds the events that may still matter, not the run.
 
-`StreamingMonitor` is fed events, those of each process in order. A deliver counts once its send has come. What counts,
-read as a run in progress, shows a violation for good: no later event undoes it. FIFO and causal order are decided in
-one pass as of a run in memory (`overtaking`), which keeps the times of processes and of messages in flight. For each
-other order that is not broken yet, the events held are walked under its constraints (`constraints`). An event is
-*settled* when it can be walked without any event that waits for a message in flight: no later event can lead to it. A
-message is forgotten once all its events are settled for all orders: no violation still to come involves it.
+`StreamingMonitor` is fed events in any order. An event counts once the one before it on its process has come, and a
+deliver once its send has. What counts, read as a run in progress, shows a violation for good: no later event undoes it.
+The events held are decided as a run in memory is (`monitor`); of FIFO and causal order the times of processes and of
+messages in flight are kept. An event is *settled* for another order when it can be walked under its constraints without
+any event that waits for a message in flight: no later event can lead to it. A message is forgotten once all its events
+are settled for all orders: no violation still to come involves it.
 
 The constraints of n-n follow from each other, so that any message in flight may add some to earlier events. For it
 nothing is forgotten but what was sent and received before all that is still in flight; if too much would have to be
@@ -15,28 +15,14 @@ held, it is decided as far as other orders settle it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from crownless.oracle.logs.events import Events
-from crownless.oracle.logs.layout import (
-    COPIES,
-    EVENTS,
-    INTERNAL,
-    MESSAGES,
-    NONE,
-    SEND,
-    Numbers,
-    Rows,
-    Run,
-    lay_out,
-    read_only,
-    room,
-)
+from crownless.oracle.logs.layout import COPIES, DELIVER, EVENTS, INTERNAL, MESSAGES, NONE, Numbers, Rows, Run, lay_out
+from crownless.oracle.logs.layout import read_only as views_of
 
-from .constraints import Graph, begin, behind_an_unreceived_one, graph
 from .monitor import (
     ASYNCHRONOUS,
     BROKEN,
@@ -49,13 +35,13 @@ from .monitor import (
     ONE_N,
     SYNCHRONOUS,
     UNDECIDED,
+    Loops,
     constrain,
-    keeps,
-    keeps_one_queue,
-    show,
-    show_overtaking,
+    decide,
+    loops,
+    mark,
+    shown_by,
 )
-from .one_queue import queue
 from .overtaking import LINES_UP_TO, channels, overtakings
 from .settling import in_happened_before, settle, settle_before_all_others
 
@@ -68,10 +54,10 @@ FORGET_FROM = 1 << 16
 #: Room for times in flight at first, in entries.
 ENTRIES = 1 << 12
 
-#: No messages.
-NOBODY = np.empty(0, np.int64)
 #: The orders that are walked for, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
+#: What violates one of these orders violates the stronger one (one-n: in runs of unicasts).
+_WEAKER = {MAILBOX: (CAUSAL,), ONE_N: (CAUSAL,), N_N: (CAUSAL, MAILBOX, ONE_N), SYNCHRONOUS: (CAUSAL, MAILBOX, ONE_N)}
 
 
 class Contradiction(Exception):
@@ -82,71 +68,88 @@ class Contradiction(Exception):
         self.events = events
 
 
+class TakenPlace(Exception):
+    """A further event comes in a place of a process that an event has, or before the first."""
+
+    def __init__(self, process: int, place: int) -> None:
+        super().__init__(f"a second event {place} of process {process}")
+        self.process, self.place = process, place
+
+
 class Violation(NamedTuple):
-    """These messages show that an order is broken; with a `receiver`, the second overtakes the first there."""
+    """These events show that an order is broken.
 
-    messages: tuple[int, ...]
-    receiver: int | None
-    #: Their events so far; and those of the messages by which the send of the first happened before that of the
-    #: second, if they are held.
-    events: Events
-
-
-@dataclass
-class StreamingMonitor:
-    """The monitor of a run of so many processes, at most `overtaking.LINES_UP_TO`.
-
-    What is not received in the end is `pending`, or lost. `lengths`: how many events each process has in all, if that
-    is known.
+    `overtakes`: that the second of two messages overtakes the first at a receiver, where this shows it. Of the messages
+    by which the send of the first happened before that of the second the events are there if they are held.
     """
 
-    processes: int
-    orders: Collection[str] = tuple(COLUMN)
-    pending: bool = False
-    lengths: Numbers | None = None
-    hold_up_to: int = HOLD_UP_TO
-    forget_from: int = FORGET_FROM
-    #: For each order as in `monitor.COLUMN` BROKEN as soon as that is certain; KEPT or UNDECIDED after `finish`.
-    outcomes: list[int] = field(default_factory=lambda: [UNDECIDED] * len(COLUMN))
-    #: What shows each violation, by order.
-    violations: dict[int, Violation] = field(default_factory=dict)
-    #: The most events held at once.
-    most_held: int = 0
-    #: Events that wait for sends that have not come, or in a cycle for each other.
-    waiting: Events = field(default_factory=Events.none)
-    #: The orders that nothing more is held for, since it would have been too much.
-    given_up: set[int] = field(default_factory=set)
-    #: In the end, each message and receiver that does not receive it.
-    unreceived: list[tuple[int, int]] = field(default_factory=list)
+    events: Events
+    overtakes: tuple[int, int, int] | None
 
-    def __post_init__(self) -> None:
+
+class StreamingMonitor:
+    """The monitor of a run of some processes, at most `overtaking.LINES_UP_TO`; there may become more of them.
+
+    What is not received in the end is `pending`, or lost. `first`: the place of the first event of each process; by
+    default 0 or 1, whichever comes first.
+    """
+
+    def __init__(
+        self,
+        orders: Collection[str] = tuple(COLUMN),
+        *,
+        pending: bool = False,
+        first: int | None = None,
+        hold_up_to: int = HOLD_UP_TO,
+        forget_from: int = FORGET_FROM,
+    ) -> None:
+        self.pending, self.first, self.hold_up_to, self.forget_from = pending, first, hold_up_to, forget_from
+        #: For each order as in `monitor.COLUMN` BROKEN as soon as that is certain; KEPT or UNDECIDED after `finish`.
+        self.outcomes = [UNDECIDED] * len(COLUMN)
+        #: What shows each violation, by order.
+        self.violations: dict[int, Violation] = {}
+        #: Events that wait for earlier ones of their process, for sends, or in a cycle for each other; and those held,
+        #: in an order that happened-before allows.
+        self.waiting, self.held = Events.none(), Events.none()
+        #: The orders that nothing more is held for, since it would have been too much; true if nothing is decided more.
+        self.given_up: set[int] = set()
+        self.has_stopped = False
+        #: In the end, each message and receiver that does not receive it.
+        self.unreceived: list[tuple[int, int]] = []
+        #: True if each message has one receiver.
+        self.unicasts = True
         #: The orders that events are held for.
-        self._open = {COLUMN[order] for order in self.orders} - {ASYNCHRONOUS}
+        self._open = {COLUMN[order] for order in orders} - {ASYNCHRONOUS}
         if N_N in self._open:
             self._open |= {*_CONSTRAINED}
         if self._open & {*_CONSTRAINED}:
             self._open |= {FIFO, CAUSAL}
-        self._asked = frozenset(self._open)
-        #: The events held, in an order that happened-before allows; of all events so far those of each process.
-        self._held = Events.none()
-        known = self.processes if self.processes <= LINES_UP_TO else 0
-        self._counts = np.zeros(known, np.int64)
-        #: By process and process how many events *held* it knows; and the same of each message in flight.
-        self._times = np.zeros((known, known), np.int32)
-        self._stamps = np.zeros((0, known), np.int32)
-        self._unicasts = True
-        #: True if nothing more is decided.
-        self.has_stopped = False
-        self._refuse_too_many_processes()
+        #: By process the place of the next event; by process and process how many events *held* it knows; and the same
+        #: of each message in flight.
+        self._next = np.zeros(0, np.int64)
+        self._times = np.zeros((0, 0), np.int32)
+        self._stamps = np.zeros((0, 0), np.int32)
 
-    def feed(self, events: Events, *, at_once: bool = True) -> None:
-        """Takes these events, and decides about them: if not `at_once`, when as many have come as are held."""
+    def feed(self, events: Events, processes: int, *, at_once: bool = True) -> None:
+        """Takes these events, when there are so many processes, and decides about them: if not `at_once`, when as many
+        have come as are held. Raises `Contradiction` or `TakenPlace`.
+        """
+        if processes > LINES_UP_TO:
+            self._stop()
         if self.has_stopped:
             return
+        more = processes - len(self._next)
+        self._next = np.pad(self._next, (0, more), constant_values=self.first or 0)
+        self._times = np.pad(self._times, ((0, more), (0, more)))
+        self._stamps = np.pad(self._stamps, ((0, 0), (0, more)))
+        if self.first is None and len(events) and events.place.min() <= 1:
+            self.first = int(events.place.min())
+            self._next[:] = self.first
+        receivers = np.where(events.kind == DELIVER, 0, np.diff(events.first_peer))
+        self.unicasts = self.unicasts and int(receivers.max(initial=0)) <= 1
         self.waiting += events
-        self.most_held = max(self.most_held, len(self._held) + len(self.waiting))
-        if at_once or len(self.waiting) >= len(self._held):
-            self._decide(ended=False, at_once=at_once)
+        if at_once or len(self.waiting) >= len(self.held):
+            self._decide(ended=False)
 
     def finish(self) -> None:
         """Decides what is open: no more events come. Nothing is decided of a run in which some wait for ever."""
@@ -162,17 +165,21 @@ class StreamingMonitor:
             if self.outcomes[SYNCHRONOUS] == KEPT:
                 self.outcomes[N_N] = KEPT
 
+    def gaps(self) -> list[tuple[int, int, int]]:
+        """Where events wait for earlier ones: the process, and the first and the last place that is missing."""
+        order, line, due = self._in_turn()
+        place = self.waiting.place[order]
+        early = np.flatnonzero(place > due)
+        processes, firsts = np.unique(line[early], return_index=True)
+        at = early[firsts]
+        return list(zip(processes.tolist(), due[at].tolist(), (place[at] - 1).tolist(), strict=True))
+
     def cycle(self) -> list[tuple[int, int]]:
         """Delivers that wait in a cycle for each other, each for the next, as (process, message); or none."""
-        events = self.waiting
-        sender: dict[int, int] = {}
-        heads: dict[int, int] = {}
-        for p, kind, message in zip(
-            *(column.tolist() for column in (events.process, events.kind, events.message)), strict=True
-        ):
-            heads.setdefault(p, message)
-            if kind == SEND:
-                sender[message] = p
+        order, line, _ = self._in_turn()
+        events, is_next = self.waiting.some(order), self.waiting.place[order] == self._next[line]
+        sender = {message: p for p, sends, message, _ in events.rows() if sends}
+        heads = {p: message for p, _, message, _ in events.some(np.flatnonzero(is_next)).rows()}
         checked: set[int] = set()
         for start in heads:
             path: list[int] = []
@@ -185,101 +192,102 @@ class StreamingMonitor:
                 return [(p, heads[p]) for p in path[path.index(process) :]]
         return []
 
-    def grow(self, processes: int) -> None:
-        """There are so many processes now, not fewer than before."""
-        more = processes - self.processes
-        self.processes = processes
-        self._refuse_too_many_processes()
-        if self.has_stopped:
-            return
-        self._counts = np.pad(self._counts, (0, more))
-        self._times = np.pad(self._times, ((0, more), (0, more)))
-        self._stamps = np.pad(self._stamps, ((0, 0), (0, more)))
-
     @property
     def messages(self) -> Numbers:
         """The messages of events that are held, or wait, in order."""
-        messages: Numbers = np.unique(np.append(self._held.message, self.waiting.message))
+        messages: Numbers = np.unique(np.append(self.held.message, self.waiting.message))
         return messages
 
     # -- one step ------------------------------------------------------------------------------------------------------
 
-    def _decide(self, *, ended: bool, at_once: bool = True) -> None:
-        fed = len(self._held)
+    def _decide(self, *, ended: bool) -> None:
+        fed = len(self.held)
         self._admit()
-        if len(self._held) == fed and not ended:
-            self._give_up_if_too_many()
-            return
-        run = self._laid_out()
-        constraints = graph(run)
-        self._find_overtakings(run, constraints, fed)
-        if not ended:
-            constraints.to_come[: run.sizes[MESSAGES]] = self._to_come(run)
-        forget = not ended and len(self._held) > self.forget_from
-        self._walk(run, constraints, ended, ended or at_once or forget)
-        if ended:
-            copies = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
-            rows = run.row[run.send[run.of_copy[copies]]] - self.processes
-            self.unreceived = list(zip(self._held.message[rows].tolist(), run.receiver[copies].tolist(), strict=True))
-        if forget:
-            self._forget(run, constraints)
+        if len(self.held) > fed or ended:
+            held = self._laid_out()
+            run = held.run
+            if self._open:
+                held = self._find_overtakings(held, fed)
+                self._find_violations(held, self.pending or not ended)
+            if ended:
+                copies = np.flatnonzero(run.deliver[: run.sizes[COPIES]] == NONE)
+                messages = self._messages_of(run, run.of_copy[copies])
+                self.unreceived = list(zip(messages.tolist(), run.receiver[copies].tolist(), strict=True))
+            elif len(self.held) > self.forget_from:
+                self._forget(held)
         if not ended:
             self._give_up_if_too_many()
 
+    def _in_turn(self) -> tuple[Numbers, Numbers, Numbers]:
+        """The events that wait, by process and place: their numbers, their processes, and the place that each would
+        have if nothing were missing before it.
+        """
+        order = np.lexsort((self.waiting.place, self.waiting.process))
+        line = self.waiting.process[order]
+        return order, line, self._next[line] + np.arange(len(line)) - np.searchsorted(line, line)
+
     def _admit(self) -> None:
-        """Adds to the events held those that waited for nothing else, in an order that happened-before allows."""
-        known = len(self._held)
-        events = self._held + self.waiting
+        """Adds to the events held those that wait for no other, in an order that happened-before allows."""
+        order, line, due = self._in_turn()
+        place = self.waiting.place[order]
+        for k in np.flatnonzero(place < due)[:1].tolist():
+            raise TakenPlace(int(line[k]), int(place[k]))
+        if self.first is None:
+            return
+        ready = order[place == due]
+        if (np.diff(ready)[np.diff(line[place == due]) == 0] > 0).all():
+            ready = np.sort(ready)  # the order of the log
+        known = len(self.held)
+        events = self.held + self.waiting.some(ready)
         messages, number = np.unique(events.message, return_inverse=True)
-        order, n = np.empty(len(events), np.int64), self.processes
+        order, n = np.empty(len(events), np.int64), len(self._next)
         count = in_happened_before(
             events.process, events.kind, number, order, np.zeros(len(events), np.int64),
             np.full((3, n), NONE, np.int64), np.empty(n, np.int64), np.zeros(len(messages), np.bool_),
             np.full(len(messages), NONE, np.int64),
         )  # fmt: skip
-        waits = np.ones(len(events), np.bool_)
-        waits[order[:count]] = False
-        self._held, self.waiting = events.some(order[:count]), events.some(np.flatnonzero(waits))
-        self._counts += np.bincount(self._held.process[known:], minlength=n)
-        receivers = np.diff(self._held.first_receiver)[known:]
-        self._unicasts = self._unicasts and int(receivers.max(initial=0)) <= 1
+        taken = ready[order[known:count] - known]
+        self._next += np.bincount(self.waiting.process[taken], minlength=n)
+        self.held = events.some(order[:count][events.kind[order[:count]] != INTERNAL])
+        self.waiting = self.waiting.some(np.delete(np.arange(len(self.waiting)), taken))
 
-    def _laid_out(self) -> Run:
-        """The events held as a run, whose lines are the processes in their order."""
-        held, n = self._held, self.processes
+    def _laid_out(self) -> Loops:
+        """The events held as a run, whose lines are the processes in their order: each has an internal event first."""
+        held, n = self.held, len(self._next)
         order = np.argsort(held.process, kind="stable")
-        starts = np.searchsorted(held.process[order], np.arange(n))
+        line = held.process[order]
         place = np.empty(len(held), np.int64)
-        place[order] = 1 + np.arange(len(held)) - starts[held.process[order]]
-        sends = held.kind == SEND
-        peer = np.full(len(held), NONE, np.int32)
-        peer[sends] = np.arange(int(sends.sum()), dtype=np.int32)
+        place[order] = 1 + np.arange(len(held)) - np.searchsorted(line, line)
+        peer = np.where(np.diff(held.first_peer) > 0, np.arange(len(held)), NONE)
         _, message = np.unique(held.message, return_inverse=True)
 
-        def behind(first: Any, column: Numbers) -> Numbers:
-            """The column of an internal event at each process, and of these events."""
-            return np.concatenate([np.broadcast_to(np.asarray(first, column.dtype), n), column])
+        def behind(first: Any, column: Numbers, of: type[Any]) -> Numbers:
+            return np.concatenate([np.broadcast_to(first, n), column]).astype(of)
 
         rows = Rows(
             np.array([0, n + len(held)], np.int64),
-            behind(np.arange(n), held.process),
-            behind(0, place),
-            behind(INTERNAL, held.kind),
-            behind(NONE, message.astype(np.int32)),
-            behind(NONE, peer),
-            np.append(0, np.cumsum(np.diff(held.first_receiver)[sends])).astype(np.int32),
-            held.receiver,
+            behind(np.arange(n), held.process, np.int32),
+            behind(0, place, np.int64),
+            behind(INTERNAL, held.kind, np.int8),
+            behind(NONE, message, np.int32),
+            behind(NONE, peer, np.int32),
+            held.first_peer.astype(np.int32),
+            held.peer,
         )
-        rows = read_only(rows)
-        run, names = room(rows)
-        if not lay_out(0, rows, run, names):
-            raise Contradiction(self._held)
-        return run
+        rows = views_of(rows)
+        found = loops(rows, n, max(ENTRIES, 2 * self._stamps.size))
+        if not lay_out(0, rows, found.run, found.names):
+            raise Contradiction(held)
+        return found
 
-    def _find_overtakings(self, run: Run, constraints: Graph, fed: int) -> None:
-        if not self._open & {FIFO, CAUSAL}:
-            return
-        n, entries = self.processes, max(ENTRIES, 2 * self._stamps.size)
+    def _messages_of(self, run: Run, messages: Numbers) -> Numbers:
+        """The numbers that these messages of the run have in events."""
+        found: Numbers = self.held.message[run.row[run.send[messages]] - len(self._next)]
+        return found
+
+    def _find_overtakings(self, held: Loops, fed: int) -> Loops:
+        """Looks for overtaking messages, when so many of the events held were looked at before."""
+        run, n = held.run, len(self._next)
         order = run.order[:fed]
         delivered = np.bincount(run.message[order[run.copy[order] != NONE]], minlength=len(run.send))
         copies = np.diff(run.first_copy, append=0)[: run.sizes[MESSAGES]]
@@ -287,139 +295,99 @@ class StreamingMonitor:
         known = np.sort(run.message[order[run.copy[order] == NONE]])
         known = known[in_flight[known] > 0]
         while True:
-            by, slots = channels(run, n, entries), len(self._stamps)
+            by, slots = held.channels, len(self._stamps)
             by.times[: n * n] = self._times.ravel()
             by.stamps[: self._stamps.size] = self._stamps.ravel()
             by.in_flight[: len(copies)] = in_flight
             by.slot[known[:slots]] = np.arange(slots)
-            found = np.array([NONE if column in self._open else 0 for column in (FIFO, FIFO, CAUSAL, CAUSAL)], np.int32)
             by.slots[0] = slots
-            if overtakings(run, by, fed, found):
+            held.found[:] = [NONE if column in self._open else 0 for column in (FIFO, FIFO, CAUSAL, CAUSAL)]
+            if overtakings(run, by, fed, held.found):
                 break
-            entries *= 2
-        if CAUSAL in self._open and found[2] == NONE:
+            held = held._replace(channels=channels(run, n, 2 * len(by.stamps)))
+        if CAUSAL in self._open and held.found[2] == NONE:
             self._times = by.times[: n * n].reshape(n, n).copy()
-            slot = by.slot[self._lacking(run)]
-            self._stamps = by.stamps[: len(by.stamps) // n * n].reshape(-1, n)[slot]
+            self._stamps = by.stamps[: len(by.stamps) // n * n].reshape(-1, n)[by.slot[_lacking(run)]]
         else:
             self._times[:], self._stamps = 0, self._stamps[:0]
-        for column, overtaken, overtaking in ((FIFO, *found[:2].tolist()), (CAUSAL, *found[2:].tolist())):
-            if column in self._open and overtaken != NONE:
-                chain = np.zeros(len(run.send), np.bool_)
-                show_overtaking(run, constraints, overtaken, overtaking, chain)
-                pair = run.of_copy[[overtaken, overtaking]]
-                self._close(column, run, pair, int(run.receiver[overtaken]), np.flatnonzero(chain))
+        return held
 
-    def _walk(self, run: Run, constraints: Graph, ended: bool, one_queue: bool) -> None:
-        """Walks for each open order, n-n if `one_queue`; what may still be received counts as pending."""
-        pending = self.pending or not ended
-        for column in _CONSTRAINED:
-            if column not in self._open:
+    def _find_violations(self, held: Loops, pending: bool) -> None:
+        asked = np.array([column in self._open for column in COLUMN.values()], np.bool_)
+        outcome = np.full(len(COLUMN), UNDECIDED, np.int8)
+        decide(held, pending, self.unicasts, asked, outcome)
+        if N_N in self._open and outcome[N_N] == UNDECIDED:
+            self._give_up({N_N})
+        run, found = held.run, held.found
+        for column in sorted(self._open):
+            if outcome[column] != BROKEN:
                 continue
-            if not self.pending and self._is_broken_by_loss(column, run, constraints):
-                self._show(column, run, constraints, False)
-            elif not keeps(run, constraints, column, pending):
-                self._show(column, run, constraints, pending)
-            elif column == SYNCHRONOUS and pending:  # so are the others
-                return
-        if one_queue and N_N in self._open:
-            is_one_queue = keeps_one_queue(run, constraints, queue(run), pending)
-            if is_one_queue == NONE:
-                self._give_up({N_N})
-            elif not is_one_queue:
-                self._show(N_N, run, constraints, pending)
-
-    def _is_broken_by_loss(self, column: int, run: Run, constraints: Graph) -> bool:
-        """True if an order has no place for what is lost for certain."""
-        if column == SYNCHRONOUS:
-            return not constraints.to_come[self._lacking(run)].all()
-        begin(run, constraints, False)
-        return column == ONE_N and behind_an_unreceived_one(run, constraints) != NONE
-
-    def _show(self, column: int, run: Run, constraints: Graph, pending: bool) -> None:
-        shows = np.zeros(len(run.send), np.bool_)
-        show(column, run, constraints, queue(run), pending, shows)
-        self._close(column, run, np.flatnonzero(shows))
-
-    def _close(
-        self, column: int, run: Run, messages: Numbers, receiver: int | None = None, chain: Numbers = NOBODY
-    ) -> None:
-        """Notes that these messages of the run show a violation of an order, hence of the stronger ones."""
-        broken = {column}
-        if column == CAUSAL:
-            broken |= {MAILBOX, N_N, SYNCHRONOUS} | ({ONE_N} if self._unicasts else set())
-        elif column in (MAILBOX, ONE_N):
-            broken |= {N_N, SYNCHRONOUS}
-        named = self._held.message[run.row[run.send[messages]] - self.processes]
-        all_named = self._held.message[run.row[run.send[np.append(messages, chain)]] - self.processes]
-        events = self._held.some(np.flatnonzero(np.isin(self._held.message, all_named)))
-        for stronger in broken:
-            if self.outcomes[stronger] == UNDECIDED and stronger in self._asked:
-                self.outcomes[stronger] = BROKEN
-                self.violations[stronger] = Violation(tuple(named.tolist()), receiver, events)
-        self._open -= broken
-
-    def _lacking(self, run: Run) -> Numbers:
-        """The messages that have not been delivered by all their receivers."""
-        copies = run.sizes[COPIES]
-        return np.unique(run.of_copy[:copies][run.deliver[:copies] == NONE])
+            at, overtakes = int(shown_by(column, found, self.unicasts)), None
+            mark(column, at, held, pending)
+            shown = np.flatnonzero(held.graph.shows[: run.sizes[MESSAGES]])
+            if at != NONE:
+                pair = run.of_copy[found[at : at + 2]]
+                first, second = self._messages_of(run, pair).tolist()
+                overtakes = (first, second, int(run.receiver[found[at]]))
+                shown = np.union1d(shown, pair)
+            events = np.flatnonzero(np.isin(self.held.message, self._messages_of(run, shown)))
+            self.violations[column] = Violation(self.held.some(events), overtakes)
+        for column in self.given_up - self.violations.keys():
+            weaker = next((one for one in _WEAKER.get(column, ()) if one in self.violations), None)
+            if weaker is not None and (column != ONE_N or self.unicasts):
+                self.violations[column] = self.violations[weaker]
+        for column in self.violations:
+            self.outcomes[column] = BROKEN
+        self._open -= self.violations.keys()
 
     # -- memory --------------------------------------------------------------------------------------------------------
 
-    def _to_come(self, run: Run) -> Numbers:
-        """Of each message whether more of it may be received."""
-        ended = np.zeros(self.processes, np.bool_) if self.lengths is None else self._counts >= self.lengths
-        copies = run.sizes[COPIES]
-        still = (run.deliver[:copies] == NONE) & ~ended[run.receiver[:copies]]
-        to_come = np.zeros(run.sizes[MESSAGES], np.bool_)
-        to_come[run.of_copy[:copies][still]] = True
-        return to_come
-
-    def _forget(self, run: Run, constraints: Graph) -> None:
+    def _forget(self, held: Loops) -> None:
         """Forgets the messages that are settled for all open orders."""
+        run, constraints = held.run, held.graph
         messages, events = int(run.sizes[MESSAGES]), int(run.sizes[EVENTS])
-        constraints.to_come[:messages] = self._to_come(run)
         settled = np.ones(events, np.bool_)
         for column in _CONSTRAINED:
             if column in self._open:
                 constrain(run, constraints, column, self.pending)
                 settle(run, constraints, settled)
         if N_N in self._open:
-            settled[run.send[self._lacking(run)]] = False
+            settled[run.send[_lacking(run)]] = False
             settle_before_all_others(run, constraints, settled)
         keeps_it = np.zeros(messages, np.bool_)
         keeps_it[run.message[:events][~settled]] = True
-        keeps_it[self._lacking(run)] = True
+        keeps_it[_lacking(run)] = True
         if keeps_it.all():
             return
+        n = len(self._next)
         kept = keeps_it[run.message[:events]]
         before = np.append(0, np.cumsum(kept))
-        starts = run.begin[: self.processes]
+        starts = run.begin[:n]
         self._times = (before[starts + self._times] - before[starts]).astype(np.int32)
         self._stamps = (before[starts + self._stamps] - before[starts]).astype(np.int32)
-        held = run.event[self.processes : self.processes + events]
-        self._held = self._held.some(np.flatnonzero(kept[held]))
+        self.held = self.held.some(np.flatnonzero(kept[run.event[n : n + events]]))
 
     def _give_up_if_too_many(self) -> None:
         """Gives up orders for which too many events would have to be held."""
         steps = (({N_N}, min(ONE_QUEUE_UP_TO, self.hold_up_to)), ({*_CONSTRAINED}, self.hold_up_to))
         for orders, most in (*steps, ({FIFO, CAUSAL}, self.hold_up_to)):
-            if self._open & orders and len(self._held) + len(self.waiting) > most:
+            if self._open & orders and len(self.held) + len(self.waiting) > most:
                 self._give_up(orders)
-                run = self._laid_out()
-                self._forget(run, graph(run))
-        if len(self._held) + len(self.waiting) > self.hold_up_to:
-            self._stop()
-
-    def _refuse_too_many_processes(self) -> None:
-        if self.processes > LINES_UP_TO:
+                self._forget(self._laid_out())
+        if len(self.held) + len(self.waiting) > self.hold_up_to:
             self._stop()
 
     def _stop(self) -> None:
         """Nothing more is decided."""
         self.has_stopped = True
-        self._give_up(self._asked)
+        self._give_up({*COLUMN.values()})
 
     def _give_up(self, orders: Collection[int]) -> None:
         self.given_up |= self._open.intersection(orders)
         self._open.difference_update(orders)
+
+
+def _lacking(run: Run) -> Numbers:
+    """The messages that have not been delivered by all their receivers."""
+    copies = run.sizes[COPIES]
+    return np.unique(run.of_copy[:copies][run.deliver[:copies] == NONE])

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from crownless.oracle.event_logs import logged_run, natural, rows_of
-from crownless.oracle.logs.layout import INTERNAL, SEND, Numbers
+from crownless.oracle.logs.layout import SEND, Numbers
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.printable import as_json
 
-from .monitor import BROKEN, Monitor
+from .monitor import BROKEN, COLUMN, Monitor
 
 #: So many shapes are known at a time, of no more events each.
 MOST_SHAPES, MOST_EVENTS = 1 << 14, 32
@@ -51,58 +51,46 @@ class _Shown(NamedTuple):
     messages: list[str]
 
 
-@dataclass
 class WitnessesByShape:
     """Makes the witnesses of violations that a monitor has found, run by run."""
 
-    rows: NamedRows
-    monitor: Monitor
-    #: The processes in natural order; and of each its place there.
-    _in_order: list[int] = field(init=False)
-    _rank: dict[int, int] = field(init=False)
-
-    def __post_init__(self) -> None:
-        processes = self.rows.processes
-        self._in_order = sorted(range(len(processes)), key=lambda p: natural(processes[p]))
-        self._rank = {p: place for place, p in enumerate(self._in_order)}
+    def __init__(self, rows: NamedRows, monitor: Monitor) -> None:
+        self.rows, self.monitor = rows, monitor
+        #: The processes in natural order; of each its place there; the places of those that a peer names.
+        in_order = sorted(range(len(rows.processes)), key=lambda p: natural(rows.processes[p]))
+        self._processes = [_in_json(rows.processes[p]) for p in in_order]
+        self._rank = np.argsort(in_order)
+        of = monitor.rows
+        self._peers = [ranks.tolist() for ranks in np.split(self._rank[of.receiver], of.first_receiver[1:-1])]
 
     def of(self, runs: Numbers, outcomes: Numbers, orders: Sequence[str]) -> Iterator[WitnessOfRun]:
         """For these runs, which are well-formed, of each order that the outcomes call broken a witness.
 
         `outcomes`: for each of these runs a row, with a column for each of the orders.
         """
-        for run, found in zip(runs.tolist(), outcomes, strict=True):
-            known: dict[tuple[int, ...], _Shown] = {}
-            for order, outcome in zip(orders, found.tolist(), strict=True):
-                if outcome == BROKEN:
-                    sends = tuple(self.monitor.witness(run, order))
-                    if sends not in known:  # which show other orders broken, too
-                        known[sends] = self._shown(run, sends)
-                    yield WitnessOfRun(run, order, _filled(known[sends], order, self.monitor.pending))
+        broken = np.zeros((len(runs), len(COLUMN)), np.bool_)
+        broken[:, [COLUMN[order] for order in orders]] = outcomes == BROKEN
+        known, shown = list[int](), _Shown((), [], [])
+        for run, order, events in self.monitor.violations(runs, broken):
+            if events != known:  # the same show several orders broken
+                known, shown = events, self._shown(events)
+            yield WitnessOfRun(run, order, _filled(shown, order, self.monitor.pending))
 
-    def _shown(self, run: int, sends: Sequence[int]) -> _Shown:
-        """The messages of these sends of a run, given by their rows."""
-        rows, rank = self.monitor.rows, self._rank
-        first, past = int(rows.first[run]), int(rows.first[run + 1])
-        about = np.isin(rows.message[first:past], rows.message[list(sends)]) & (rows.kind[first:past] != INTERNAL)
-        events = []
-        for row in (first + np.flatnonzero(about)).tolist():
-            peer, is_send = int(rows.peer[row]), bool(rows.kind[row] == SEND)
-            to = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]].tolist() if is_send else []
-            events.append((rank[int(rows.process[row])], int(rows.place[row]), is_send, int(rows.message[row]), to))
-        events.sort()
-        ranks = sorted({place for place, *_ in events} | {rank[q] for *_, to in events for q in to})
-        line = {place: k for k, place in enumerate(ranks)}
-        number = {m: k for k, m in enumerate(m for _, _, is_send, m, _ in events if is_send)}
+    def _shown(self, events: list[int]) -> _Shown:
+        """The messages of these events, given by their rows line after line."""
+        rows = self.monitor.rows
+        columns = (self._rank[rows.process[events]], rows.kind[events], rows.message[events], rows.peer[events])
+        in_order = sorted(zip(*(column.tolist() for column in columns), strict=True), key=itemgetter(0))
+        sends = [(m, peer) for _, kind, m, peer in in_order if kind == SEND]
+        ranks = sorted({rank for rank, *_ in in_order}.union(*(self._peers[peer] for _, peer in sends)))
+        line = {rank: k for k, rank in enumerate(ranks)}
+        number = {m: k for k, (m, _) in enumerate(sends)}
         shape = tuple(
-            (line[place], is_send, number[m], tuple(line[rank[q]] for q in to)) for place, _, is_send, m, to in events
+            (line[rank], kind == SEND, number[m], tuple(line[q] for q in self._peers[peer]) if kind == SEND else ())
+            for rank, kind, m, peer in in_order
         )
         names = self.rows.named["message"].names
-        return _Shown(
-            shape,
-            [_in_json(self.rows.processes[self._in_order[place]]) for place in ranks],
-            [_in_json(str(names[m].as_py())) for m in number],
-        )
+        return _Shown(shape, [self._processes[rank] for rank in ranks], [_in_json(str(names[m])) for m in number])
 
 
 def _filled(shown: _Shown, order: str, pending: bool) -> str:
@@ -118,7 +106,6 @@ def _filled(shown: _Shown, order: str, pending: bool) -> str:
 def _witness_of(shape: Shape, order: str, pending: bool) -> tuple[list[str], list[tuple[bool, int]]]:
     """The spec's witness of a shape: the texts between the names, and for each name if it is a process, and which."""
     reading: UnreceivedPolicy = "pending" if pending else "lost"
-    assert shape, f"no message shows {order} broken"
     events = [
         (_PROCESS.format(p), "send" if sends else "deliver", _MESSAGE.format(m), [_PROCESS.format(q) for q in to])
         for p, sends, m, to in shape

@@ -1,7 +1,7 @@
-"""The columns of an event log: their names and types, and its rows as text that a log may hold in many ways.
+"""The rows of an event log as columns of text, the same however its file holds them.
 
-A log's columns are those of `TYPES`; others are ignored. As *plain* rows, which all else works on, all are strings but
-the index; the receivers of a message to several are one string, divided by a character that no name may hold; and a row
+A log's columns are `COLUMNS`; others are ignored. As *plain* rows, on which all else works, all are strings but the
+index; the receivers of a message to several are one string, divided by a character that no name may hold; and a row
 that could not be read as columns keeps its `text`, which only Spark has.
 """
 
@@ -15,35 +15,24 @@ from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .reasons import LargeIndex
-from .rows import Row, row_of
+from .rows import COLUMNS, Row, row_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-COLUMNS = ("run", "process", "index", "kind", "message", "peer", "text")
+PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.
 PEER_SEPARATOR = "\x1f"
 #: Stands for the separator within a name, which is no name then.
 _NOT_IN_NAMES = "\x1e"
-
-_WHOLE = ("bigint", "int", "smallint", "tinyint")
-#: The types that a column may have, in Spark's words; signed integers of any width are alike.
-TYPES: dict[str, tuple[str, ...]] = {
-    "run": ("string", *_WHOLE, "void"),
-    "process": ("string",),
-    "index": _WHOLE,
-    "kind": ("string",),
-    "message": ("string", *_WHOLE),
-    "peer": ("string", "array<string>"),
-}
-#: The same in plain words.
-_MEANT = {
-    "run": "texts or whole numbers",
-    "process": "texts",
-    "index": "whole numbers",
-    "kind": "texts",
-    "message": "texts or whole numbers",
-    "peer": "texts, or lists of texts",
+#: The types that a column may have.
+_TYPES = {
+    "run": ("texts", "whole numbers"),
+    "process": ("texts",),
+    "index": ("whole numbers",),
+    "kind": ("texts",),
+    "message": ("texts", "whole numbers"),
+    "peer": ("texts", "lists of texts"),
 }
 #: At most this many columns of a file are named.
 MOST_NAMED = 20
@@ -54,31 +43,29 @@ def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), *, name
 
     `named`: messages have names, in the column `message`.
     """
-    import pyarrow as pa
-
     optional = ("run",) if named else ("run", "message")
-
-    def has_type(kind: pa.DataType, name: str) -> bool:
-        if pa.types.is_dictionary(kind):
-            kind = kind.value_type
-        text = pa.types.is_string(kind) or pa.types.is_large_string(kind)
-        whole = pa.types.is_integer(kind)
-        names = name == "peer" and pa.types.is_list(kind) and pa.types.is_string(kind.value_type)
-        none = name in optional and pa.types.is_null(kind)
-        allowed = TYPES[name]
-        return (text and "string" in allowed) or (whole and "bigint" in allowed) or names or none
-
-    for name in TYPES:
-        if name not in schema.names:
-            if name in optional:
-                continue
+    for name, types in _TYPES.items():
+        if name in schema.names:
+            kind = schema.field(name).type
+            if _in_words(kind) not in (*types, *["nothing"] * (name in optional)):
+                hint = f"give it as {' or '.join(types)}"
+                raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
+        elif name not in optional:
             theirs = shortened(has or schema.names)
             hint = f"the file has {theirs}; if one is the '{name}', say so: --column {name}=THAT"
             raise BadInput(f"there is no column '{name}'", hint=hint, file=file)
-        kind = schema.field(name).type
-        if not has_type(kind, name):
-            hint = f"give it as {_MEANT[name]}"
-            raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
+
+
+def _in_words(kind: pa.DataType) -> str:
+    import pyarrow as pa
+
+    is_text = (pa.types.is_string, pa.types.is_large_string)
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if any(has_type(kind) for has_type in is_text):
+        return "texts"
+    if pa.types.is_list(kind) and pa.types.is_string(kind.value_type):
+        return "lists of texts"
+    return "whole numbers" if pa.types.is_integer(kind) else "nothing" if pa.types.is_null(kind) else str(kind)
 
 
 def shortened(names: Sequence[str]) -> str:
@@ -90,12 +77,12 @@ def shortened(names: Sequence[str]) -> str:
 def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None) -> pa.Table:
     """The rows of a table with the columns of a log as plain rows; names may stay encoded in dictionaries.
 
-    `kinds`: what the log calls kinds of events.
+    `kinds`: the log's own names for kinds of events.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = {name: table[name] for name in TYPES if name in table.schema.names}
+    columns = {name: table[name] for name in COLUMNS if name in table.schema.names}
     columns["peer"] = _plain_peers(columns["peer"].combine_chunks())
     for name, column in columns.items():
         if name == "index":
@@ -110,11 +97,11 @@ def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None) -> pa.T
         found = pc.index_in(given, value_set=pa.array(kinds, pa.string()))
         columns["kind"] = pc.coalesce(pa.array(kinds.values(), pa.string()).take(found), given)
     if "run" not in columns:
-        columns["run"] = pa.array([""] * table.num_rows, pa.string())
+        columns["run"] = pa.repeat("", table.num_rows)
     elif columns["run"].null_count:
         columns["run"] = columns["run"].cast(pa.string()).fill_null("")
     nothing = pa.nulls(table.num_rows, pa.string())
-    return pa.table({name: _in_chunks(columns.get(name, nothing)) for name in COLUMNS})
+    return pa.table({name: columns.get(name, nothing) for name in PLAIN_COLUMNS})
 
 
 def _plain_peers(peers: pa.Array) -> pa.Array:
@@ -122,24 +109,13 @@ def _plain_peers(peers: pa.Array) -> pa.Array:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    lists = pa.types.is_list(peers.type)
-    names = peers.values if lists else peers.dictionary if pa.types.is_dictionary(peers.type) else peers
-    if pc.any(pc.match_substring(names, PEER_SEPARATOR)).as_py():
-        if not lists:
-            peers = peers.cast(pa.string())
-        names = pc.replace_substring(names if lists else peers, PEER_SEPARATOR, _NOT_IN_NAMES)
-        peers = peers if lists else names
-    if not lists:
+    if pa.types.is_list(peers.type):
+        names = pc.replace_substring(peers.values, PEER_SEPARATOR, _NOT_IN_NAMES).fill_null("")
+        return pc.binary_join(pa.ListArray.from_arrays(peers.offsets, names, mask=peers.is_null()), PEER_SEPARATOR)
+    names = peers.dictionary if pa.types.is_dictionary(peers.type) else peers
+    if not pc.any(pc.match_substring(names.cast(pa.string()), PEER_SEPARATOR)).as_py():
         return peers
-    return pc.binary_join(
-        pa.ListArray.from_arrays(peers.offsets, names.fill_null(""), mask=peers.is_null()), PEER_SEPARATOR
-    )
-
-
-def _in_chunks(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
-    import pyarrow as pa
-
-    return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])
+    return pc.replace_substring(peers.cast(pa.string()), PEER_SEPARATOR, _NOT_IN_NAMES)
 
 
 def table_of_rows(rows: Sequence[Row]) -> pa.Table:
@@ -148,39 +124,44 @@ def table_of_rows(rows: Sequence[Row]) -> pa.Table:
 
     columns = {
         "run": [row.run for row in rows],
-        "process": [row.process for row in rows],
-        "index": [row.index for row in rows],
+        "process": [row.process or None for row in rows],
+        "index": [row.index if row.text is None else None for row in rows],
         "kind": [row.kind for row in rows],
         "message": [row.message or None for row in rows],
         "peer": [PEER_SEPARATOR.join(row.peers) if row.peers else None for row in rows],
-        "text": [None] * len(rows),
+        "text": [row.text for row in rows],
     }
-    return pa.table({name: pa.array(columns[name], pa.int64() if name == "index" else pa.string()) for name in COLUMNS})
+    return pa.table(columns, schema=pa.schema(plain_types()))
+
+
+def plain_types() -> list[tuple[str, pa.DataType]]:
+    """The columns of plain rows that are not encoded in dictionaries, with their types."""
+    import pyarrow as pa
+
+    return [(name, pa.int64() if name == "index" else pa.string()) for name in PLAIN_COLUMNS]
 
 
 def rows_of_table(table: pa.Table, file: str, first: int = 1, *, named: bool = True) -> Iterator[Row]:
     """Plain rows as events, the first one on the line of this number; raises `BadInput` with the file and the line."""
-    for line, fields in enumerate(_plain_fields(table), first):
-        try:
-            yield row_of(line, fields, named=named)
-        except BadInput as problem:
-            raise problem.at(file=file, line=line) from None
-
-
-def _plain_fields(table: pa.Table) -> Iterator[dict[str, Any]]:
+    line = first
     for batch in table.to_batches(max_chunksize=1 << 12):
         look()
         for row in batch.to_pylist():
-            if PEER_SEPARATOR in (row["peer"] or ""):
-                row["peer"] = row["peer"].split(PEER_SEPARATOR)
-            yield row
+            try:
+                yield row_of(line, fields_of_row(row), named=named)
+            except BadInput as problem:
+                raise problem.at(file=file, line=line) from None
+            line += 1
 
 
-def json_line(row: dict[str, Any]) -> str:
+def fields_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a plain row as an object of JSON has them, without what is missing."""
+    fields = {name: row[name] for name in COLUMNS if row[name] is not None and (name, row[name]) != ("run", "")}
+    if PEER_SEPARATOR in fields.get("peer", ""):
+        fields["peer"] = fields["peer"].split(PEER_SEPARATOR)
+    return fields
+
+
+def json_line(row: Mapping[str, Any]) -> str:
     """A plain row as a line of a JSON Lines log: its original text, if kept."""
-    if row["text"] is not None:
-        return str(row["text"])
-    fields = {name: row[name] for name in TYPES if row[name] is not None and (name, row[name]) != ("run", "")}
-    if PEER_SEPARATOR in (row["peer"] or ""):
-        fields["peer"] = row["peer"].split(PEER_SEPARATOR)
-    return json.dumps(fields, ensure_ascii=False)
+    return str(row["text"]) if row["text"] is not None else json.dumps(fields_of_row(row), ensure_ascii=False)

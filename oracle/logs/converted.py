@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from crownless.oracle.log_orders.uncertain import Uncertain, copies_left_out
+from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 #: Of more things only the first ones are named in a note.
 NAMED_UP_TO = 3
+TO_NOBODY = "a message without a named receiver is not delivered in the log"
 #: The hint for a log that is declared complete, and is not.
 NOT_COMPLETE = "leave --complete out, or give the whole log"
 
@@ -53,41 +54,38 @@ class ConvertedLog:
         """Adds a note on the run."""
         self.notes.setdefault(run, []).append(text)
 
-    def doubt(self, run: str, reasons: Mapping[str, str]) -> None:
-        """Adds reasons why orders of the run cannot be said to be kept, by order."""
-        known = self.uncertain.get(run, Uncertain())
-        self.uncertain[run] = replace(known, reasons={**known.reasons, **reasons})
+    def doubt(self, run: str, reasons: Mapping[str, str], unordered: Sequence[Unordered] = ()) -> None:
+        """Adds reasons why orders of the run cannot be said to be kept, by order; and events whose order is unknown."""
+        known = self.uncertain.get(run, CERTAIN)
+        self.uncertain[run] = Uncertain({**known.reasons, **reasons}, (*known.unordered, *unordered))
 
-    def add_with_receivers(self, rows: Iterable[Row]) -> None:
-        """Adds rows; a send that names no receiver gets those that deliver the message, or becomes internal."""
-        rows = list(rows)
-        delivered: dict[tuple[str, str], dict[str, None]] = {}
+    def add(self, run: str, rows: Sequence[Row], hint: str, *, complete: bool, by: str = "line") -> None:
+        """Adds rows of a run; a send that names no receiver gets those that deliver the message, or becomes internal.
+
+        Raises `BadInput` if one process sends a message twice, or delivers it twice. `complete`: it may deliver it
+        twice, and the log says all; `by`: what the numbers of rows count.
+        """
+        seen: dict[tuple[str, str, str], Row] = {}
+        delivered: dict[str, dict[str, None]] = {}
         for row in rows:
+            earlier = seen.setdefault((row.process, row.kind, row.message), row)
             if row.kind == "deliver":
-                delivered.setdefault((row.run, row.message), {})[row.process] = None
+                delivered.setdefault(row.message, {})[row.process] = None
+            if earlier is not row and row.kind != "internal" and not (complete and row.kind == "deliver"):
+                does = f"{row.process} {row.kind}s {row.message} twice: {by}s {earlier.line} and {row.line}"
+                raise BadInput(does, hint=hint, line=row.line if by == "line" else None)
+        to_nobody: list[Row] = []
         for row in rows:
             if row.kind == "send" and not row.peers:
-                peers = tuple(delivered.get((row.run, row.message), ()))
-                if not peers:
-                    self.to_nobody.setdefault(row.run, []).append(row)
-                self.events.append(replace(row, peers=peers) if peers else row.as_internal())
-            else:
-                self.events.append(row)
-
-
-def once_each(events: Iterable[Row], hint: str, *, complete: bool, by: str = "line") -> None:
-    """Raises `BadInput` if one process sends a message of a run twice, or delivers it twice.
-
-    `complete`: it may deliver it twice. `by`: what the numbers of events count.
-    """
-    seen: dict[tuple[str, str, str, str], Row] = {}
-    for event in events:
-        if event.kind == "internal" or (complete and event.kind == "deliver"):
-            continue
-        earlier = seen.setdefault((event.run, event.process, event.kind, event.message), event)
-        if earlier is not event:
-            does = f"{event.process} {event.kind}s {event.message} twice: {by}s {earlier.line} and {event.line}"
-            raise BadInput(does, hint=hint, line=event.line if by == "line" else None)
+                peers = tuple(delivered.get(row.message, ()))
+                to_nobody += [] if peers else [row]
+                row = replace(row, peers=peers) if peers else row.as_internal()
+            self.events.append(row)
+        if to_nobody:
+            self.to_nobody[run] = to_nobody
+            self.doubt(run, all_but(["asynchronous"], TO_NOBODY))
+            messages = few([row.message for row in to_nobody], "message")
+            self.note(run, f"{messages} without a named receiver, and not delivered: left out")
 
 
 def few(things: Collection[str], thing: str) -> str:

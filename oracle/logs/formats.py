@@ -1,8 +1,7 @@
-"""The formats of event logs: by the suffix of a file, by what its content begins with, or named.
+"""The formats of event logs: by the suffix of a file, by how its content begins, or named.
 
-`.jsonl`, `.ndjson`, `.json` and `.log` are JSON Lines, `.csv` and `.tsv` text with a line of column names, `.parquet`
-and `.pq` Parquet, `.arrow`, `.arrows` and `.feather` Arrow. `.gz`, `.bz2`, `.zst` and `.lz4` may follow. `.shiviz`,
-`.otlp` and `.itf` are logs of other tools, without the columns of a log; so is JSON that begins as OTLP or ITF does.
+A new format is an entry of `FORMATS`. It either has the columns of a log, and a reader in `tables`; or a module here of
+its name, whose function `read` converts a content to the rows of a log.
 """
 
 from __future__ import annotations
@@ -11,54 +10,55 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 from crownless.model_check.runs.named_files import path_of
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import printable_name
 from crownless.spec.reading import read_bytes
 
-from .columns import TYPES
 from .reasons import KINDS
-from .rows import is_name
+from .rows import COLUMNS, is_name
 
-Format = Literal["jsonl", "csv", "parquet", "arrow", "shiviz", "otlp", "itf"]
-FORMATS: tuple[Format, ...] = get_args(Format)
-#: Formats without the columns of a log, which are converted to its rows.
-CONVERTED: tuple[Format, ...] = ("shiviz", "otlp", "itf")
 #: Gets what is done ("read"), how much of it, of how much if that is known, and the unit.
 Progress = Callable[[str, int, "int | None", str], None]
+#: The name of a format.
+Format = str
 
-_SUFFIXES: dict[Format, str] = {
-    "jsonl": ".jsonl .ndjson .json .log",
-    "csv": ".csv .tsv",
-    "parquet": ".parquet .pq",
-    "arrow": ".arrow .arrows .feather",
-    "shiviz": ".shiviz",
-    "otlp": ".otlp .otlp.json",
-    "itf": ".itf .itf.json",
+
+class LogFormat(NamedTuple):
+    """A format: its name for people, the suffixes of its files, and a pattern for the beginning of a content.
+
+    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log.
+    """
+
+    called: str
+    suffixes: str
+    beginning: bytes | None = None
+    options: tuple[str, ...] = ("columns", "kinds", "complete", "processes")
+    is_converted: bool = False
+
+
+FORMATS: dict[Format, LogFormat] = {
+    "csv": LogFormat("CSV", ".csv .tsv"),
+    "parquet": LogFormat("Parquet", ".parquet .pq", rb"PAR1"),
+    "arrow": LogFormat("Arrow", ".arrow .arrows .feather", rb"ARROW1|\xff\xff\xff\xff"),
+    "otlp": LogFormat(
+        "OpenTelemetry spans", ".otlp .otlp.json", rb'\s*\{\s*"resourceSpans"', ("complete", "processes"), True
+    ),
+    "itf": LogFormat("an ITF trace", ".itf .itf.json", rb'\s*\{\s*"(#meta|vars|states)"', is_converted=True),
+    "jsonl": LogFormat("JSON", ".jsonl .ndjson .json .log", rb"\s*\{"),
+    "shiviz": LogFormat(
+        "a log of ShiViz",
+        ".shiviz",
+        rb'[^\n]*\(\?P?<host>|\s*[^\s{]\S* \{"[^"\n]*" ?: ?[0-9]',
+        ("pattern", "complete", "processes"),
+        True,
+    ),
 }
-SUFFIXES: dict[str, Format] = {suffix: form for form, several in _SUFFIXES.items() for suffix in several.split()}
+CONVERTED = tuple(name for name, form in FORMATS.items() if form.is_converted)
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
-#: The names of the formats, for people.
-CALLED: dict[Format, str] = {
-    "jsonl": "JSON",
-    "csv": "CSV",
-    "parquet": "Parquet",
-    "arrow": "Arrow",
-    "shiviz": "a log of ShiViz",
-    "otlp": "OpenTelemetry spans",
-    "itf": "an ITF trace",
-}
-#: How a content begins that has no name.
-_BEGINNINGS: tuple[tuple[re.Pattern[bytes], Format], ...] = (
-    (re.compile(rb"PAR1"), "parquet"),
-    (re.compile(rb"ARROW1|\xff\xff\xff\xff"), "arrow"),
-    (re.compile(rb'\s*\{\s*"resourceSpans"'), "otlp"),
-    (re.compile(rb'\s*\{\s*"(#meta|vars|states)"'), "itf"),
-    (re.compile(rb"\s*\{"), "jsonl"),
-    (re.compile(rb'[^\n]*\(\?P?<host>|\s*[^\s{]\S* \{"[^"\n]*" ?: ?[0-9]'), "shiviz"),
-)
+_BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes.split()}
 #: The bytes that tell the format of a content.
 _HEAD = 1 << 12
 
@@ -82,8 +82,8 @@ class LogOptions:
 
     def __post_init__(self) -> None:
         for column in self.columns:
-            if column not in TYPES:
-                raise unknown_name("column", column, TYPES)
+            if column not in COLUMNS:
+                raise unknown_name("column", column, COLUMNS)
         for kind in self.kinds.values():
             if kind not in KINDS:
                 raise unknown_name("kind", kind, KINDS)
@@ -100,7 +100,7 @@ class LogOptions:
     @property
     def named(self) -> dict[str, str]:
         """The name of each column in the file."""
-        return {name: self.columns.get(name, name) for name in TYPES}
+        return {name: self.columns.get(name, name) for name in COLUMNS}
 
     @property
     def given(self) -> dict[str, str]:
@@ -115,43 +115,30 @@ class LogOptions:
         }
         return {name: option for name, option in options.items() if getattr(self, name)}
 
-    def refuse_all_but(self, allowed: Collection[str], of: str, file: str) -> None:
-        """Raises `BadInput` if further ones were given."""
-        for name, option in self.given.items():
-            if name not in ("form", *allowed):
-                raise BadInput(f"{option} does not go with {of}", hint="leave it out", file=file)
-
 
 def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
-    """What is in a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
+    """The content of a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
 
     Raises `BadInput` for a file that cannot be read, or is of another format than it should be, and for options that
     do not go with its format.
     """
     path = path_of(name)
     content = read_bytes(path, name)
-    if path is not None and compression_of(path) is not None:
-        content = decompressed(content, name)
-    elif content.startswith(b"\x1f\x8b"):
-        hint = "give the file a name that ends in .gz, or decompress it first: zcat FILE | crownless classify -"
-        raise BadInput("this is compressed", hint=hint, file=name)
-    form = options.form or (None if path is None else format_of(path.name))
+    compression = compression_of(path) or ("gzip" if content.startswith(b"\x1f\x8b") else None)
+    if compression is not None:
+        content = _decompressed(content, compression, name)
+    form = options.form or format_of(path)
     if options.form is None and options.pattern and form in (None, "jsonl"):
         form = "shiviz"
     found = format_in(content)
-    if form == "jsonl" and found in CONVERTED and options.form is None:
+    if form is None or (form == "jsonl" and found in CONVERTED and options.form is None):
         form = found
-    form = form or found
     _refuse_other_format(content, form, found, name)
-    allowed = {
-        None: (),
-        "shiviz": ("pattern", "complete", "processes"),
-        "otlp": ("complete", "processes"),
-        "itf": ("columns", "kinds", "complete", "processes"),
-    }
-    others = ("columns", "kinds", "complete", "processes")
-    of = "a computation" if form is None else f"--format {form}"
-    options.refuse_all_but(allowed.get(form, others), of, name)
+    allowed: Collection[str] = () if form is None else FORMATS[form].options
+    for option, flag in options.given.items():
+        if option not in ("form", *allowed):
+            of = "a computation" if form is None else f"--format {form}"
+            raise BadInput(f"{flag} does not go with {of}", hint="leave it out", file=name)
     return content, form
 
 
@@ -172,36 +159,42 @@ def numbering(content: bytes, form: Format, rows: int) -> Numbering:
     return Numbering("line", 1 + heading) if lines == rows + heading else BY_ROW
 
 
-def compression_of(path: Path) -> str | None:
+def compression_of(path: Path | None) -> str | None:
     """The compression of a file by its name, or None."""
-    return COMPRESSIONS.get(path.suffix.lower())
+    return None if path is None else COMPRESSIONS.get(path.suffix.lower())
 
 
-def format_of(name: str) -> Format | None:
+def format_of(path: Path | None) -> Format | None:
     """The format of a file by its name, or None."""
-    path = Path(name.lower())
-    path = path if compression_of(path) is None else Path(path.stem)
-    return SUFFIXES.get("".join(path.suffixes[-2:]), SUFFIXES.get(path.suffix))
+    if path is None:
+        return None
+    suffixes = path.name.lower().split(".")[1:]
+    if compression_of(path) is not None:
+        suffixes.pop()
+    return next((_BY_SUFFIX[end] for k in (-2, -1) if (end := "." + ".".join(suffixes[k:])) in _BY_SUFFIX), None)
 
 
 def format_in(content: bytes) -> Format | None:
     """The format of a content without a name; None if it is no log, or CSV."""
     head = content[:_HEAD].removeprefix(b"\xef\xbb\xbf")
-    return next((form for beginning, form in _BEGINNINGS if beginning.match(head)), None)
+    beginnings = ((name, form.beginning) for name, form in FORMATS.items() if form.beginning is not None)
+    return next((name for name, beginning in beginnings if re.match(beginning, head)), None)
 
 
 def _refuse_other_format(content: bytes, form: Format | None, found: Format | None, name: str) -> None:
     """Raises `BadInput` if the content is plainly of another format than this one; None: a computation."""
-    if found is None and form is None and _looks_like_csv(content):
-        hint = f"if it is an event log: crownless classify {name} --format csv"
-        raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
-    if found is None and form in ("jsonl", "parquet", "arrow") and _looks_like_csv(content):
+    if found is None and form in (None, "jsonl", "parquet", "arrow") and _looks_like_csv(content):
+        if form is None:
+            hint = f"if it is an event log: crownless classify {name} --format csv"
+            raise BadInput("this looks like CSV, not like a computation", hint=hint, file=name)
         found = "csv"
     if form in CONVERTED and found == "jsonl":  # whose readers know more
         return
     if form is not None and found is not None and found != form:
         hint = f"give --format {found}, or name the file for what it is"
-        raise BadInput(f"this looks like {CALLED[found]}, not like {CALLED[form]}", hint=hint, file=name)
+        raise BadInput(
+            f"this looks like {FORMATS[found].called}, not like {FORMATS[form].called}", hint=hint, file=name
+        )
 
 
 def _looks_like_csv(content: bytes) -> bool:
@@ -211,11 +204,9 @@ def _looks_like_csv(content: bytes) -> bool:
     return not others and max(map(heading.count, (b",", b"\t", b";"))) >= 2
 
 
-def decompressed(content: bytes, name: str) -> bytes:
-    """The content of a file whose suffix is that of a compression, as it was before."""
+def _decompressed(content: bytes, compression: str, name: str) -> bytes:
     import pyarrow as pa
 
-    compression = compression_of(Path(name))
     try:
         with pa.CompressedInputStream(pa.BufferReader(content), compression) as stream:
             return bytes(stream.read())

@@ -25,7 +25,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 from crownless.spec.printable import printable_name, some
 
-from .converted import ConvertedLog, few, once_each
+from .converted import ConvertedLog
 from .formats import LogOptions
 from .reasons import KINDS, UnknownKind
 from .rows import Row
@@ -33,12 +33,10 @@ from .rows import Row
 EVENT = "event"
 #: A kind that is no event.
 NONE = "none"
-TO_NOBODY = "a message without a receiver is not delivered in the trace"
 LASSO = "the trace never ends, and only its first pass was judged"
 _HINT = "give a trace in ITF, as apalache-mc and quint write it: one JSON object with 'vars' and 'states'"
 _UNCHANGED = f"a step that is no event of a process must have '{EVENT}' of the kind '{NONE}', not leave it unchanged"
 _FIELDS = ("process", "kind", "message", "peer")
-_DEEPEST = 50
 
 
 class _Trace(msgspec.Struct):
@@ -46,7 +44,7 @@ class _Trace(msgspec.Struct):
     loop: int | None = None
 
 
-def read_itf(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     if unused := [column for column in options.columns if column not in _FIELDS]:
         hint = f"name one of {', '.join(_FIELDS)}: a trace is one run, and numbers its states"
@@ -71,15 +69,10 @@ def read_itf(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
         raise BadInput(f"no state of {len(trace.states):,} says which event led to it", hint=hint)
     if options.complete and trace.loop is not None:
         raise BadInput(f"--complete: {LASSO}", hint="leave --complete out, or give a trace that ends")
-    once_each(rows, _UNCHANGED, complete=options.complete, by="state")
     log = ConvertedLog()
-    log.add_with_receivers(rows)
+    log.add("", rows, _UNCHANGED, complete=options.complete, by="state")
     if silent := len(trace.states) - len(rows):
         log.note("", f"{some(silent, 'state')} of {len(trace.states):,} without an event, as the first one")
-    if log.to_nobody:
-        log.doubt("", all_but(["asynchronous"], TO_NOBODY))
-        messages = [event.message for event in log.to_nobody[""]]
-        log.note("", f"{few(messages, 'message')} sent without 'peer' and not delivered, left out")
     if trace.loop is not None:
         log.doubt("", all_but([], LASSO))
         log.note("", f"{LASSO}: it goes on with a state it had")
@@ -145,37 +138,31 @@ def _members(value: Any) -> list[Any] | None:
 
 
 def _name(value: Any, what: str) -> str:
-    text = "" if value is None or _is_unit(value) else _text(value)
+    try:
+        text = "" if value is None or _is_unit(value) else _text(value)
+    except RecursionError:
+        raise BadInput("a value is nested too deeply for a name", hint="name messages by texts or numbers") from None
     if not text or not text.isprintable():
         problem = f"the '{what}' of an event is {'no name that can be printed' if text else 'missing'}"
         raise BadInput(problem, hint="give a text or a number, or say by --column where it is")
     return text
 
 
-def _text(value: Any, depth: int = 0) -> str:
+def _text(value: Any, *, inner: bool = False) -> str:
     """A value as TLA+ writes it; a text without quotes where it is all."""
-    if depth > _DEEPEST:
-        raise BadInput("a value is nested too deeply for a name", hint="name messages by texts or numbers")
-
-    def inner(part: Any) -> str:
-        return f'"{part}"' if isinstance(part, str) else _text(part, depth + 1)
-
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return str(value).upper()
-    if type(value) is int:
-        return str(value)
-    if isinstance(value, list):
-        return f"<<{', '.join(map(inner, value))}>>"
-    if isinstance(value, dict):
-        if isinstance(value.get("#bigint"), str):
-            return str(value["#bigint"])
-        if isinstance(value.get("#tup"), list):
-            return _text(value["#tup"], depth)
-        if isinstance(value.get("#set"), list):
-            return f"{{{', '.join(sorted(map(inner, value['#set'])))}}}"
-        if not any(str(key).startswith("#") for key in value):
-            return f"[{', '.join(f'{key} |-> {inner(part)}' for key, part in sorted(value.items()))}]"
+    match value:
+        case str():
+            return f'"{value}"' if inner else value
+        case bool():
+            return str(value).upper()
+        case int() | {"#bigint": str()}:
+            return str(value if isinstance(value, int) else value["#bigint"])
+        case list() | {"#tup": list()}:
+            parts = value if isinstance(value, list) else value["#tup"]
+            return f"<<{', '.join(_text(part, inner=True) for part in parts)}>>"
+        case {"#set": list(parts)}:
+            return f"{{{', '.join(sorted(_text(part, inner=True) for part in parts))}}}"
+        case dict() if not any(key.startswith("#") for key in value):
+            return f"[{', '.join(f'{key} |-> {_text(part, inner=True)}' for key, part in sorted(value.items()))}]"
     hint = "name messages and processes by texts, numbers, tuples, sets or records"
     raise BadInput(f"a value cannot be a name: {printable_name(str(value))}", hint=hint)

@@ -15,10 +15,10 @@ from crownless.model_check.native.compiled import compiled
 from crownless.runtime.ending import look
 from crownless.spec.reading import as_text
 
-from .columns import TYPES, plain_table, table_of_rows
+from .columns import plain_table, table_of_rows
 from .formats import LogOptions
 from .layout import NONE
-from .rows import rows_of_lines
+from .rows import COLUMNS, rows_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 BLOCK = 1 << 22
 #: Bytes of JSON Lines for which the loop is loaded.
 WORTH_A_LOOP = 1 << 19
-#: Columns in the order of `TYPES`: that of whole numbers; and those of texts in which whole numbers are texts, too.
-INDEX, RUN, MESSAGE = (list(TYPES).index(name) for name in ("index", "run", "message"))
+#: The column of whole numbers; and those of texts in which whole numbers are texts, too.
+INDEX, RUN, MESSAGE = (COLUMNS.index(name) for name in ("index", "run", "message"))
 #: More digits may not fit into a number.
 DIGITS = 18
 
@@ -49,30 +49,20 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bo
     content = content.removeprefix(b"\xef\xbb\xbf")
     loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
     tables: list[pa.Table] = []
-    plain: list[pa.RecordBatch] = []
-    for begin, past in blocks_of_lines(content, BLOCK if loop else len(content)):
+    for begin, past in _blocks_of_lines(content, BLOCK if loop else len(content)):
         look()
         batch = loop.read(memoryview(content)[begin:past]) if loop else None
         if batch is not None:
-            plain.append(batch)
+            tables.append(plain_table(pa.Table.from_batches([batch]), options.kinds))
             continue
-        tables += _plain_tables(plain, options)
-        plain = []
         line = first + content.count(b"\n", 0, begin)
         text = content[begin:past].decode().split("\n")
         rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
         tables.append(table_of_rows([*rows]))
-    tables += _plain_tables(plain, options)
     return pa.concat_tables(tables) if tables else table_of_rows([])
 
 
-def _plain_tables(batches: list[pa.RecordBatch], options: LogOptions) -> list[pa.Table]:
-    import pyarrow as pa
-
-    return [plain_table(pa.Table.from_batches(batches), options.kinds)] if batches else []
-
-
-def blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
+def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
     """Where blocks of whole lines begin and end, each of at most `size` bytes unless a line is longer."""
     begin = 0
     while begin < len(content):
@@ -82,26 +72,30 @@ def blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
         begin = past
 
 
-def read_plain_lines(content: bytes, named: Mapping[str, str]) -> pa.Table | None:
-    """The rows of a log in UTF-8, whose columns are called like that; None if a line is not in the plainest form."""
+def read_plain_lines(content: bytes) -> pa.Table | None:
+    """The rows in lines of a log; None if they are not UTF-8, or one is not in the plainest form."""
     import pyarrow as pa
 
-    batch = PlainLines(named, len(content) + 1).read(content)
-    return pa.Table.from_batches([batch]) if batch is not None and batch.num_rows else None
+    try:
+        content.decode()
+    except UnicodeDecodeError:
+        return None
+    batch = PlainLines({name: name for name in COLUMNS}, len(content) + 1).read(content)
+    return None if batch is None else plain_table(pa.Table.from_batches([batch]))
 
 
 class PlainLines:
     """The compiled loop, with the room that it needs for blocks of up to `size` bytes."""
 
     def __init__(self, named: Mapping[str, str], size: int) -> None:
-        keys = [named[name].encode() for name in TYPES]
+        keys = [named[name].encode() for name in COLUMNS]
         self.first_key = np.cumsum([0, *map(len, keys)])
         self.keys = np.frombuffer(b"".join(keys), np.uint8)
         self.size = size
         self.index = np.empty(size // 2 + 1, np.int64)
-        self.offsets = np.zeros((len(TYPES), size // 2 + 2), np.int32)
-        self.letters = np.empty((len(TYPES), size), np.uint8)
-        self.has_value = np.empty((len(TYPES), size // 2 + 1), np.bool_)
+        self.offsets = np.zeros((len(COLUMNS), size // 2 + 2), np.int32)
+        self.letters = np.empty((len(COLUMNS), size), np.uint8)
+        self.has_value = np.empty((len(COLUMNS), size // 2 + 1), np.bool_)
 
     def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
         """The rows in these lines; None if one is not in the plainest form, or they are longer than the room."""
@@ -118,18 +112,13 @@ class PlainLines:
         if rows == NONE:
             return None
         columns = []
-        for column in range(len(TYPES)):
-            there = self.has_value[column, :rows]
-            mask = None if there.all() else pa.py_buffer(np.packbits(there, bitorder="little").tobytes())
-            if column == INDEX:
-                buffers = [mask, pa.py_buffer(self.index[:rows].tobytes())]
-                columns.append(pa.Array.from_buffers(pa.int64(), rows, buffers))
-                continue
+        for column, has_value in enumerate(self.has_value[:, :rows]):
+            mask = [None if has_value.all() else pa.py_buffer(np.packbits(has_value, bitorder="little"))]
             of = self.offsets[column, : rows + 1]
-            letters = self.letters[column, : of[-1]]
-            buffers = [mask, pa.py_buffer(of.tobytes()), pa.py_buffer(letters.tobytes())]
-            columns.append(pa.Array.from_buffers(pa.string(), rows, buffers))
-        return pa.record_batch(columns, list(TYPES))
+            parts: list[Any] = [self.index[:rows]] if column == INDEX else [of, self.letters[column, : of[-1]]]
+            kind = pa.int64() if column == INDEX else pa.string()
+            columns.append(pa.Array.from_buffers(kind, rows, mask + [pa.py_buffer(part.tobytes()) for part in parts]))
+        return pa.record_batch(columns, list(COLUMNS))
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""The rows of a log with their names numbered, column by column, and as the numbers that the monitor takes."""
+"""The rows of a log with their names numbered, column by column, by run, and as the numbers that the monitor takes."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .columns import COLUMNS, PEER_SEPARATOR
-from .grouping import compact
+from crownless.model_check.native.compiled import compiled
+
+from .columns import PEER_SEPARATOR, PLAIN_COLUMNS
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 
 if TYPE_CHECKING:
@@ -79,10 +80,22 @@ class NamedRows:
     #: The names of the processes, by their numbers in `numbers`.
     processes: list[str] = field(default_factory=list)
 
+    @classmethod
+    def by_run(cls, named: dict[str, Named], index: Numbers) -> NamedRows:
+        """Rows of these columns, those of a run together, runs in the order of their numbers."""
+        runs = named["run"]
+        if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
+            return cls(named, index, np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32)))
+        first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
+        order_by(runs.codes, len(runs.names), first, place)
+        for column in named.values():
+            column.codes = column.codes[place]
+        return cls(named, index[place], first, place)
+
     def row(self, row: int) -> dict[str, Any]:
         """A plain row; a missing index is reported as missing."""
         index = int(self.index[row])
-        plain = {name: self.named[name].name(row) if name in self.named else None for name in COLUMNS}
+        plain = {name: self.named[name].name(row) if name in self.named else None for name in PLAIN_COLUMNS}
         return {**plain, "index": None if index == MISSING else index}
 
     def numbers(self) -> Rows:
@@ -113,6 +126,12 @@ class NamedRows:
         if "text" in self.named:
             kinds[self.named["text"].codes >= 0] = NO_KIND
         return kinds
+
+
+def by_run(table: pa.Table) -> NamedRows:
+    """Plain rows, those of a run together, runs in the order of their first events."""
+    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
+    return NamedRows.by_run(named, as_numbers(table["index"].combine_chunks(), MISSING))
 
 
 def _by_code(table: Numbers, column: Named, otherwise: int) -> Numbers:
@@ -165,3 +184,44 @@ def _receivers(names: pa.StringArray, number: dict[str, int], peers: list[list[i
         else:
             found.append(_NO_NAME)
     return np.array(found, np.int32)
+
+
+# -- rows put into groups by number, in time linear in the rows --------------------------------------------------------
+
+
+@compiled
+def order_by(numbers: Any, how_many: Any, first: Any, place: Any) -> Any:
+    """Sorts `numbers`, each below `how_many`, stably: fills `first` with the start of each number, `place` with the
+    rows in order.
+    """
+    for k in range(how_many + 1):
+        first[k] = 0
+    for row in range(len(numbers)):
+        first[numbers[row] + 1] += 1
+    for k in range(how_many):
+        first[k + 1] += first[k]
+    for row in range(len(numbers)):
+        place[first[numbers[row]]] = row
+        first[numbers[row]] += 1
+    for k in range(how_many, 0, -1):
+        first[k] = first[k - 1]
+    first[0] = 0
+
+
+@compiled
+def compact(codes: Any, seen: Any, number: Any, mark: Any, used: Any) -> Any:
+    """Renumbers `codes` in place by first occurrence (negative ones stay); fills `used` with the old codes; returns
+    their number.
+    """
+    count = 0
+    for row in range(len(codes)):
+        code = codes[row]
+        if code < 0:
+            continue
+        if seen[code] != mark:
+            seen[code] = mark
+            number[code] = count
+            used[count] = code
+            count += 1
+        codes[row] = number[code]
+    return count

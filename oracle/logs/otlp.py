@@ -24,18 +24,17 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from crownless.oracle.log_orders.uncertain import Uncertain, Unordered, all_but
+from crownless.oracle.log_orders.uncertain import Unordered, all_but
 from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 from crownless.spec.printable import printable_name
 
-from .converted import ConvertedLog, few, once_each
+from .converted import ConvertedLog, few
 from .formats import LogOptions
 from .rows import Row
 
 KINDS = ("UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER")
 PRODUCER, CONSUMER = KINDS.index("PRODUCER"), KINDS.index("CONSUMER")
-TO_NOBODY = "a message without a consumer span in the file was sent to an unknown process"
 SAME_TIME = "some spans of a process start at the same time, or deliver several messages: their order is unknown"
 _HINT = "give OTLP in JSON: an object with 'resourceSpans', or one a line"
 _AGAIN = "a second delivery of a message is not distinguished: keep one consumer span of each message and process"
@@ -58,58 +57,31 @@ class _Attributes(msgspec.Struct):
         return text if text.isprintable() else ""
 
 
-class _Id(_Attributes, kw_only=True):
-    trace_id: str = msgspec.field(name="traceId")
-    span_id: str = msgspec.field(name="spanId")
+class _Given(_Attributes, kw_only=True, rename="camel"):
+    """A span, or a link to one."""
 
-    @property
-    def id(self) -> SpanId:
-        return self.trace_id.lower(), self.span_id.lower()
-
-
-class _Span(_Id, kw_only=True):
-    parent_id: str = msgspec.field(name="parentSpanId", default="")
-    given_kind: int | str = msgspec.field(name="kind", default=0)
-    started: int | str = msgspec.field(name="startTimeUnixNano", default=0)
-    given_links: list[_Id] = msgspec.field(name="links", default_factory=list)
-
-    @property
-    def kind(self) -> int:
-        names = {f"SPAN_KIND_{name}": kind for kind, name in enumerate(KINDS)}
-        kind = names.get(self.given_kind, -1) if isinstance(self.given_kind, str) else self.given_kind
-        if not 0 <= kind < len(KINDS):
-            hint = "a number from 0 to 5, or a name such as SPAN_KIND_PRODUCER"
-            raise BadInput("the 'kind' of a span is unknown", hint=hint)
-        return kind
-
-    @property
-    def start(self) -> int:
-        digits = str(self.started)
-        return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else 0
-
-    @property
-    def parent(self) -> SpanId | None:
-        return (self.id[0], self.parent_id.lower()) if self.parent_id else None
-
-    @property
-    def links(self) -> list[SpanId]:
-        return list(dict.fromkeys(link.id for link in self.given_links))
+    trace_id: str
+    span_id: str
+    parent_span_id: str = ""
+    kind: int | str = 0
+    start_time_unix_nano: int | str = 0
+    links: list[_Given] = []
 
 
 class _ScopeSpans(msgspec.Struct):
-    spans: list[_Span] = []
+    spans: list[_Given] = []
 
 
-class _ResourceSpans(msgspec.Struct):
+class _ResourceSpans(msgspec.Struct, rename="camel"):
     resource: _Attributes = msgspec.field(default_factory=_Attributes)
-    scopes: list[_ScopeSpans] = msgspec.field(name="scopeSpans", default_factory=list)
+    scope_spans: list[_ScopeSpans] = []
 
 
-class _Traces(msgspec.Struct):
-    resources: list[_ResourceSpans] = msgspec.field(name="resourceSpans", default_factory=list)
+class _Traces(msgspec.Struct, rename="camel"):
+    resource_spans: list[_ResourceSpans] = []
 
 
-def _spans(content: bytes, name: str) -> Iterator[tuple[_Attributes, _Span]]:
+def _given(content: bytes, name: str) -> Iterator[tuple[_Attributes, _Given]]:
     """Each span with its resource."""
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     one_a_line = next((line.rstrip().endswith(b"}") for line in lines if line.strip()), False)
@@ -120,128 +92,132 @@ def _spans(content: bytes, name: str) -> Iterator[tuple[_Attributes, _Span]]:
             except BadInput as error:
                 line = number if one_a_line else error.line
                 raise BadInput(error.message, hint=_HINT, line=line, column=error.column) from None
-            for of in traces.resources:
-                yield from ((of.resource, span) for scope in of.scopes for span in scope.spans)
+            for of in traces.resource_spans:
+                yield from ((of.resource, span) for scope in of.scope_spans for span in scope.spans)
 
 
 # -- producers and consumers -------------------------------------------------------------------------------------------
 
 
 class Span(NamedTuple):
-    """A producer or consumer span, its number in the file, and its process."""
+    """A span, by its number in the file; of a producer or consumer with its process, and the message that it names."""
 
     number: int
-    process: str
-    span: _Span
-
-    @property
-    def id(self) -> SpanId:
-        return self.span.id
+    id: SpanId
+    kind: int
+    parent: SpanId | None
+    links: list[SpanId]
+    process: str = ""
+    start: int = 0
+    message: str = ""
 
     @property
     def said(self) -> str:
         return printable_name(self.id[1])
 
 
-#: The kind and the process of each span.
-Kinds = Mapping[SpanId, tuple[int, str]]
+Spans = Mapping[SpanId, Span]
 
 
-def read_otlp(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Span:
+    """A span as given; raises `BadInput` if it cannot be used."""
+    names = {f"SPAN_KIND_{name}": kind for kind, name in enumerate(KINDS)}
+    kind = names.get(given.kind, -1) if isinstance(given.kind, str) else given.kind
+    if not 0 <= kind < len(KINDS):
+        raise BadInput("the 'kind' of a span is unknown", hint="a number from 0 to 5, or such as SPAN_KIND_PRODUCER")
+    trace = given.trace_id.lower()
+    parent = (trace, given.parent_span_id.lower()) if given.parent_span_id else None
+    links = list(dict.fromkeys((link.trace_id.lower(), link.span_id.lower()) for link in given.links))
+    span = Span(number, (trace, given.span_id.lower()), kind, parent, links)
+    if kind not in (PRODUCER, CONSUMER):
+        return span
+    service, instance = resource.text("service.name"), resource.text("service.instance.id")
+    if not service:
+        hint = "set OTEL_SERVICE_NAME, or give the resource the attribute 'service.name'"
+        raise BadInput("its resource has no 'service.name'", hint=hint)
+    if span.id in known:
+        raise BadInput("it comes twice", hint="give each span once")
+    digits = str(given.start_time_unix_nano)
+    start = int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 20 else 0
+    if not start:
+        hint = "give 'startTimeUnixNano' in nanoseconds: spans of one process are ordered by it"
+        raise BadInput("it has no start time", hint=hint)
+    process = f"{service}/{instance}" if instance else service
+    return span._replace(process=process, start=start, message=given.text("messaging.message.id"))
+
+
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
-    kinds: dict[SpanId, tuple[int, str]] = {}
-    others: Counter[str] = Counter()
-    spans: list[Span] = []
-    for number, (resource, span) in enumerate(_spans(content, name), 1):
+    spans: dict[SpanId, Span] = {}
+    for number, (resource, given) in enumerate(_given(content, name), 1):
         try:
-            kind, process = span.kind, ""
-            if kind in (PRODUCER, CONSUMER):
-                process = _process(resource)
-                if span.id in kinds:
-                    raise BadInput("it comes twice", hint="give each span once")
-                if not span.start:
-                    hint = "give 'startTimeUnixNano' in nanoseconds: spans of one process are ordered by it"
-                    raise BadInput("it has no start time", hint=hint)
-                spans.append(Span(number, process, span))
-            else:
-                others[KINDS[kind].lower()] += 1
+            span = _span(number, resource, given, spans)
         except BadInput as problem:
-            which = f"span {number} ({printable_name(span.span_id)})"
+            which = f"span {number} ({printable_name(given.span_id)})"
             raise BadInput(f"{which}: {problem.message}", hint=problem.hint) from None
-        kinds.setdefault(span.id, (kind, process))
+        spans.setdefault(span.id, span)
+    others = Counter(KINDS[span.kind].lower() for span in spans.values() if span.kind not in (PRODUCER, CONSUMER))
     counted = ", ".join(f"{count:,} {kind}" for kind, count in others.items())
-    if not spans:
+    if others.total() == len(spans):
         seen = f": {counted}" if others else ""
         raise BadInput(f"no span is of a producer or a consumer{seen}", hint="only these say who sent what to whom")
     log = ConvertedLog()
-    _convert(log, spans, kinds, options.complete)
+    _convert(log, spans, options.complete)
     log.note("", "events of a process are ordered by the start times of its spans, as one clock has them")
     if others:
         log.note("", f"spans of other kinds are not used: {counted}")
     return log
 
 
-def _process(resource: _Attributes) -> str:
-    service, instance = resource.text("service.name"), resource.text("service.instance.id")
-    if not service:
-        hint = "set OTEL_SERVICE_NAME, or give the resource the attribute 'service.name'"
-        raise BadInput("its resource has no 'service.name'", hint=hint)
-    return f"{service}/{instance}" if instance else service
-
-
-def _convert(log: ConvertedLog, spans: list[Span], kinds: Kinds, complete: bool) -> None:
-    names = _message_names([one.span for one in spans if one.span.kind == PRODUCER])
+def _convert(log: ConvertedLog, spans: Spans, complete: bool) -> None:
+    names = _message_names([span for span in spans.values() if span.kind == PRODUCER])
     by_process: dict[str, list[Span]] = {}
-    for one in spans:
-        by_process.setdefault(one.process, []).append(one)
+    for span in spans.values():
+        if span.process:
+            by_process.setdefault(span.process, []).append(span)
     rows: list[Row] = []
     nested: list[str] = []
     without: list[str] = []
     tied: list[list[Row]] = []
     for process, line in by_process.items():
-        line.sort(key=lambda one: (one.span.start, one.span.kind == PRODUCER))
+        line.sort(key=lambda span: (span.start, span.kind == PRODUCER))
         index = 0
-        for _, same_start in groupby(line, key=lambda one: one.span.start):
+        for _, same_start in groupby(line, key=lambda span: span.start):
             together = list(same_start)
             at_once: list[Row] = []
-            for one in together:
-                span = one.span
+            for span in together:
                 if span.kind == PRODUCER:
-                    found = [("send", names[span.id], "")]
-                elif _within_delivery(one, kinds):
-                    nested.append(one.said)
+                    at_once.append(Row(span.number, "", process, index + len(at_once), "send", names[span.id]))
                     continue
-                else:
-                    found = [("deliver", message, sender) for message, sender in _delivered(span, names, kinds)]
-                    if not span.links and span.parent is None:
-                        without.append(one.said)
-                if complete and ("deliver", f"{span.id[1]}?", "") in found:
-                    problem = f"--complete: the span {one.said} leads to no producer, so what it delivers is not known"
-                    raise BadInput(problem, hint="leave --complete out, or give the span a link")
-                for kind, message, sender in found:
-                    peers = (sender,) if sender else ()
-                    at_once.append(Row(one.number, "", process, index, kind, message, peers))
-                    index += 1
+                delivered = _delivered(span, spans)
+                if not delivered:
+                    nested.append(span.said)
+                if span.id in delivered:
+                    without.append(span.said)
+                for cause in delivered:
+                    message, sender = (
+                        names.get(cause, f"{cause[1]}?"),
+                        (spans[cause].process,) if cause in names else (),
+                    )
+                    at_once.append(Row(span.number, "", process, index + len(at_once), "deliver", message, sender))
+            index += len(at_once)
             rows += at_once
-            by_parent = len(together) == 2 and together[1].span.parent == together[0].id
+            by_parent = len(together) == 2 and together[1].parent == together[0].id
             if len(at_once) > 1 and not (by_parent and len(at_once) == 2):
                 tied.append(at_once)
-    once_each(rows, _AGAIN, complete=complete, by="span")
-    log.add_with_receivers(rows)
+    if complete and without:
+        problem = f"--complete: the span {without[0]} leads to no producer, so what it delivers is not known"
+        raise BadInput(problem, hint="leave --complete out, or give the span a link")
+    log.add("", rows, _AGAIN, complete=complete, by="span")
     receivers = {row.message: row.peers for row in log.events if row.kind == "send"}
-    log.uncertain[""] = Uncertain(unordered=tuple(_unordered(group, receivers) for group in tied))
     if tied:
-        log.doubt("", all_but(["asynchronous"], SAME_TIME))
+        log.doubt("", all_but(["asynchronous"], SAME_TIME), [_unordered(group, receivers) for group in tied])
         at = few(dict.fromkeys(f"{row.process} {row.kind}s {row.message}" for group in tied for row in group), "event")
         log.note("", f"{at} whose order is unknown: the spans start at the same time, or are one")
-    if log.to_nobody:
-        log.doubt("", all_but(["asynchronous"], TO_NOBODY))
-        messages = [event.message for event in log.to_nobody[""]]
-        log.note("", f"{few(messages, 'producer span')} without a consumer span, left out")
     if nested:
         log.note("", f"{few(nested, 'consumer span')} within another one of the same process, not taken for a delivery")
     if without:
-        log.note("", f"{few(without, 'consumer span')} with neither parent nor link: their messages are unknown")
+        log.note("", f"{few(without, 'consumer span')} that leads to no producer: the message is unknown")
 
 
 def _unordered(group: list[Row], receivers: Mapping[str, tuple[str, ...]]) -> Unordered:
@@ -254,30 +230,24 @@ def _unordered(group: list[Row], receivers: Mapping[str, tuple[str, ...]]) -> Un
     ]
 
 
-def _within_delivery(one: Span, kinds: Kinds) -> bool:
-    """True of a consumer span that goes on with what another one of its process delivers."""
-    to_producers = any(kinds.get(link, (0, ""))[0] == PRODUCER for link in one.span.links)
-    parent = one.span.parent
-    return not to_producers and parent is not None and kinds.get(parent) == (CONSUMER, one.process)
-
-
-def _delivered(span: _Span, names: Mapping[SpanId, str], kinds: Kinds) -> Iterator[tuple[str, str]]:
-    """The messages that a consumer span delivers, each with its sender where that is known."""
+def _delivered(span: Span, spans: Spans) -> list[SpanId]:
+    """The producers whose messages a consumer span delivers, or spans that are not in the file in their place; its own
+    id where nothing is known of them. None at all if it goes on with what another span of its process delivers.
+    """
     causes = dict.fromkeys((*span.links, *(() if span.parent is None else (span.parent,))))
-    producers = [cause for cause in causes if kinds.get(cause, (0, ""))[0] == PRODUCER]
-    missing = [link for link in span.links if link not in kinds]
+    producers = [cause for cause in causes if cause in spans and spans[cause].kind == PRODUCER]
+    parent = spans.get(span.parent) if span.parent is not None else None
+    if parent is not None and (parent.kind, parent.process) == (CONSUMER, span.process) and not producers:
+        return []
+    missing = [link for link in span.links if link not in spans]
     if not producers and not missing:
-        missing = [span.parent if span.parent is not None and span.parent not in kinds else span.id]
-    for cause in producers:
-        yield names[cause], kinds[cause][1]
-    for cause in missing:
-        yield f"{cause[1]}?", ""
+        missing = [span.parent if span.parent is not None and parent is None else span.id]
+    return [*producers, *missing]
 
 
-def _message_names(producers: list[_Span]) -> dict[SpanId, str]:
+def _message_names(producers: list[Span]) -> dict[SpanId, str]:
     """A message is called by its `messaging.message.id`, or else by its span; where that is not unique, by both ids."""
-    given = {span.id: span.text("messaging.message.id") for span in producers}
-    times = Counter(given.values())
-    called = {id_: name if name and times[name] == 1 else id_[1] for id_, name in given.items()}
+    times = Counter(span.message for span in producers)
+    called = {span.id: span.message if span.message and times[span.message] == 1 else span.id[1] for span in producers}
     count = Counter(called.values())
     return {id_: name if count[name] == 1 else "/".join(id_) for id_, name in called.items()}

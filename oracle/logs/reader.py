@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 
 from crownless.oracle.classification import FROM_ONE, NamedComputation
 from crownless.oracle.event_logs import LoggedRun, logged_runs
@@ -61,20 +62,8 @@ def computation_in(content: str, name: str) -> Iterator[NamedComputation]:
 
 def convert(content: bytes, form: Format, name: str, options: LogOptions | None = None) -> ConvertedLog:
     """The log in a content of one of the formats `CONVERTED`; raises `BadInput`."""
-    options = options or LogOptions()
     try:
-        if form == "shiviz":
-            from .shiviz import read_shiviz
-
-            log = read_shiviz(content, name, options)
-        elif form == "otlp":
-            from .otlp import read_otlp
-
-            log = read_otlp(content, name, options)
-        else:
-            from .itf import read_itf
-
-            log = read_itf(content, name, options)
+        log: ConvertedLog = import_module(f".{form}", __package__).read(content, name, options or LogOptions())
         log.events = [row_of(row.line, row.json()) for row in log.events]
     except BadInput as problem:
         raise problem.at(file=name) from None

@@ -20,13 +20,12 @@ Fact = str | int | tuple[str, ...]
 
 @dataclass(frozen=True)
 class ReasonKind:
-    """A kind of reason: the names of its facts, and its sentence and hint, in which they stand by name.
+    """A kind of reason: its sentence and its hint, in which its facts stand by number.
 
-    Called with its facts, it is the reason; of several names as one fact `between` stands between two.
+    Called with its facts, it is the reason; `between` stands between the names of a fact that is several.
     """
 
     name: str
-    facts: str
     text: str
     hint: str = ""
     between: str = ", "
@@ -42,9 +41,6 @@ class Reason:
     kind: ReasonKind
     facts: tuple[Fact, ...]
 
-    def __post_init__(self) -> None:
-        assert len(self.facts) == len(self.kind.facts.split()), self
-
     @property
     def text(self) -> str:
         return self._filled(self.kind.text)
@@ -54,8 +50,7 @@ class Reason:
         return self._filled(self.kind.hint)
 
     def _filled(self, pattern: str) -> str:
-        facts = [self.kind.between.join(fact) if isinstance(fact, tuple) else fact for fact in self.facts]
-        return pattern.format_map(dict(zip(self.kind.facts.split(), facts, strict=True)))
+        return pattern.format(*(self.kind.between.join(one) if isinstance(one, tuple) else one for one in self.facts))
 
 
 class UnusableRow(BadInput):
@@ -67,57 +62,39 @@ class UnusableRow(BadInput):
 
 
 #: Of a row alone.
-NotJson = ReasonKind("NotJson", "problem", "not JSON: {problem}", ONE_A_LINE)
-NotAnObject = ReasonKind("NotAnObject", "value", "{value} is not an event", ONE_A_LINE)
-MissingField = ReasonKind("MissingField", "key meaning", "'{key}' is missing", "give {meaning}")
-BadField = ReasonKind("BadField", "key value meaning", "'{key}' cannot be {value}", "give {meaning}")
-NegativeIndex = ReasonKind("NegativeIndex", "index", "'index' is {index}", FROM_0)
-LargeIndex = ReasonKind("LargeIndex", "", f"'index' is more than {MOST_INDEX:,}", FROM_0)
-UnknownKind = ReasonKind(
-    "UnknownKind", "kind", "unknown kind '{kind}'",
-    f"known: {', '.join(KINDS)}; if the log calls one of them so: --kind {{kind}}=THAT",
-)  # fmt: skip
-NoReceiver = ReasonKind(
-    "NoReceiver", "process message", "{process} sends {message} to nobody", "name a receiver in 'peer'"
-)
-ReceiverTwice = ReasonKind(
-    "ReceiverTwice", "process message receiver", "{process} sends {message} to {receiver} twice",
-    "name each receiver once in 'peer'",
-)  # fmt: skip
-ByClock = ReasonKind("ByClock", "problem", "{problem}")
+NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list")
+NotAnObject = ReasonKind("NotAnObject", "{0} is not an event", ONE_A_LINE)
+MissingField = ReasonKind("MissingField", "'{0}' is missing", "give {1}")
+BadField = ReasonKind("BadField", "'{0}' cannot be {1}", "give {2}")
+NegativeIndex = ReasonKind("NegativeIndex", "'index' is {0}", FROM_0)
+LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MOST_INDEX:,}", FROM_0)
+OF_KIND = f"known: {', '.join(KINDS)}; if the log calls one of them so: --kind {{0}}=THAT"
+UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", OF_KIND)
+NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} to nobody", "name a receiver in 'peer'")
+ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
+ByClock = ReasonKind("ByClock", "{0}")
 
 #: Of rows of one run.
-Copy = ReasonKind(
-    "Copy", "process index", "{process} has two events {index}, one a copy of the other",
-    "give each event once, and distinguish runs by 'run'",
-)  # fmt: skip
-TwoEvents = ReasonKind("TwoEvents", "process index", "{process} has two events {index}", OWN_INDEX)
-SentTwice = ReasonKind("SentTwice", "message", "{message} is sent twice", OWN_NAME)
-DeliveredTwice = ReasonKind("DeliveredTwice", "process message", "{process} delivers {message} twice", OWN_NAME)
-SendersDiffer = ReasonKind(
-    "SendersDiffer", "message senders", "{message} is said to be sent by {senders}",
-    "correct the 'peer' of the deliver, or leave it out", " and by ",
-)  # fmt: skip
+ONCE = "give each event once, and distinguish runs by 'run'"
+Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
+TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
+SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
+DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", OWN_NAME)
+CORRECT = "correct the 'peer' of the deliver, or leave it out"
+SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(
-    "NotAReceiver", "process message receivers", "{process} delivers {message}, which is sent to {receivers}",
-    "name {process} in the 'peer' of the send",
-)  # fmt: skip
+    "NotAReceiver", "{0} delivers {1}, which is sent to {2}", "name {0} in the 'peer' of the send"
+)
 #: The rows form a cycle, in words; they are on no single line.
-Cyclic = ReasonKind("Cyclic", "problem", "{problem}")
+Cyclic = ReasonKind("Cyclic", "{0}")
 
 #: Of a complete log, in which the system is at fault, not the log.
-NeverSent = ReasonKind("NeverSent", "process message", "{process} delivers {message}, which nobody has sent")
-NeverDelivered = ReasonKind(
-    "NeverDelivered", "process message receiver", "{receiver} never delivers {message}, which {process} sends to it"
-)
-NeverDeliveredAnywhere = ReasonKind(
-    "NeverDeliveredAnywhere", "process message", "{message}, which {process} sends, is never delivered"
-)
+NeverSent = ReasonKind("NeverSent", "{0} delivers {1}, which nobody has sent")
+NeverDelivered = ReasonKind("NeverDelivered", "{2} never delivers {1}, which {0} sends to it")
+NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} sends, is never delivered")
 
 #: Of a run that is still going on, or read block by block.
-BeforeFirst = ReasonKind(
-    "BeforeFirst", "process index first", "{process} has an event {index}, but events count from {first}"
-)
-AfterEnd = ReasonKind("AfterEnd", "", "it came after the run had ended")
+BeforeFirst = ReasonKind("BeforeFirst", "{0} has an event {1}, but events count from {2}")
+AfterEnd = ReasonKind("AfterEnd", "it came after the run had ended")
 
 KINDS_OF_REASONS = [kind for kind in list(globals().values()) if isinstance(kind, ReasonKind)]

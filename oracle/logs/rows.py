@@ -34,6 +34,10 @@ from .reasons import (
     UnusableRow,
 )
 
+#: The kind of a row that could not be read.
+UNREADABLE = "?"
+#: The columns of a log; others are ignored.
+COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 MEANING = {
     "process": "the name of the event's process, a string",
     "index": "the event's number on its process, an integer counted from 0",
@@ -46,18 +50,16 @@ SENDER = "the sender, a string, or leave it out"
 #: The same of logs that name no messages.
 PAYLOAD = "the payload, a string or an integer, or leave it out"
 SENDER_OF_UNNAMED = "the sender, a string, since messages have no names"
-#: A file that holds its events in one JSON value, such as a list that was printed over many lines.
-ONE_DOCUMENT = "a log has one JSON object a line; this file is one JSON document over several lines"
 #: Lines that are read between two looks at signals and limits.
 LOOKS_EVERY = 1 << 10
-AS_LINES = "write each event on one line, as jq -c '.[]' does with a list"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
     """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it.
 
-    `message` is the name of a message, or its payload; empty if there is none.
+    `message` is the name of a message, or its payload; empty if there is none. Of a row that could not be read the kind
+    is `UNREADABLE`, and all that is known is its run and its `text`.
     """
 
     line: int
@@ -67,6 +69,7 @@ class Row:
     kind: str
     message: str = ""
     peers: tuple[str, ...] = ()
+    text: str | None = None
 
     def json(self) -> dict[str, Any]:
         """The event as in a line of a log, without what is left out."""
@@ -102,24 +105,19 @@ def rows_of_lines(
     `columns` and `kinds`: the log's own names for columns and kinds; `named`: as of `row_of`.
     """
     renamed = {name: theirs for name, theirs in (columns or {}).items() if name != theirs}
-    rest, is_first = iter(lines), True
-    for number, text in enumerate(rest, first):
+    for number, text in enumerate(lines, first):
         if number % LOOKS_EVERY == 0:
             look()
         if not text.strip():
             continue
         try:
             fields = fields_of(text)
-            if renamed:
-                fields = {**fields, **{name: fields.get(theirs) for name, theirs in renamed.items()}}
-            if kinds and isinstance(kind := fields.get("kind"), str) and kind in kinds:
-                fields = {**fields, "kind": kinds[kind]}
+            fields |= {name: fields.get(theirs) for name, theirs in renamed.items()}
+            if kinds and isinstance(kind := fields.get("kind"), str):
+                fields["kind"] = kinds.get(kind, kind)
             yield row_of(number, fields, named=named)
         except BadInput as problem:
-            if is_first and _is_one_document([text, *rest]):
-                raise BadInput(ONE_DOCUMENT, hint=AS_LINES, file=file) from None
             raise problem.at(file=file, line=number) from None
-        is_first = False
 
 
 def read_row(line: int, text: str, *, named: bool = True) -> Row:
@@ -201,15 +199,6 @@ def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]
     return runs
 
 
-def _is_one_document(lines: list[str]) -> bool:
-    """True if the lines are one JSON value together, and the first alone is none."""
-    try:
-        json.loads("\n".join(lines))
-    except (ValueError, RecursionError):
-        return False
-    return len(lines) > 1
-
-
 def _receivers(process: str, message: str, peer: object) -> tuple[str, ...]:
     receivers = peer if isinstance(peer, list) else [peer]
     called = message or "a message"
@@ -250,25 +239,18 @@ def _in_words(value: object) -> str:
 
 
 class Conflict(NamedTuple):
-    """A row that cannot be used, and the rows of which not all can be true, this one among them."""
+    """A row that cannot be used, why, and another row: not both can be true."""
 
     row: Row
     reason: Reason
-    rows: Sequence[Row]
-
-    @property
-    def other(self) -> Row:
-        """The first of the other rows."""
-        return next(row for row in self.rows if row is not self.row)
+    other: Row
 
 
 def refuse(found: Iterable[Conflict]) -> None:
     """Raises `BadInput` with the first of these conflicts, if there is one, and both lines."""
-    first = next(iter(found), None)
-    if first is not None:
-        row, reason, _ = first
-        one, other = sorted((row.line, first.other.line))
-        raise BadInput(f"{reason.text}: lines {one} and {other}", hint=reason.hint, line=row.line)
+    for row, reason, other in found:
+        one, two = sorted((row.line, other.line))
+        raise BadInput(f"{reason.text}: lines {one} and {two}", hint=reason.hint, line=row.line)
 
 
 def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
@@ -283,6 +265,24 @@ def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
             yield conflict
 
 
+def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
+    """As `conflicts`; a row may come again, with a further reason."""
+    copies: set[int] = set()
+    for conflict in at_one_place(rows):
+        if conflict.reason.kind is Copy:
+            copies.add(id(conflict.row))
+        yield conflict
+    rest = [row for row in rows if row.kind != "internal" and id(row) not in copies]
+    sends, delivers = ([row for row in rest if row.kind == kind] for kind in ("send", "deliver"))
+    for same in _groups(sends, lambda row: row.message):
+        yield from _all_of(same, SentTwice(same[0].message))
+    for same in _groups(delivers, lambda row: (row.message, row.process)):
+        yield from _all_of(same, DeliveredTwice(same[0].process, same[0].message))
+    disagreements = map(_disagreement, _groups((*sends, *delivers), lambda row: row.message))
+    for found in sorted(filter(None, disagreements), key=lambda found: found[0].row.line):
+        yield from found
+
+
 def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
     """Of the contradictions those between two events of a process with the same index."""
     different: list[list[Row]] = []
@@ -291,30 +291,11 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
         for row in same:
             known = first.setdefault(row.event, row)
             if known is not row:
-                yield Conflict(row, Copy(row.process, row.index), (known, row))
+                yield Conflict(row, Copy(row.process, row.index), known)
         different.append(list(first.values()))
     for same in different:
         if len(same) > 1:
             yield from _all_of(same, TwoEvents(same[0].process, same[0].index))
-
-
-def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
-    """As `conflicts`; a row may come again, with a further reason."""
-    copies: set[int] = set()
-    for conflict in at_one_place(rows):
-        if conflict.reason.kind is Copy:
-            copies.add(id(conflict.row))
-        yield conflict
-    sends = [row for row in rows if row.kind == "send" and id(row) not in copies]
-    delivers = [row for row in rows if row.kind == "deliver" and id(row) not in copies]
-    for same in _groups(sends, lambda row: row.message):
-        yield from _all_of(same, SentTwice(same[0].message))
-    for same in _groups(delivers, lambda row: (row.message, row.process)):
-        yield from _all_of(same, DeliveredTwice(same[0].process, same[0].message))
-    about = (_disagreement(same) for same in _groups((*sends, *delivers), lambda row: row.message))
-    for first in sorted((one for one in about if one is not None), key=lambda one: one.row.line):
-        yield first
-        yield from (Conflict(row, first.reason, first.rows) for row in first.rows)
 
 
 def _groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
@@ -325,28 +306,27 @@ def _groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Ro
     return sorted((same for same in by_key.values() if len(same) > 1), key=lambda same: same[1].line)
 
 
-def _all_of(same: Sequence[Row], reason: Reason) -> Iterator[Conflict]:
+def _all_of(same: Sequence[Row], reason: Reason) -> list[Conflict]:
     first, second, *rest = same
-    return (Conflict(row, reason, same) for row in (second, first, *rest))
+    return [Conflict(second, reason, first), *(Conflict(row, reason, second) for row in (first, *rest))]
 
 
-def _disagreement(rows: Sequence[Row]) -> Conflict | None:
-    """The deliver that disagrees with another row about its message, whose rows these are, sends first; or None."""
-    message = rows[0].message
+def _disagreement(rows: Sequence[Row]) -> list[Conflict]:
+    """The conflict of a deliver with another row about its message, whose rows these are, sends first, and then that of
+    each row; none if they agree.
+    """
+    message, sends = rows[0].message, [row for row in rows if row.kind == "send"]
     senders = [(row, name) for row in rows for name in ((row.process,) if row.kind == "send" else row.peers)]
-    names = {name for _, name in senders}
-    if len(names) > 1:
-        (known, sender), *others = senders
-        row = next(row for row, name in others if name != sender)
-        return _between(row, known, rows, SendersDiffer(message, tuple(sorted(names))))
-    sends = [row for row in rows if row.kind == "send"]
+    names = sorted({name for _, name in senders})
     receivers = {name for row in sends for name in row.peers}
     elsewhere = [row for row in rows if row.kind == "deliver" and row.process not in receivers] if sends else []
-    if not elsewhere:
-        return None
-    row = min(elsewhere, key=lambda row: row.process)
-    return _between(row, sends[0], rows, NotAReceiver(row.process, message, tuple(sorted(receivers))))
-
-
-def _between(row: Row, other: Row, rows: Sequence[Row], reason: Reason) -> Conflict:
-    return Conflict(row, reason, (other, row, *(one for one in rows if one is not row and one is not other)))
+    if len(names) > 1:
+        other, sender = senders[0]
+        row = next(row for row, name in senders if name != sender)
+        reason = SendersDiffer(message, tuple(names))
+    elif elsewhere:
+        row, other = min(elsewhere, key=lambda row: row.process), sends[0]
+        reason = NotAReceiver(row.process, message, tuple(sorted(receivers)))
+    else:
+        return []
+    return [Conflict(row, reason, other), *_all_of([row, other, *rows], reason)]

@@ -30,26 +30,35 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from crownless.oracle.log_orders.uncertain import Uncertain, Unordered, all_but
+from crownless.oracle.log_orders.uncertain import Unordered, all_but
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import printable_name, some
 from crownless.spec.reading import as_text
 
-from .clocked_messages import add_named_messages
 from .converted import ConvertedLog, few
 from .formats import LogOptions
-from .patterns import compiled
 from .rows import Row
-from .vector_clocks import Causes, ClockedEvent, EventId, clock_problem, immediate_causes, lines_by_host, name_of
+from .vector_clocks import (
+    Causes,
+    ClockedEvent,
+    EventId,
+    Meaning,
+    add_named_messages,
+    clock_problem,
+    immediate_causes,
+    lines_by_host,
+    name_of,
+    received,
+    rows_of_events,
+)
 
 #: An event as GoVector writes it; ShiViz's default.
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
-TO_NOBODY = "a message without a named receiver is not delivered in the log"
-LOST = "a line with a clock that cannot be read was skipped: events may be missing"
 #: At most this many lines of text that belong to no event are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"
@@ -59,13 +68,13 @@ _SEPARATORS = re.compile(r"\s*[,;]\s*")
 Lines = list[tuple[int, str]]
 
 
-def read_shiviz(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
+def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     """The log in this content; raises `BadInput`."""
     text = as_text(content, name).replace("\r\n", "\n")
     if not text.strip():
         raise BadInput("the log is empty", hint="give the text of a ShiViz log")
     parser, delimiter, start = _expressions(text)
-    pattern = None if options.pattern is None else compiled(options.pattern, "--pattern", ("send", "deliver"))
+    pattern = None if options.pattern is None else _compiled(options.pattern, "--pattern", ("send", "deliver"))
     if options.complete and pattern is None:
         problem = "--complete: messages inferred from clocks do not show what is delivered"
         raise BadInput(problem, hint="name the messages by --pattern")
@@ -74,15 +83,23 @@ def read_shiviz(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     def line_at(position: int) -> int:
         return bisect_right(line_ends, position - 1) + 1
 
-    log = ConvertedLog()
+    def lines(begin: int, end: int) -> Lines:
+        numbered = enumerate(text[begin:end].split("\n"), line_at(begin))
+        return [(number, line.strip()) for number, line in numbered if line.strip()]
+
+    log, begins = ConvertedLog(), dict[str, int]()
     skipped: Lines = []
-    for run, first, past in _executions(text, start, delimiter, line_at):
+    for run, first, past in _executions(text, start, delimiter):
         events, end, others = list[ClockedEvent](), first, Lines()
         for found in parser.finditer(text, first, past):
-            others += _lines(text, end, found.start(), line_at)
+            others += lines(end, found.start())
             end = found.end()
             events.append(_event(found, line_at(found.start())))
-        others += _lines(text, end, past, line_at)
+        others += lines(end, past)
+        known, line = begins.setdefault(run, line_at(first)), line_at(first)
+        if known != line:
+            problem = f"two executions are called {printable_name(run)}: lines {known} and {line}"
+            raise BadInput(problem, hint="have the group 'trace' of the second line name them apart", line=line)
         if events:
             _convert(log, run, events, pattern, options.complete)
             _add_lost_events(log, run, events, others)
@@ -90,10 +107,8 @@ def read_shiviz(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
     if not log.events:
         hint = "begin the log with the expression for an event, as ShiViz does, or give it as GoVector writes it"
         raise BadInput("no text matches the expression for events", hint=hint)
-    if skipped:
-        note = f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}"
-        for run in dict.fromkeys(event.run for event in log.events):
-            log.note(run, note)
+    for run in begins if skipped else ():
+        log.note(run, f"{some(len(skipped), 'line')} of text skipped, as part of no event: {_first_lines(skipped)}")
     return log
 
 
@@ -101,41 +116,38 @@ def _expressions(text: str) -> tuple[re.Pattern[str], re.Pattern[str] | None, in
     """For events and between executions, and where the text begins."""
     first, _, rest = text.partition("\n")
     if "(?<host>" not in first and "(?P<host>" not in first:
-        return compiled(GOVECTOR, "the default"), None, 0
+        return _compiled(GOVECTOR, "the default"), None, 0
     second, _, _ = rest.partition("\n")
-    events = compiled(first, "the first line", ("host", "clock", "event"), 1)
-    delimiter = compiled(second, "the second line", (), 2) if second.strip() else None
+    events = _compiled(first, "the first line", ("host", "clock", "event"), 1)
+    delimiter = _compiled(second, "the second line", (), 2) if second.strip() else None
     return events, delimiter, min(len(first) + len(second) + 2, len(text))
 
 
-def _executions(
-    text: str, start: int, delimiter: re.Pattern[str] | None, line_at: Callable[[int], int]
-) -> Iterator[tuple[str, int, int]]:
+def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | None = None) -> re.Pattern[str]:
+    """The regular expression, whose groups may be named as in JavaScript; raises `BadInput`, which calls it `what`."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = re.compile(re.sub(r"\(\?<(?=[A-Za-z_])", "(?P<", text), re.MULTILINE)
+    except (re.error, RecursionError, OverflowError) as error:
+        hint = r"such as (?<host>\S*), in the syntax that JavaScript and Python share"
+        raise BadInput(f"{what} is no regular expression: {error}", hint=hint, line=line) from None
+    for name in required:
+        if name not in found.groupindex:
+            raise BadInput(f"{what} has no group '{name}'", hint=f"name a group so: (?<{name}>…)", line=line)
+    return found
+
+
+def _executions(text: str, start: int, delimiter: re.Pattern[str] | None) -> Iterator[tuple[str, int, int]]:
     """The runs, by name: parts of the text between separators, those that are blank left out."""
-    if delimiter is None:
-        yield "", start, len(text)
-        return
-    separators = list(delimiter.finditer(text, start))
-    labels = ["", *((found.groupdict().get("trace") or "").strip() for found in separators)]
-    begins = [start, *(found.end() for found in separators)]
-    ends = [*(found.start() for found in separators), len(text)]
-    number, taken = 0, dict[str, int]()
-    for label, begin, end in zip(labels, begins, ends, strict=True):
-        if not text[begin:end].strip():
-            continue
-        number += 1
-        run, line = label or str(number), line_at(begin)
-        if run in taken:
-            problem = f"two executions are called {printable_name(run)}: lines {taken[run]} and {line}"
-            raise BadInput(problem, hint="have the group 'trace' of the second line name them apart", line=line)
-        taken[run] = line
-        yield run, begin, end
-
-
-def _lines(text: str, start: int, end: int, line_at: Callable[[int], int]) -> Lines:
-    """The lines between two places that are not blank, each with its number."""
-    numbered = enumerate(text[start:end].split("\n"), start=line_at(start))
-    return [(number, line.strip()) for number, line in numbered if line.strip()]
+    label, begin, number = "", start, 0
+    for found in (*(() if delimiter is None else delimiter.finditer(text, start)), None):
+        end = len(text) if found is None else found.start()
+        if text[begin:end].strip():
+            number += 1
+            yield label or (str(number) if delimiter else ""), begin, end
+        if found is not None:
+            label, begin = (found.groupdict().get("trace") or "").strip(), found.end()
 
 
 def _first_lines(lines: Sequence[tuple[int, str]]) -> str:
@@ -144,20 +156,30 @@ def _first_lines(lines: Sequence[tuple[int, str]]) -> str:
 
 
 def _add_lost_events(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], others: Lines) -> None:
-    """Adds a hole at the end of the lines of hosts with a clock that cannot be read, such as one that was cut off.
+    """Notes the lines with a clock that cannot be read, such as one that was cut off: each is a lost event.
 
-    Where a line begins with no host, that may be any.
+    Where the line says its number, and that is missing before a later event of the host, the hole shows already. Else
+    there is one at the end of the host's line, or of all lines if the line begins with no host.
     """
-    last = {event.host: event.number for event in sorted(events, key=lambda event: event.number)}
-    hosts = "|".join(map(re.escape, last))
-    has_clock = re.compile(rf'(?:({hosts})\s*\{{|.*"(?:{hosts})"\s*:)')
-    lost = {found[1] for _, text in others if (found := has_clock.match(text))}
-    for host, number in last.items() if lost else ():
-        if host in lost or None in lost:
-            end = max(number - 1, *(row.index for row in log.events if (row.run, row.process) == (run, host)))
-            log.events.append(Row(others[-1][0], run, host, end + 2, "internal"))
+    logged: dict[str, set[int]] = {}
+    for event in events:
+        logged.setdefault(event.host, set()).add(event.number)
+    hosts = "|".join(map(re.escape, logged))
+    has_clock = re.compile(rf'(?:(?P<host>{hosts})\s*\{{|.*"(?:{hosts})"\s*:)')
+    lost, torn = Lines(), set[str]()
+    for number, text in others:
+        if found := has_clock.match(text):
+            lost.append((number, text))
+            host = found["host"]
+            own = re.search(rf'"{re.escape(host)}"\s*:\s*([0-9]+)', text) if host else None
+            known = logged.get(host, set())
+            if own is None or int(own[1]) in known or int(own[1]) > max(known):
+                torn |= {host} if host else {*logged}
+    for host in torn:
+        end = max(max(logged[host]) - 1, *(row.index for row in log.events if (row.run, row.process) == (run, host)))
+        log.events.append(Row(lost[-1][0], run, host, end + 2, "internal"))
     if lost:
-        log.note(run, LOST)
+        log.note(run, f"{some(len(lost), 'line')} with a clock that cannot be read: {_first_lines(lost)}")
 
 
 def _event(found: re.Match[str], line: int) -> ClockedEvent:
@@ -165,13 +187,12 @@ def _event(found: re.Match[str], line: int) -> ClockedEvent:
     if not host or not host.isprintable():
         problem = "an event has no host" if not host else "the name of a host cannot be printed"
         raise BadInput(problem, hint="have the group 'host' match a name", line=line)
+    hint = 'a clock is a JSON object, such as {"a": 1, "b": 2}; a host\'s own entry counts its events from 1'
     try:
         value = json.loads(clock)
     except (ValueError, RecursionError):
-        hint = 'have the group \'clock\' match a JSON object, such as {"a": 1, "b": 2}'
         raise BadInput(f"the clock {printable_name(clock)} is not JSON", hint=hint, line=line) from None
     if (wrong := clock_problem(host, value)) is not None:
-        hint = 'a clock has whole numbers, such as {"a": 1, "b": 2}; a host\'s own counts its events from 1'
         raise BadInput(wrong, hint=hint, line=line)
     return ClockedEvent(line, host, {p: k for p, k in value.items() if k}, found["event"] or "")
 
@@ -186,21 +207,19 @@ def _convert(
     lines = lines_by_host(events, _SEVERAL_RUNS)
     causes = immediate_causes(lines)
     if pattern is None:
-        _convert_inferred(log, run, lines, causes)
+        _add_inferred_messages(log, run, lines, causes)
         return
-    rows = add_named_messages(
-        log, run, lines, causes, lambda event: _message(event, pattern), _SEVERAL_LAYERS, complete=complete
-    )
-    if to_nobody := [row.message for row in log.to_nobody.get(run, ())]:
-        log.doubt(run, all_but(["asynchronous"], TO_NOBODY))
-        what = few(to_nobody, "message")
-        log.note(run, f"{what} neither delivered nor sent to a named host, and left out; name it by a group 'to'")
+
+    def meaning(event: ClockedEvent) -> Meaning:
+        return _message(event, pattern)
+
+    kinds = add_named_messages(log, run, lines, causes, meaning, _SEVERAL_LAYERS, complete=complete)
     for kind in ("send", "deliver"):
-        if not any(row.kind == kind for row in rows):
+        if kind not in kinds:
             log.note(run, f"no event matches the group '{kind}' of --pattern")
 
 
-def _message(event: ClockedEvent, pattern: re.Pattern[str]) -> tuple[str, str, tuple[str, ...]]:
+def _message(event: ClockedEvent, pattern: re.Pattern[str]) -> Meaning:
     """The kind of an event, its message and its peers, by its text."""
     found = pattern.search(event.text)
     groups = {} if found is None else {name: (text or "").strip() for name, text in found.groupdict().items()}
@@ -214,40 +233,33 @@ def _message(event: ClockedEvent, pattern: re.Pattern[str]) -> tuple[str, str, t
     return "internal", "", ()
 
 
-def _convert_inferred(
-    log: ConvertedLog, run: str, lines: dict[str, list[ClockedEvent]], causes: dict[EventId, Causes]
+def _add_inferred_messages(
+    log: ConvertedLog, run: str, lines: Mapping[str, list[ClockedEvent]], causes: Mapping[EventId, Causes]
 ) -> None:
     receivers: dict[EventId, dict[str, None]] = {}
     for (host, _), found in causes.items():
         for cause in found.logged:
             receivers.setdefault(cause, {})[host] = None
-    unordered: list[Unordered] = []
-    several_sent: list[str] = []
-    several_received: list[str] = []
-    for host, line in lines.items():
-        more = 0  # rows than events, so far
-        for event in line:
-            found = causes[event.id]
-            rows: list[tuple[str, str, tuple[str, ...]]] = [
-                ("deliver", name_of(cause), (cause[0],)) for cause in (*found.logged, *found.missing)
-            ]
-            if to := receivers.get(event.id):
-                rows.append(("send", name_of(event.id), tuple(to)))
-            if len(found.logged) > 1:
-                several_received.append(name_of(event.id))
-                unordered.append([frozenset({(name_of(cause), host)}) for cause in found.logged])
-            if to and len(to) > 1:
-                several_sent.append(name_of(event.id))
-                unordered.append([frozenset({(name_of(event.id), receiver)}) for receiver in to])
-            first = event.number - 1 + more
-            log.events += [
-                Row(event.line, run, host, first + k, kind, message, peers)
-                for k, (kind, message, peers) in enumerate(rows)
-            ] or [Row(event.line, run, host, first, "internal")]
-            more += max(len(rows) - 1, 0)
+
+    def meanings(event: ClockedEvent) -> list[Meaning]:
+        found, to = causes[event.id], tuple(receivers.get(event.id, ()))
+        several = received((*found.logged, *found.missing))
+        return several + [("send", name_of(event.id), to)] * bool(to) or [("internal", "", ())]
+
+    log.events += rows_of_events(run, lines, meanings)
     log.note(run, "messages are inferred from clocks, and named by sender and event: --pattern names them")
-    if several_sent:
-        log.note(run, f"{few(several_sent, 'event')} sent to several hosts, taken for one message to all of them")
-    if several_received:
-        log.note(run, f"{few(several_received, 'event')} received from several hosts, in an order that is not logged")
-    log.uncertain[run] = Uncertain(all_but(["asynchronous"], INFERRED), tuple(unordered))
+    several_sent = {event: to for event, to in receivers.items() if len(to) > 1}
+    several_received = {event: found.logged for event, found in causes.items() if len(found.logged) > 1}
+    unordered: list[Unordered] = [
+        [frozenset({(name_of(event), receiver)}) for receiver in to] for event, to in several_sent.items()
+    ]
+    unordered += [
+        [frozenset({(name_of(cause), host)}) for cause in logged] for (host, _), logged in several_received.items()
+    ]
+    for events, what in (
+        (several_sent, "sent to several hosts, taken for one message to all of them"),
+        (several_received, "received from several hosts, in an order that is not logged"),
+    ):
+        if events:
+            log.note(run, f"{few([*map(name_of, events)], 'event')} {what}")
+    log.doubt(run, all_but(["asynchronous"], INFERRED), unordered)

@@ -9,16 +9,16 @@ import io
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
 from crownless.spec.errors import BadInput
 from crownless.spec.reading import as_text
 
 from .columns import check_columns, plain_table, rows_of_table, shortened
-from .formats import CALLED, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
+from .formats import FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
@@ -46,16 +46,16 @@ def rows_in(content: bytes, form: Format, name: str, options: LogOptions, *, nam
 
 def read_table(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> pa.Table:
     """The plain rows of a log; `named`: messages have names."""
+    import pyarrow as pa
+
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
 
         refuse_unknown_columns(content, name, options)
         return read_json_lines(content, name, options, named=named)
     if form == "csv":
-        table = _read_csv(content, name, options)
-    else:
-        table = {"parquet": _read_parquet, "arrow": _read_arrow}[form](content, name)
-    return as_plain_rows(table, form, name, options, named=named)
+        as_text(content, name)  # which says where a byte is not UTF-8
+    return pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options, named=named))
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
@@ -65,8 +65,34 @@ def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> No
             raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
 
 
-def as_plain_rows(
-    table: pa.Table, form: Format, name: str, options: LogOptions, first: int = 1, *, named: bool = True
+# -- tables ------------------------------------------------------------------------------------------------------------
+
+
+def _tables(
+    file: Any, form: Format, name: str, options: LogOptions, *, named: bool = True
+) -> Iterator[tuple[int, pa.Table]]:
+    """The plain rows in CSV, Parquet or Arrow, batch by batch, each with the number of its first line or row."""
+    import pyarrow as pa
+
+    row = 1
+    try:
+        schema, batches = {"csv": _csv, "parquet": _parquet, "arrow": _arrow}[form](file, name, options)
+        none = pa.RecordBatch.from_pylist([], schema=schema)  # so that its columns are checked
+        for batch in chain([next(batches, none)], batches):
+            table = pa.Table.from_batches([batch])
+            table.validate(full=True)
+            yield row + (form == "csv"), _as_plain_rows(table, form, name, options, row, named=named)
+            row += table.num_rows
+    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
+        hint = "write it again, or name its format by --format"
+        if form == "csv":
+            hint = "give a line of column names, and each event on a line with a cell for each column"
+        problem = f"it cannot be read as {FORMATS[form].called}: {first_line(error)}"
+        raise BadInput(problem, hint=hint, file=name) from None
+
+
+def _as_plain_rows(
+    table: pa.Table, form: Format, name: str, options: LogOptions, first: int, *, named: bool
 ) -> pa.Table:
     """The rows of a table as plain rows; its first row has this number."""
     has = table.schema.names
@@ -89,56 +115,31 @@ def as_plain_rows(
         raise problem.at(file=name) from None
 
 
-@contextmanager
-def arrow_errors(form: Format, name: str) -> Iterator[None]:
-    """Raises the errors of Arrow as `BadInput`."""
-    import pyarrow as pa
-
-    try:
-        yield
-    except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
-        hint = "write it again, or name its format by --format"
-        if form == "csv":
-            hint = "give a line of column names, and each event on a line with a cell for each column"
-        raise BadInput(f"it cannot be read as {CALLED[form]}: {first_line(error)}", hint=hint, file=name) from None
+Batches = tuple["pa.Schema", Iterator["pa.RecordBatch"]]
 
 
-# -- CSV ---------------------------------------------------------------------------------------------------------------
-
-
-def _read_csv(content: bytes, name: str, options: LogOptions) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.csv as pc
-
-    as_text(content, name)  # which says where a byte is not UTF-8
-    how = _how_csv_is_read(name, options, content)
-    with arrow_errors("csv", name):
-        try:
-            return pc.read_csv(pa.BufferReader(content), **how)
-        except pa.ArrowException:  # several threads do not say where
-            how["read_options"].use_threads = False
-            return pc.read_csv(pa.BufferReader(content), **how)
-
-
-def _how_csv_is_read(name: str, options: LogOptions, head: bytes) -> dict[str, Any]:
+def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     """The cells of the log's columns are texts, whatever they look like."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    path = Path(name.lower())
-    heading = head.split(b"\n", 1)[0]
-    has_tabs = name == "-" and b"\t" in heading and b"," not in heading
-    separator = "\t" if ".tsv" in (path.suffix, Path(path.stem).suffix) or has_tabs else ","
-    return {
-        "read_options": pc.ReadOptions(block_size=CSV_BLOCK),
-        "parse_options": pc.ParseOptions(delimiter=separator, newlines_in_values=True),
-        "convert_options": pc.ConvertOptions(
+    separator = "\t" if ".tsv" in Path(name.lower()).suffixes[-2:] else ","
+    if name == "-":
+        file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
+        heading = file.peek(1 << 12).split(b"\n", 1)[0]
+        separator = "\t" if b"\t" in heading and b"," not in heading else ","
+    reader = pc.open_csv(
+        file,
+        pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
+        pc.ParseOptions(delimiter=separator, newlines_in_values=True),
+        pc.ConvertOptions(
             column_types=dict.fromkeys(options.named.values(), pa.string()),
             strings_can_be_null=True,
             null_values=[""],
             quoted_strings_can_be_null=True,
         ),
-    }
+    )
+    return reader.schema, iter(reader)
 
 
 def _with_numbers(table: pa.Table, name: str, first: int) -> pa.Table:
@@ -167,20 +168,16 @@ def _with_several_receivers(table: pa.Table) -> pa.Table:
     return table.set_column(table.schema.get_field_index("peer"), "peer", as_lists.cast(pa.list_(pa.string())))
 
 
-# -- Parquet and Arrow -------------------------------------------------------------------------------------------------
-
-
-def _read_parquet(content: bytes, name: str) -> pa.Table:
+def _parquet(file: Any, name: str, options: LogOptions) -> Batches:
+    """Texts stay encoded in dictionaries where the file has them so."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    with arrow_errors("parquet", name):
-        schema = pq.read_schema(pa.BufferReader(content))
-        encoded = _in_dictionaries(pq.read_metadata(pa.BufferReader(content)))
-        texts = [field.name for field in schema if pa.types.is_string(field.type) and field.name in encoded]
-        table = pq.ParquetFile(pa.BufferReader(content), read_dictionary=texts).read()
-        table.validate(full=True)
-        return table
+    reader = pq.ParquetFile(file)
+    encoded = _in_dictionaries(reader.metadata)
+    texts = [field.name for field in reader.schema_arrow if pa.types.is_string(field.type) and field.name in encoded]
+    reader = pq.ParquetFile(file, read_dictionary=texts, metadata=reader.metadata)
+    return reader.schema_arrow, reader.iter_batches(ROWS)
 
 
 def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
@@ -194,56 +191,51 @@ def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
     return {name for name in size if size[name] < 4 * values[name]}
 
 
-def _read_arrow(content: bytes, name: str) -> pa.Table:
+def _arrow(file: Any, name: str, options: LogOptions) -> Batches:
     import pyarrow as pa
 
-    with arrow_errors("arrow", name):
-        opened = pa.ipc.open_file if content.startswith(b"ARROW1") else pa.ipc.open_stream
-        table = opened(pa.BufferReader(content)).read_all()
-        table.validate(full=True)
-        return table
+    is_file = file.read(6) == b"ARROW1"
+    file.seek(0)
+    if not is_file:
+        stream = pa.ipc.open_stream(file)
+        return stream.schema, iter(stream)
+    reader = pa.ipc.open_file(file)
+    return reader.schema, map(reader.get_batch, range(reader.num_record_batches))
 
 
 # -- block by block ----------------------------------------------------------------------------------------------------
 
 
 def blocks(
-    name: str, options: LogOptions, progress: Progress | None = None, size: int | None = None
+    name: str, options: LogOptions, progress: Progress | None = None, size: int = BYTES
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a log (`-`: standard input), block by block, each with the number of its first line or row.
 
     A log may be larger than memory so. Raises `BadInput` for a file that cannot be read, or is no log.
     """
     path = path_of(name)
-    form = options.form or (None if path is None else format_of(path.name))
-    compression = None if path is None else compression_of(path)
+    form = options.form or format_of(path)
+    compression = compression_of(path)
     if form not in ("jsonl", "csv", None) and (form not in ("parquet", "arrow") or path is None or compression):
         hint = "leave --one-run out, or give it as a file that is not compressed as a whole"
-        raise BadInput(f"{CALLED[form]} is not read block by block here", hint=hint, file=name)
+        raise BadInput(f"{FORMATS[form].called} is not read block by block here", hint=hint, file=name)
     try:
         opened = sys.stdin.buffer if path is None else path.open("rb")
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
     with opened:
-        if form in ("parquet", "arrow"):
-            yield from _of_tables(_batches(opened, form), form, name, options)
-            return
-        file = _decompressing(opened, compression)
-        head = b"" if form else _read(file, size or BYTES, name)
+        import pyarrow as pa
+
+        file: Any = opened if compression is None else pa.CompressedInputStream(opened, compression)
+        head = b"" if form else _read(file, size, name)
         form = form or format_in(head) or (None if head.strip() else "jsonl")
-        if form == "csv":
-            yield from _of_tables(_csv_batches(file, name, options), form, name, options)
-        elif form == "jsonl":
-            yield from _of_lines(head, file, name, options, progress, size or BYTES)
+        if form == "jsonl":
+            yield from _of_lines(head, file, name, options, progress, size)
+        elif form in ("csv", "parquet", "arrow") and not head:
+            yield from (block for block in _tables(file, form, name, options) if block[1].num_rows)
         else:
-            problem = "this is no event log" if form is None else f"{CALLED[form]} is not read block by block here"
+            problem = f"{FORMATS[form].called} is not read block by block here" if form else "this is no event log"
             raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
-
-
-def _decompressing(opened: BinaryIO, compression: str | None) -> Any:
-    import pyarrow as pa
-
-    return opened if compression is None else pa.CompressedInputStream(opened, compression)
 
 
 def _read(file: Any, size: int, name: str) -> bytes:
@@ -254,42 +246,6 @@ def _read(file: Any, size: int, name: str) -> bytes:
     except (OSError, pa.ArrowException) as error:
         hint = "compress it again, or name the file without that suffix"
         raise BadInput(f"it cannot be read: {error}", hint=hint, file=name) from None
-
-
-def _of_tables(
-    batches: Iterator[pa.RecordBatch], form: Format, name: str, options: LogOptions
-) -> Iterator[tuple[int, pa.Table]]:
-    import pyarrow as pa
-
-    row = 1
-    with arrow_errors(form, name):
-        for batch in batches:
-            table = pa.Table.from_batches([batch])
-            table.validate(full=True)
-            if table.num_rows:
-                yield row + (form == "csv"), as_plain_rows(table, form, name, options, row)
-            row += table.num_rows
-
-
-def _batches(file: BinaryIO, form: Format) -> Iterator[pa.RecordBatch]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    if form == "parquet":
-        yield from pq.ParquetFile(file).iter_batches(ROWS)
-    elif file.read(6) == b"ARROW1":
-        reader = pa.ipc.open_file(file)
-        yield from (reader.get_batch(k) for k in range(reader.num_record_batches))
-    else:
-        file.seek(0)
-        yield from pa.ipc.open_stream(file)
-
-
-def _csv_batches(file: Any, name: str, options: LogOptions) -> Iterator[pa.RecordBatch]:
-    import pyarrow.csv as pc
-
-    buffered = io.BufferedReader(file) if not isinstance(file, io.BufferedReader) else file
-    yield from pc.open_csv(buffered, **_how_csv_is_read(name, options, buffered.peek(1 << 12)))
 
 
 def _of_lines(
@@ -309,6 +265,8 @@ def _of_lines(
         if not past and len(text) > TOO_LARGE_LINE * size:
             raise BadInput("a line is too long", hint="give one event a line", file=name, line=line)
         lines, rest = text[:past], text[past:]
-        if not lines.isspace() and lines:
+        if lines.strip():
+            if line == 1:
+                refuse_unknown_columns(lines, name, options)
             yield line, read_json_lines(lines, name, options, first=line)
         line += lines.count(b"\n")

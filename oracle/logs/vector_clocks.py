@@ -7,20 +7,28 @@ each line and all messages generate; an immediate cause therefore has sent a mes
 
 An immediate cause that is not in the log may itself know the other ones, and then nothing is certain of these: they
 are left out.
+
+Where events name their messages, these are compared with what the clocks show.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from crownless.oracle.log_orders.uncertain import all_but
 from crownless.spec.errors import BadInput
 
+from .converted import NOT_COMPLETE, ConvertedLog, few
 from .reasons import MOST_INDEX
+from .rows import Row
 
 #: A host and the number of an event there, from 1.
 EventId = tuple[str, int]
 Clock = Mapping[str, int]
+#: What an event is: its kind, its message, and its peers.
+Meaning = tuple[str, str, tuple[str, ...]]
+UNEXPLAINED = "the clocks show that more happened before than the named messages say"
 
 
 def name_of(event: EventId) -> str:
@@ -115,3 +123,68 @@ def clock_problem(host: str, clock: object) -> str | None:
     if not clock.get(host):
         return f"the clock has no entry of {host}, at which the event is"
     return None
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def received(causes: Iterable[EventId]) -> list[Meaning]:
+    """The deliveries of messages of these events, which are called by them."""
+    return [("deliver", name_of(cause), (cause[0],)) for cause in causes]
+
+
+def rows_of_events(
+    run: str, lines: Mapping[str, list[ClockedEvent]], meanings: Callable[[ClockedEvent], Sequence[Meaning]]
+) -> list[Row]:
+    """The rows of a run, host by host; an event may have several, one after the other."""
+    rows: list[Row] = []
+    for host, line in lines.items():
+        more = 0  # rows than events, so far
+        for event in line:
+            several = meanings(event)
+            rows += [
+                Row(event.line, run, host, event.number - 1 + more + k, *meaning) for k, meaning in enumerate(several)
+            ]
+            more += len(several) - 1
+    return rows
+
+
+def add_named_messages(
+    log: ConvertedLog,
+    run: str,
+    lines: Mapping[str, list[ClockedEvent]],
+    causes: Mapping[EventId, Causes],
+    meaning: Callable[[ClockedEvent], Meaning],
+    hint: str,
+    *,
+    complete: bool = False,
+) -> set[str]:
+    """Adds the events of a run to the log; returns the kinds of its events.
+
+    Raises `BadInput` if a clock does not know the send of what it delivers. If the clocks show more than the messages,
+    only asynchronous and FIFO order can be said to be kept. `hint`: what may be done about messages that do not go with
+    the clocks. `complete`: a process may deliver a message twice, and no event that a clock knows may be missing.
+    """
+    events = {event.id: event for line in lines.values() for event in line}
+    meanings = {name: meaning(event) for name, event in events.items()}
+    for name, event in events.items():
+        for host, number in causes[name].missing if complete else ():
+            problem = f"the log is not complete: the clock of {event.host} knows event {number} of {host}"
+            raise BadInput(problem, hint=NOT_COMPLETE, line=event.line)
+    # A cause that is not in the log is a hole in the line of its host.
+    rows = rows_of_events(run, lines, lambda event: [meanings[event.id], *received(causes[event.id].missing)])
+    log.add(run, rows, hint, complete=complete)
+    sends = {message: events[name] for name, (kind, message, _) in meanings.items() if kind == "send"}
+    unexplained: dict[str, None] = {}
+    for name, (kind, message, _) in meanings.items():
+        event, send = events[name], sends.get(message) if kind == "deliver" else None
+        if send is not None and event.clock.get(send.host, 0) < send.number:
+            problem = f"the clock of {event.host}, which delivers {message}, does not know its send on line {send.line}"
+            otherwise = f"messages are named otherwise than the clocks say; {hint}"
+            raise BadInput(problem, hint=otherwise, line=event.line)
+        if any(send is None or send.id != cause for cause in causes[name].logged):
+            unexplained[name_of(name)] = None
+    if unexplained:
+        log.doubt(run, all_but(["asynchronous", "fifo"], UNEXPLAINED))
+        log.note(run, f"{few(unexplained, 'event')} received, by the clocks, what no named message says; {hint}")
+    return {kind for kind, _, _ in meanings.values()}

@@ -107,7 +107,7 @@ class OnSpark:
                 monitors,
                 properties,
                 shared=engine.shared,
-                reductions=engine.reductions,
+                symmetry=bool(engine.reductions),
                 workers=self._partitions or context.defaultParallelism,
                 spark=spark,
                 directory=Path(directory),

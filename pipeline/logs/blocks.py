@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from crownless.oracle.logs.grouping import compact, order_by
 from crownless.oracle.logs.layout import NONE, Numbers
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, codes_of
+from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, codes_of, compact, order_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,20 +40,14 @@ def _by_stretch(batches: Iterable[pa.RecordBatch | pa.Table], buckets: int) -> I
     """Blocks with their buckets, stretch by stretch."""
     import pyarrow as pa
 
-    held: list[pa.Table] = []
-    rows = 0
+    held: list[pa.RecordBatch] = []
     for batch in batches:
-        table = pa.Table.from_batches([batch]) if isinstance(batch, pa.RecordBatch) else batch
-        while table.num_rows:
-            part = table.slice(0, STRETCH - rows)
-            held.append(part)
-            rows += part.num_rows
-            table = table.slice(part.num_rows)
-            if rows == STRETCH:
-                yield from _blocks(pa.concat_tables(held), buckets)
-                held, rows = [], 0
-    if rows:
-        yield from _blocks(pa.concat_tables(held), buckets)
+        held += batch.to_batches(max_chunksize=STRETCH) if isinstance(batch, pa.Table) else [batch]
+        if sum(map(len, held)) >= STRETCH:
+            yield from _blocks(pa.Table.from_batches(held), buckets)
+            held = []
+    if held:
+        yield from _blocks(pa.Table.from_batches(held), buckets)
 
 
 def bucket_of(run: str, buckets: int) -> int:
@@ -65,7 +58,7 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
     import pyarrow as pa
 
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
-    index = table["index"].fill_null(MISSING).to_numpy()
+    index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
     of_run = np.fromiter((bucket_of(name, buckets) for name in runs.names.to_pylist()), np.int32, len(runs.names))
     bucket = of_run[runs.codes]
@@ -116,12 +109,7 @@ def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
     batches = [pa.ipc.open_stream(block).read_next_batch() for block in blocks]
     named = {name: _merged(batches, name) for name in NAMED if any(name in batch.schema.names for batch in batches)}
     index = np.concatenate([batch["index"].to_numpy().astype(np.int64) for batch in batches])
-    runs = named["run"]
-    first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
-    order_by(runs.codes, len(runs.names), first, place)
-    for column in named.values():
-        column.codes = column.codes[place]
-    return NamedRows(named, index[place], first)
+    return NamedRows.by_run(named, index)
 
 
 def _merged(batches: list[pa.RecordBatch], name: str) -> Named:

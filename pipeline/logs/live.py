@@ -33,7 +33,7 @@ import os
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -41,8 +41,8 @@ from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
 from crownless.oracle.log_orders.large_run import RunMonitor
-from crownless.oracle.logs.columns import PEER_SEPARATOR, json_line, plain_table
-from crownless.oracle.logs.quarantine import judge_run, order_verdicts
+from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
+from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import Row, conflicts, object_in, read_row
 from crownless.spec.errors import BadInput
@@ -110,7 +110,7 @@ class LiveRun:
                 problem = problem or unusable
         if problem is None and new and self.invalid_because is None:
             try:
-                self.monitor.add(_table(new))
+                self.monitor.add(table_of_rows([replace(row, run="") for row in new]))
             except BadInput as contradiction:
                 problem = contradiction
         if self.invalid_because is None:
@@ -135,7 +135,7 @@ class LiveRun:
             broken = None if order in self.reported else self.monitor.broken(order)
             if broken is not None:
                 self.reported.append(order)
-                yield from verdict_records(self.name, order_verdicts([broken]))
+                yield from verdict_records(self.name, [broken])
         for order in self.monitor.given_up:
             if order not in (*self.reported, *self.deferred):
                 self.deferred.append(order)
@@ -145,31 +145,14 @@ class LiveRun:
     def end(self) -> Iterator[Record]:
         """Ends the run; yields the remaining verdicts and the data-quality records."""
         found = judge_run(self.name, [*self.rows.values(), *self.unplaced], self.query.orders, self.query.reading)
-        for one in found.order_verdicts:
+        for one in found.verdicts:
             reported = one.order in self.reported
-            if reported and one.verdict != "broken":
-                yield record(WITHDRAWN, self.name, order=one.order, because=one.because)
-            if not reported or one.verdict != "broken":
+            if reported and one.outcome != "broken":
+                yield record(WITHDRAWN, self.name, order=one.order, because=one.unknown)
+            if not reported or one.outcome != "broken":
                 yield from verdict_records(self.name, [one])
         yield from data_quality_records(self.name, found)
         yield record(JUDGED, None, rows=found.judged)
-
-
-def _table(rows: Sequence[Row]) -> pa.Table:
-    """These rows as plain rows of one run."""
-    import pyarrow as pa
-
-    return pa.table(
-        {
-            "run": pa.array([""] * len(rows)),
-            "process": pa.array([row.process for row in rows]),
-            "index": pa.array([row.index for row in rows], pa.int64()),
-            "kind": pa.array([row.kind for row in rows]),
-            "message": pa.array([row.message or None for row in rows], pa.string()),
-            "peer": pa.array([PEER_SEPARATOR.join(row.peers) or None for row in rows], pa.string()),
-            "text": pa.nulls(len(rows), pa.string()),
-        }
-    )
 
 
 # -- many runs ---------------------------------------------------------------------------------------------------------
@@ -296,7 +279,7 @@ class LiveLog:
                 if line and line.strip():
                     content = line.encode() if isinstance(line, str) else line
                     time = None if name is None else (object_in(content) or {}).get(name)
-                    yield plain_line(content)[0], content.decode(errors="backslashreplace"), _seconds(time)
+                    yield plain_line(content).run, content.decode(errors="backslashreplace"), _seconds(time)
             return
         times = [None] * len(table) if name is None else table[name].to_pylist()
         for row, time in zip(plain_table(table).to_pylist(), times, strict=True):

@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from crownless.oracle.logs.columns import COLUMNS, PEER_SEPARATOR, TYPES, check_columns, json_line, plain_table
-from crownless.oracle.logs.formats import CALLED, format_of
+from crownless.oracle.logs.columns import check_columns, json_line, plain_table, plain_types, table_of_rows
+from crownless.oracle.logs.formats import FORMATS, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
 from crownless.oracle.logs.reasons import UnusableRow
-from crownless.oracle.logs.rows import is_name, object_in, read_row
+from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, read_row
 from crownless.spec.errors import BadInput
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 #: The plain columns, for Spark.
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
-#: The kind of a row that could not be read as columns; the run of a row whose run is unknown.
-UNREADABLE = "?"
+#: The run of a row whose run is unknown.
 UNKNOWN_RUN = "\x1e"
 
 _INPUT_HINT = "name a Parquet or JSON Lines log"
@@ -50,11 +49,13 @@ class Source:
 
     def plain(self) -> DataFrame:
         """The plain rows as a data frame."""
+        import pyarrow as pa
+
         read = self.read
 
         def batches(held: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             for table in read(held):
-                yield from _as_strings(table).to_batches()
+                yield from table.cast(pa.schema(plain_types())).to_batches()
 
         return self.frame.mapInArrow(batches, PLAIN)
 
@@ -116,10 +117,12 @@ def is_parquet(path: str) -> bool:
         return path.rstrip("/").endswith(_PARQUET)
     files = data_files(path)
     for file in files:
-        form = format_of(file.name)
+        form = format_of(file)
         if form not in (None, "jsonl", "parquet"):
             hint = "leave --engine spark out, or convert it"
-            raise BadInput(f"Spark does not read {CALLED[form]}, but Parquet and JSON Lines", hint=hint, file=str(file))
+            raise BadInput(
+                f"Spark does not read {FORMATS[form].called}, but Parquet and JSON Lines", hint=hint, file=str(file)
+            )
     kinds = {file.suffix in _PARQUET for file in files}
     if len(kinds) == 2:
         hint = "put the Parquet files into a folder of their own"
@@ -180,8 +183,8 @@ def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns:
         for k in batch["id"].to_pylist():
             path, group = groups[k]
             schema = pq.read_schema(path)
-            present = [name for name in schema.names if all_columns or name in COLUMNS[:-1]]
-            texts = [name for name in present if name in TYPES and pa.types.is_string(schema.field(name).type)]
+            present = [name for name in schema.names if all_columns or name in COLUMNS]
+            texts = [name for name in present if name in COLUMNS and pa.types.is_string(schema.field(name).type)]
             file = pq.ParquetFile(path, read_dictionary=texts)
             yield file.read_row_group(group, columns=present, use_threads=False)
 
@@ -193,13 +196,6 @@ def _plain_tables(batches: Batches) -> Iterator[pa.Table]:
     import pyarrow as pa
 
     return (plain_table(pa.Table.from_batches([batch])) for batch in batches)
-
-
-def _as_strings(table: pa.Table) -> pa.Table:
-    """The columns of `PLAIN`, not encoded in dictionaries."""
-    import pyarrow as pa
-
-    return table.cast(pa.schema([(name, pa.int64() if name == "index" else pa.string()) for name in COLUMNS]))
 
 
 def _rows_as_text(batches: Batches) -> Iterator[pa.Table]:
@@ -217,61 +213,38 @@ def _rows_as_text(batches: Batches) -> Iterator[pa.Table]:
 
 def _lines_as_text(batches: Batches) -> Iterator[pa.Table]:
     for batch in batches:
-        yield texts_as_rows(line for line in batch["value"].to_pylist() if line and line.strip())
+        yield texts_as_rows(_lines(batch))
 
 
 def texts_as_rows(lines: Iterable[bytes]) -> pa.Table:
     """Lines as plain rows of which nothing is read but the run."""
-    return _table([_unread(line) for line in lines])
+    return table_of_rows([_unread(line) for line in lines])
 
 
 def read_lines(batches: Batches) -> Iterator[pa.Table]:
     """Batches of lines as plain rows."""
     for batch in batches:
-        table = _read_at_once(batch["value"])
-        lines = (line for line in batch["value"].to_pylist() if line and line.strip()) if table is None else ()
-        yield _table([plain_line(line) for line in lines]) if table is None else table
+        lines = _lines(batch)
+        table = read_plain_lines(b"\n".join(lines))
+        is_whole = table is not None and table.num_rows == len(lines)  # no value of a data frame has several lines
+        yield table if is_whole else table_of_rows([plain_line(line) for line in lines])
 
 
-def _read_at_once(lines: pa.BinaryArray) -> pa.Table | None:
-    """Lines as plain rows by the compiled loop; None if a line is not plain enough for it, or no event."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+def _lines(batch: pa.RecordBatch) -> list[bytes]:
+    return [line for line in batch["value"].to_pylist() if line and line.strip()]
 
+
+def plain_line(line: bytes) -> Row:
+    """One line of JSON as a row. A line that is no event keeps its text."""
     try:
-        lines.cast(pa.string())
-    except pa.ArrowInvalid:
-        return None  # not UTF-8
-    if lines.null_count:
-        return None
-    values = lines.to_pylist()
-    content = b"\n".join(values)
-    if content.count(b"\n") != len(values) - 1:
-        return None  # several lines in one
-    table = read_plain_lines(content, {name: name for name in TYPES})
-    if table is None or any(table[name].null_count for name in ("process", "index", "kind")):
-        return None
-    internal, has_message = pc.equal(table["kind"], "internal"), table["message"].is_valid()
-    if pc.any(pc.equal(internal, has_message)).as_py() or pc.any(pc.and_(internal, table["peer"].is_valid())).as_py():
-        return None
-    return plain_table(table)
-
-
-Plain = tuple[str, str | None, int | None, str, str | None, str | None, str | None]
-
-
-def plain_line(line: bytes) -> Plain:
-    """One line of JSON as a plain row. A line that is no event keeps its text."""
-    try:
-        row = read_row(0, line.decode())
+        return read_row(0, line.decode())
     except (UnusableRow, UnicodeDecodeError):
         return _unread(line)
-    return row.run, row.process, row.index, row.kind, row.message or None, PEER_SEPARATOR.join(row.peers) or None, None
 
 
-def _unread(line: bytes) -> Plain:
+def _unread(line: bytes) -> Row:
     """The line as a row of which nothing is read but the run; bytes that are not UTF-8 are shown in hexadecimal."""
-    return run_of(line), None, None, UNREADABLE, None, None, line.decode(errors="backslashreplace")
+    return Row(0, run_of(line), "", 0, UNREADABLE, text=line.decode(errors="backslashreplace"))
 
 
 def run_of(line: bytes) -> str:
@@ -279,11 +252,3 @@ def run_of(line: bytes) -> str:
     fields = object_in(line)
     run = UNKNOWN_RUN if fields is None else fields.get("run")
     return "" if run is None else str(run) if type(run) is int or run == "" or is_name(run) else UNKNOWN_RUN
-
-
-def _table(rows: list[Plain]) -> pa.Table:
-    import pyarrow as pa
-
-    columns: list[tuple[Any, ...]] = list(zip(*rows, strict=True)) or [()] * len(COLUMNS)
-    types = [pa.int64() if name == "index" else pa.string() for name in COLUMNS]
-    return pa.table([pa.array(column, kind) for column, kind in zip(columns, types, strict=True)], names=list(COLUMNS))

@@ -13,7 +13,7 @@ from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.search.generating import Clock, Form, form_of, generate
+from crownless.model_check.search.generating import Form, form_of, generate
 from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable
 from crownless.model_check.system.system import LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact
@@ -163,7 +163,7 @@ def outcomes(protocol: str, name: str, text: str = "") -> frozenset[Form]:
     """All that a bundled program, or the one written, can be when it has come to its end."""
     workload = Program(notation.parse(text) if text else load_program(name))
     kind = protocol_named(protocol)
-    reached = generate(kind(len(workload.processes)), workload, channel_named(kind.needs_channel), Clock())
+    reached = generate(kind(len(workload.processes)), workload, channel_named(kind.needs_channel))
     events = sum(map(len, workload.statements))
     return frozenset(form for form in reached.forms if sum(map(len, form)) == events)
 

@@ -67,6 +67,11 @@ class Entry:
         """The text that makes it, by how its name begins."""
         return self.id.rstrip("0123456789")
 
+    @property
+    def number(self) -> int:
+        """Its number among the claims of its text."""
+        return int(self.id.removeprefix(self.text))
+
     def evidence(self, quick: bool) -> tuple[Evidence, ...]:
         """The evidence for each reading, recomputed."""
         found = self.recompute(quick)

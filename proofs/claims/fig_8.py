@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
-from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
 from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.workloads import Free, Program
-from crownless.model_check.runs.runs import Run, run_of
+from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.workloads import Free
+from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import HistoryVariable, reachable
 from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, by_z3
-from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by, symbolic
+from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 from crownless.spec.computation import Message
-from crownless.spec.notation import parse
 
 from .evidence import OF_STAGES, explored, system_of
 
@@ -94,50 +91,6 @@ def _counted(system: System, control: int, step: LocalStep) -> int:
 CONTROL_PACKETS = HistoryVariable(0, _counted)
 
 
-# -- a run in time -----------------------------------------------------------------------------------------------------
-
-
-class Timed(NamedTuple):
-    """A run of a program of Fig. 8, and when each of its actions happened, in ticks."""
-
-    run: Run
-    times: tuple[int, ...]
-
-    def when(self, process: str, action: str, message: str | None = None) -> int:
-        """The time of the first such action."""
-        return next(
-            time
-            for time, known in zip(self.times, self.run.actions, strict=True)
-            if (known.process, known.action) == (process, action) and message in (None, known.message)
-        )
-
-
-def timed(program: str, sends: Mapping[str, int], delays: Mapping[str, int], delay: int) -> Timed:
-    """The run in which messages are handed over at these times, and packets take these delays, all others the same."""
-    workload = Program(parse(program))
-    system = system_of(MurtyGarg(len(workload.processes)), workload)
-    agenda: list[tuple[int, int, Packet | None, str]] = [
-        (time, k, None, name) for k, (name, time) in enumerate(sends.items())
-    ]
-    heapify(agenda)
-    state, steps, times, number = system.initial(), [], [], len(agenda)
-    while agenda:
-        time, _, packet, name = heappop(agenda)
-        step, state = next(
-            (step, target)
-            for step, target in system.moves(state)
-            if (step.action.packet == packet and packet is not None)
-            or (packet is None and step.action.message is not None and step.action.message.name == name)
-        )
-        steps.append(step)
-        times.append(time)
-        for sent in system.transmitted(step):
-            number += 1
-            known = sent.message.name if sent.message is not None else ""
-            heappush(agenda, (time + delays.get(known, delay), number, sent, known))
-    return Timed(run_of(system, steps, keep_names=True), tuple(times))
-
-
 # -- commits -----------------------------------------------------------------------------------------------------------
 
 
@@ -168,11 +121,11 @@ def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
     """[MG] §4.2.1, of each event of Fig. 8: what i commits is just what i transmits, or receives, as a message packet;
     and that goes from a bigger to a smaller process.
     """
-    run = symbolic(abstraction)
+    run = abstraction()
     now, i, l = run.before, run.i, run.logic
     packet = MURTY_GARG.view.packets["message"]
     claims = []
-    for event in (*run.events(), *run.events_with_another()):
+    for event in run.events():
         commits = [happened.message for happened in event.happens()]
 
         def rule(x: Any, event: StageEvent = event, commits: list[Any] = commits) -> Any:

@@ -14,14 +14,14 @@ from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
-from . import bundled, ku, mf, mg, sa, ses  # noqa: F401  (each states the claims of its text)
+from . import bundled, costs, delays, failures, ku, mf, mg, sa, ses, vector_time  # noqa: F401  (each states the claims of its text)
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
 #: The five texts, by how the names of their claims begin.
 TEXTS = ("MF", "SES", "MG", "KU", "SA")
 
 #: Every claim by its name, text by text, in order.
-CLAIMS = {name: entry for text in TEXTS for name, entry in STATED.items() if entry.text == text}
+CLAIMS = dict(sorted(STATED.items(), key=lambda named: (TEXTS.index(named[1].text), named[1].number)))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import computation_of
 from crownless.model_check.search.reachable import Reached, reachable
-from crownless.model_check.simulation.latencies import output_wait
-from crownless.proofs.induction.evidence import Evidence, fact, found, measured, together
+from crownless.proofs.induction.evidence import Evidence, fact, found, together
 from crownless.proofs.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation
@@ -20,7 +19,6 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import buffers
-from . import cost_evidence as simulations
 from .buffers import becomes, form, on, outcomes
 from .claim import claim
 from .evidence import (
@@ -482,95 +480,7 @@ def mf23(quick: bool) -> Evidence:
     )
 
 
-# -- §4.3, §5: costs, and what is left open ----------------------------------------------------------------------------
-
-
-#: Messages of a process in a mean latency. By theory the extra delay is `FELT`, in mean latencies, at `CROSSING`.
-TRIED_LOADS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.3)
-FELT, CROSSING = 0.1, 1 / 32
-
-
-@claim(
-    "MF24",
-    "[MF] §4.3",
-    "The buffer protocol costs an acknowledgement a message, and no more; its delays are felt only where a process "
-    "sends in quick succession, or bandwidth is nearly used up.",
-    {"a message is handed over before the last one is acknowledged": "measured"},
-    not_said={"a process hands over 0.1 messages or more in a mean latency, at random times": "refuted"},
-    reading="felt: more than a tenth of a mean latency beyond the matrix protocol, in the mean over all messages. In "
-    "quick succession ('directly follow each other'): a message is handed over before the last one of its process is "
-    "acknowledged. The text names no load; from which load on that is felt is measured. Where bandwidth is nearly used "
-    "up it is the matrix protocol that is felt",
-)
-def mf24(quick: bool) -> list[Evidence]:
-    system = system_of(NeverAsked(3), Free(3, 3))
-    prompt = in_every_state(
-        "no packet carries anything, and a message waits only for the acknowledgement of the one before it",
-        system,
-        lambda now: (
-            all(packet.stamp is None for packet in now.in_flight)
-            and all(
-                not at.output or at.awaits is not None or bool(system.machine.internal(i, at))
-                for i, at in enumerate(now.locals)
-            )
-        ),
-    )
-    # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
-    two_packets = in_every_state(
-        "each message takes one packet and one acknowledgement",
-        system,
-        lambda now: now.depth == 4 * sum(system.position(now.state)),
-        where=lambda now: system.may_end(now.moves),
-    )
-    costs = prompt & two_packets & fact(True, "", "costs: every interleaving, 3 processes, up to 3 messages")
-
-    runs, messages = (10, 300) if quick else (20, 600)
-    pair = ("buffer", "rst")
-    by_load = {
-        load: [simulations.simulated(protocol, 4, load, runs, messages=messages) for protocol in pair]
-        for load in TRIED_LOADS
-    }
-    bursts = [simulations.simulated(name, 4, 0.01, runs, messages=messages, workload="bursts") for name in pair]
-    narrow, wide = (
-        [simulations.simulated(name, 16, 0.05, 4, messages=300, bandwidth=width) for name in pair]
-        for width in (120.0, 3200.0)
-    )
-    every = [run for both in (*by_load.values(), bursts, narrow, wide) for run in both]
-    later = {load: simulations.more(both, "added") for load, both in by_load.items()}
-    in_bursts = simulations.more(bursts, "added")
-    felt = [load for load, more in later.items() if simulations.surely_above(more, FELT)]
-    unfelt = [load for load, more in later.items() if simulations.surely_below(more, FELT)]
-    above = bool(felt and unfelt) and max(unfelt) < CROSSING < min(felt)
-    above &= felt == [load for load in TRIED_LOADS if felt and load >= min(felt)]
-    by_theory = all(
-        abs(both[0]["added"].mean - output_wait(load, "exponential")) <= 3 * both[0]["added"].error
-        and both[0]["added"] == both[0]["before"]
-        for load, both in by_load.items()
-    )
-    saturated = simulations.surely_below(simulations.more(narrow, "delay"), -5)
-    saturated &= simulations.surely_above(simulations.more(wide, "delay"), -1)
-    delays = (
-        measured(
-            all(each.kept for each in every),
-            "a message is delivered later than under the matrix protocol by "
-            + ", ".join(f"{more} at load {load:g}" for load, more in later.items())
-            + " (mean latencies, 95% confidence)",
-            f"4 processes, uniform traffic, exponential latencies: {simulations.describe(every)}",
-        )
-        & measured(above, f"felt from load {min(felt, default=0):g} on, and not up to {max(unfelt, default=0):g}")
-        & measured(simulations.surely_above(in_bursts, FELT), f"in bursts of five by {in_bursts} at load 0.01")
-        & measured(
-            by_theory,
-            "the output buffer is a queue whose service is a round trip: 3λ/(1 − 2λ) at load λ, a tenth of a latency "
-            "at 1/32, and no bound from 1/2 on",
-        )
-        & measured(
-            saturated,
-            "on narrow lines it is the other way round: 16 processes, 100 bytes of payload, 120 bytes in a mean "
-            f"latency: {narrow[0]['delay']} in all, and {narrow[1]['delay']} with matrices",
-        )
-    )
-    return [costs & delays, fact(min(felt, default=1) < 0.1, "", "").refutes()]
+# -- §5: what is left open ---------------------------------------------------------------------------------------------
 
 
 @claim(

@@ -16,10 +16,9 @@ from crownless.impl.variants.for_murty_garg import (
     SendsWhenWanted,
 )
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.generating import computation_of, form_of
 from crownless.model_check.search.reachable import reachable
-from crownless.proofs.induction.evidence import Evidence, fact, found, measured, together
+from crownless.proofs.induction.evidence import Evidence, fact, found, together
 from crownless.proofs.theorems import conditions
 from crownless.proofs.theorems import smallest_synchronous as search
 from crownless.proofs.theorems.impossible_protocols import (
@@ -29,17 +28,14 @@ from crownless.proofs.theorems.impossible_protocols import (
     no_symmetric_protocol,
 )
 from crownless.proofs.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
-from crownless.spec.computation import Computation
 from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 from crownless.spec.printable import some
 
-from . import bundled, fig_8
-from . import cost_evidence as simulations
+from . import bundled
 from . import monitored_machines as machines
-from . import smallest_delay as delays
 from .claim import claim
 from .evidence import (
     breaks,
@@ -48,7 +44,6 @@ from .evidence import (
     enumerated,
     explored,
     figure,
-    generates,
     keep,
     program,
     proved,
@@ -63,6 +58,7 @@ from .splits import Split, split_by_names, splits_up_to
 CHANNELS = ("unordered", "fifo")
 
 SILENCE = "a process whose send is not acknowledged transmits nothing, and → goes through messages and acknowledgements"
+NONE_SMALLER = "none has fewer messages, control messages included, or as many among fewer processes"
 LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is smaller is left to the full run"
 
 
@@ -281,15 +277,16 @@ def mg9(quick: bool) -> list[Evidence]:
     formula = monitored(machines.MonitoredByTheLetter, 4, 4)
     smaller = [] if quick else [monitored(machines.MonitoredByTheLetter, n, m) for n, m in BELOW_FOUR_AND_FOUR]
     none_smaller = fact(True, "", LEFT_TO_THE_FULL_RUN) if quick else keep(smaller, "RC")
+    asking = bundled.program_of(bundled.run("counterexample-mg9"))
     by_requests = "of requests none has fewer packets, or as many among fewer processes; of five, among 6 processes"
     without_requests = monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
     return [
         found(
             "Fig. 8: s(m1) ≺ r(m3), and r(m3) → r(m1)",
-            _breaks_rc_by_asking(quick),
+            monitored(machines.MonitoredMurtyGarg, 4, 5, asking)["RC"].run,
             "counterexample-mg9",
-            LEFT_TO_THE_FULL_RUN if quick else f"z3: {by_requests}",
-        ).refutes(),
+        ).refutes()
+        & _is_smallest(quick, search.none_smaller_against_theorem_5_by_requests, by_requests),
         breaks(
             formula,
             "RC",
@@ -303,18 +300,6 @@ def mg9(quick: bool) -> list[Evidence]:
 
 #: Processes and messages of every smaller system: with fewer messages than four, or not among four processes.
 BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
-
-
-def _breaks_rc_by_asking(quick: bool) -> Run | None:
-    """A shortest run of Fig. 8 that breaks RC, of the smallest program that z3 finds; if quick, of the bundled one."""
-    if quick:
-        text = bundled.program_of(bundled.run("counterexample-mg9"))
-    else:
-        packets = search.against_theorem_5_by_requests()
-        if packets is None:
-            return None
-        text = search.program_of_fig_8(packets)
-    return monitored(machines.MonitoredMurtyGarg, 4, 5, text)["RC"].run
 
 
 @claim(
@@ -407,12 +392,14 @@ GAP = (
     reading=f"AC, as printed, is RC; crowns of two or more distinct messages (MG2). False as printed: {GAP}",
 )
 def mg13(quick: bool) -> list[Evidence]:
-    split = _counterexample("mg13", search.against_lemma_4, quick)
+    split = _counterexample("mg13")
     no_strong = split.send_condition() and split.receive_condition() and split.ranked()
     no_strong &= not split.crown_sizes(split.precedes)
     title = "SC, RC and PR hold, c1 is a control message; a crown m1, m2, m3 by ↦, and no strong crown"
-    broken = found(title, split.whole, "counterexample-mg13", _none_smaller(quick)) & fact(
-        no_strong, f"{_size_of(split)} have SC, RC and PR, which the lemma does not even ask for, and no strong crown"
+    broken = (
+        found(title, split.whole, "counterexample-mg13")
+        & _is_smallest(quick, search.none_smaller_against_lemma_4)
+        & fact(no_strong, f"{_size_of(split)} have SC, RC, and PR, which the lemma does not ask for; no strong crown")
     )
 
     def has_crown(before: Callable[[int, int], bool], name: str) -> Evidence:
@@ -427,11 +414,8 @@ def mg13(quick: bool) -> list[Evidence]:
     ]
 
 
-def _counterexample(name: str, search_for: Callable[[], Computation | None], quick: bool) -> Split:
-    """The smallest, as z3 finds it; if quick, the bundled one. If there is none, one that is no counterexample."""
-    smallest = None if quick else search_for()
-    bundled_one = bundled.computation(f"counterexample-{name}")
-    return split_by_names(bundled_one if quick else smallest or to_computation(parse("P1:")))
+def _counterexample(name: str) -> Split:
+    return split_by_names(bundled.computation(f"counterexample-{name}"))
 
 
 def _size_of(split: Split) -> str:
@@ -439,11 +423,9 @@ def _size_of(split: Split) -> str:
     return f"{len(split.whole.processes)} processes, {len(split.own)} messages and {some(control, 'control message')}"
 
 
-def _none_smaller(quick: bool) -> str:
-    """How far z3 has looked for a smaller one, in words."""
-    if quick:
-        return LEFT_TO_THE_FULL_RUN
-    return "z3: none has fewer messages, control messages included, or as many among fewer processes"
+def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NONE_SMALLER) -> Evidence:
+    """That none is smaller than the bundled counterexample, which is left to the full run."""
+    return fact(True, "", LEFT_TO_THE_FULL_RUN) if quick else fact(none_smaller(), "", f"z3: {scope}")
 
 
 @claim(
@@ -457,13 +439,14 @@ def _none_smaller(quick: bool) -> str:
     reading="AC, as printed, is RC. Control messages as §3 and §4.3 have them are acknowledgements",
 )
 def mg14(quick: bool) -> list[Evidence]:
-    split = _counterexample("mg14", search.against_theorem_6, quick)
+    split = _counterexample("mg14")
     has_all = split.send_condition() and split.receive_condition() and split.ranked() and split.answers_only()
     watch = monitored(machines.MonitoredAcknowledgements, 3 if quick else 4, 3)
     title = "what the application sees of it: a crown"
     return [
         (
-            found("SC, RC and PR hold, c1 acknowledges m3", split.whole, "counterexample-mg14", _none_smaller(quick))
+            found("SC, RC and PR hold, c1 acknowledges m3", split.whole, "counterexample-mg14")
+            & _is_smallest(quick, search.none_smaller_against_theorem_6)
             & found(title, split.application, "counterexample-mg14-application")
             & fact(
                 has_all and not decide(split.application, "synchronous").kept,
@@ -580,137 +563,4 @@ def mg18(quick: bool) -> Evidence:
         & ends(ran("rendezvous", "mg-fig4a"), "never")
         & ends(ran("murty-garg", "mg-fig4a"), "always")
         & proved("murty-garg", "live")
-    )
-
-
-# -- costs -------------------------------------------------------------------------------------------------------------
-
-
-@claim(
-    "MG19",
-    "[MG] §6",
-    "A message costs 1.5 control messages.",
-    "measured",
-    reading="on the average, where as many go to bigger as to smaller processes",
-)
-def mg19(quick: bool) -> Evidence:
-    n, m = (3, 3) if quick else (3, 4)
-    costs = fig_8.costs(n, m)
-    exact = bool(costs) and all(cost.control == 2 * cost.up + cost.down for cost in costs)
-    even = {cost.control / 2 for cost in fig_8.costs(n, 2) if cost.up == cost.down}
-    runs, messages = (6, 300) if quick else (20, 600)
-    traffic = {
-        name: simulations.simulated("murty-garg", 4, 0.02, runs, messages=messages, workload=name)
-        for name in ("uniform", "downward", "upward")
-    }
-    control = {name: each["control"] for name, each in traffic.items()}
-    as_counted = abs(control["uniform"].mean - 1.5) <= control["uniform"].error
-    as_counted &= abs(control["downward"].mean - 1) <= 1e-9 and abs(control["upward"].mean - 2) <= 1e-9
-    return fact(
-        exact and even == {1.5},
-        "2 control messages for each message up, a request and an acknowledgement, and 1 for each down: 1.5 where as "
-        "many go up as down",
-        f"every run to its end, {n} processes, {m} messages, unordered channel",
-    ) & measured(
-        as_counted,
-        f"under uniform traffic {control['uniform']} (95% confidence), or {traffic['uniform']['bytes']} bytes where a "
-        "message has 100 and a header 20, since a request carries the message",
-        f"4 processes: {simulations.describe(list(traffic.values()))}",
-    )
-
-
-@claim(
-    "MG20",
-    "[MG] §6",
-    "Packets that take at most t, the priority rule delays a message by less than 2t, the receive condition an "
-    "acknowledgement by at most nt.",
-    {
-        "the receive condition withholds an acknowledgement for at most nt": "refuted",
-        "for at most 2(n − 2) t, and the priority rule delays by at most 2t": "proved",
-    },
-    reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
-    "condition from the receive to its acknowledgement, while other messages are in flight. What is true: at most 2t, "
-    "and at most 2(n − 2) t, which is more than nt from five processes on",
-)
-def mg20(quick: bool) -> list[Evidence]:
-    t = delays.T
-    slowest = delays.slowest(5, 4)
-    less = [delays.slowest(5, 3), *(delays.slowest(n, m) for n in (2, 3, 4) for m in range(1, 5))]
-    longest = [delays.longest(n, m) for n, m in ([(3, 3)] if quick else [(3, 4), (4, 3)])]
-    asked = fig_8.timed("P1: send m to P2\nP2: receive", {"m": 0}, {}, t)
-    priority = asked.when("P1", "receive message", "m") - asked.when("P1", "send", "m")
-    withheld, by_z3 = (0, 0) if slowest is None else (slowest.withheld, slowest.by_z3)
-    exceeds = withheld == by_z3 > 5 * t and less == [None] * len(less)
-    random = simulations.simulated("murty-garg", 5, 0.1, 6 if quick else 20, latency="constant")
-    title = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged"
-    within = ", ".join(f"({each.n}, {each.messages})" for each in longest)
-    return [
-        (
-            found(title, None if slowest is None else slowest.run.run, "counterexample-mg20")
-            & fact(
-                exceeds,
-                f"with n = 5 an acknowledgement is withheld for {withheld / t:g} t, more than 5 t, in a run of four "
-                "messages that z3 finds; there is none of three or of fewer processes",
-            )
-        ).refutes(),
-        delays.bound_is_proved()
-        & fact(
-            all(each.withheld == delays.bound(each.n) for each in longest),
-            "the bound is reached, and not exceeded, in all runs of Fig. 8 in "
-            f"{sum(each.states for each in longest):,} states of the system and of time",
-            f"Fig. 8's own code: every run up to (processes, messages) {within}",
-        )
-        & fact(priority == 2 * t, f"the priority rule adds a request and the way back, {priority / t:g} t")
-        & fact(
-            random.most("withheld_most") <= 2 * (5 - 2),
-            f"in random runs of five processes ({simulations.describe([random])}, constant latencies, load 0.1) it is "
-            f"withheld for {random['withheld']} t on the average, at most {random.most('withheld_most'):.2f} t",
-        ),
-    ]
-
-
-@claim(
-    "MG21",
-    "[MG] §6",
-    "The algorithm is more concurrent than the blocking one, whose every run satisfies both conditions.",
-    "measured",
-    reading="the send and receive conditions, with the send where its packet goes out; the priority rule it does not "
-    "satisfy. More concurrent: in its runs, not in the computations that can come about; measured by the delay added "
-    "where the blocking one does not get stuck. That both conditions hold is checked",
-)
-def mg21(quick: bool) -> Evidence:
-    m = 3 if quick else 4
-    blocking, ours = monitored(machines.MonitoredBlocking, 3, m), searched("murty-garg", 3, m)
-    passive = {"a-send-waits-for-an-acknowledgement", "an-acknowledgement-is-withheld"}
-    goes_on = passive <= ours.exploration.reached and "PR" in blocking.violations
-    runs, messages = (6, 300) if quick else (20, 600)
-    names = ("rendezvous", "murty-garg")
-    stuck = [simulations.simulated(name, 6, 0.05, runs, messages=messages).stuck for name in names]
-    served, up = (
-        [simulations.simulated(name, 6, 0.2, runs, messages=messages, workload=workload) for name in names]
-        for workload in ("client-server", "upward")
-    )
-    less = simulations.surely_above(simulations.more(served, "added"), 0)
-    more = simulations.surely_below(simulations.more(up, "added"), 0)
-    return (
-        keep(blocking, "SC", "RC")
-        & fact(goes_on, "where the blocking algorithm waits, Fig. 8 takes in messages and requests")
-        & breaks(searched("rendezvous", 3, m), "never-blocks", "the blocking algorithm deadlocks")
-        & generates("rendezvous", "synchronous", (3, 3))
-        & generates("murty-garg", "synchronous", (3, 3))
-        & measured(
-            stuck == [runs, 0],
-            f"six processes, uniform traffic: the blocking algorithm got stuck in {stuck[0]} of {runs} runs, Fig. 8 in "
-            f"{stuck[1]}",
-        )
-        & measured(
-            less and more and all(each.kept for each in (*served, *up)),
-            f"clients of one server, where nothing gets stuck: a message is delayed by {served[1]['added']} mean "
-            f"latencies against {served[0]['added']}, and {served[1]['throughput']} messages are delivered at a "
-            "process "
-            f"in a mean latency against {served[0]['throughput']}. But the biggest process sends one after the other "
-            f"whatever it sends or receives: where all send to bigger processes, {up[1]['added']} against "
-            f"{up[0]['added']}",
-            f"times: {simulations.describe([*served, *up])}, load 0.2",
-        )
     )

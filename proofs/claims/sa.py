@@ -34,19 +34,18 @@ from crownless.proofs.induction.evidence import (
     fact,
     found,
     lacking_each,
-    measured,
     together,
 )
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols import extra_messages_constraints as constraints
+from crownless.proofs.theorems.bounded import none_smaller
 from crownless.proofs.theorems.pigeonhole import clearing_goes_on
 from crownless.proofs.theorems.smallest_clearing import Clearings
 from crownless.spec.computation import Message
 
 from . import bundled
-from . import cost_evidence as simulations
 from .claim import claim
 from .evidence import (
     breaks,
@@ -419,27 +418,18 @@ def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], 
 @cache
 def left_by_one() -> Run | None:
     """A shortest run of the bundled program after which one extra message has left more than k = 5 entries."""
-    return _left_too_full(bundled.program_of(bundled.run("counterexample-sa6")))
-
-
-def _left_too_full(text: str) -> Run | None:
     machine = ClearsOnce(4, parameters={"k": 5})
     return shortest_run_to(
-        system_of(machine, program(text)),
+        system_of(machine, program(bundled.program_of(bundled.run("counterexample-sa6")))),
         lambda now: any(len(machine.entries(local.matrix)) > 5 for local in now.locals),
     )
 
 
 @cache
 def _none_smaller() -> bool:
-    """z3 finds a run of that size, which the protocol's code can take, and none with fewer messages and deliveries."""
-    text = Clearings(4, 5, MESSAGES, DELIVERIES).program()
-    smaller = [
-        Clearings(4, 5, messages, deliveries).program()
-        for messages in range(1, MESSAGES)
-        for deliveries in range(1, min(messages + 1, DELIVERIES))
-    ]
-    return text is not None and _left_too_full(text) is not None and smaller == [None] * len(smaller)
+    """None with fewer messages and deliveries."""
+    smaller = [(sends, receives) for sends in range(1, MESSAGES) for receives in range(1, min(sends + 1, DELIVERIES))]
+    return none_smaller([Clearings(4, 5, MESSAGES, DELIVERIES)], (Clearings(4, 5, *size) for size in smaller))
 
 
 # -- §4: safety --------------------------------------------------------------------------------------------------------
@@ -570,64 +560,3 @@ def sa12(quick: bool) -> Evidence:
         for system in (system_of(extra(3, 2), Free(3, 3)), system_of(extra(3, 4), program(FOUR_ENTRIES)))
     )
     return proved("extra-messages", "live", scope=ANY_THRESHOLD) & keep(_thresholds_that_differ(quick)) & ends
-
-
-# -- §5: what it costs -------------------------------------------------------------------------------------------------
-
-
-@claim(
-    "SA13",
-    "[SA] §5",
-    "Asked: how many extra messages, how large beside the optimal algorithm, thresholds that differ, time lost.",
-    "measured",
-    reading="that each process may have its own threshold is also checked: safe and live (SA10, SA12). A number takes "
-    "four bytes: n² numbers a matrix, three a tuple, in the optimal algorithm (sender, clock) and destinations; a "
-    "list or "
-    "set one more. An extra message is a packet of its own, with a header of 20 bytes. Time lost: beyond what the "
-    "optimal algorithm makes the same messages wait. Load: messages that a process hands over in a mean latency",
-)
-def sa13(quick: bool) -> Evidence:
-    n, runs, messages = 6, 4 if quick else 12, 150 if quick else 600
-    thresholds: dict[str, Setting] = {
-        "k=n+1": n + 1,
-        "k=2n": 2 * n,
-        "k=n+1 at half, none at the others": (n + 1, never(n)) * (n // 2),
-        "no extra messages": never(n),
-    }
-    ours = {
-        label: simulations.simulated("extra-messages", n, 0.3, runs, messages=messages, k=k)
-        for label, k in thresholds.items()
-    }
-    optimal, matrix = (simulations.simulated(name, n, 0.3, runs, messages=messages) for name in ("optimal", "rst"))
-    lost = {label: simulations.more([each, optimal], "added") for label, each in ours.items()}
-    larger = {
-        size: simulations.simulated("extra-messages", size, 0.3, runs, messages=messages)["control"] for size in (4, 8)
-    }
-    least, none = ours["k=n+1"], ours["no extra messages"]
-    every = [*ours.values(), optimal, matrix]
-    # Causal order itself makes a message wait alike, whatever carries the information; only extra messages add to that.
-    same_waits = all(
-        abs(run.added - other.added) < 1e-9
-        for some in (none, matrix)
-        for run, other in zip(some.runs, optimal.runs, strict=True)
-        if run.added is not None and other.added is not None
-    )
-    costs_more = simulations.surely_above(least["control"], 1) and none.most("control") == 0
-    costs_more &= simulations.surely_above(simulations.more([least, optimal], "bytes"), 0)
-    costs_more &= simulations.surely_above(lost["k=n+1"], 0)
-    figures = ", ".join(
-        f"{label}: {each['control']} extra messages, {each['bytes']} bytes, {lost[label]} lost"
-        for label, each in ours.items()
-    )
-    return (
-        measured(
-            same_waits and costs_more and all(each.kept for each in every),
-            f"a message of the application costs, mean with 95% confidence, {n} processes: {figures} mean latencies",
-            f"uniform traffic, load 0.3, exponential latencies: {simulations.describe(every)}",
-        )
-        & fact(True, f"the optimal algorithm takes {optimal['bytes']} bytes, a matrix {matrix['bytes'].mean:g}")
-        & measured(
-            larger[4].mean < least["control"].mean < larger[8].mean,
-            f"more processes send more extra messages: {larger[4]} with 4, {larger[8]} with 8 (k=n+1)",
-        )
-    )

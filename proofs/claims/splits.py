@@ -8,7 +8,7 @@ from functools import cached_property
 from itertools import combinations, permutations, product
 from typing import Any
 
-from crownless.proofs.induction.queue_abstraction import ConcreteLogic
+from crownless.proofs.induction.queue_abstraction import PlainLogic
 from crownless.proofs.theorems.conditions import Conditions
 from crownless.spec.computation import Computation, project
 from crownless.spec.enumeration import computations
@@ -21,7 +21,7 @@ class Split(Conditions):
 
     whole: Computation
     own: tuple[int, ...]  #: the application's messages
-    logic = ConcreteLogic(0)
+    logic = PlainLogic()
 
     def precedes(self, e: int, f: int) -> bool:
         return e < f and self.whole.process_of[e] == self.whole.process_of[f]

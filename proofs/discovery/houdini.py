@@ -18,13 +18,13 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.language.arrays import Eliminator
 from crownless.proofs.language.ground import instances
 from crownless.proofs.language.terms import Term, is_array
 from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 
 from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent
-from .reading import Reader
 from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
 #: A clause, and the context whose variables it has.
@@ -38,6 +38,28 @@ AT_A_TIME = 4
 
 class QueryGaveUp(Exception):
     """z3 neither finds a state nor shows that there is none."""
+
+
+class Entries(Eliminator):
+    """An entry of an array of which nothing is known is a function of the array's arguments, and of the place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._functions: dict[tuple[str, int], Term] = {}
+
+    def given(self, entry: Term) -> Term:
+        if is_array(entry):
+            return entry
+        places: list[Term] = []
+        while z3.is_select(entry):
+            places.insert(0, entry.arg(1))
+            entry = entry.arg(0)
+        of = [*entry.children(), *places]
+        key = entry.decl().name(), len(places)
+        if key not in self._functions:
+            sorts = [thing.sort() for thing in of]
+            self._functions[key] = z3.Function(f"{key[0]} at", *sorts, z3.IntSort())
+        return self._functions[key](*of)
 
 
 class CounterexampleQuery:
@@ -65,7 +87,7 @@ class CounterexampleQuery:
         self._flags: dict[Placed, Term] = {}
         self._hidden: dict[int, tuple[Term, Term]] = {}
         self._entries: dict[tuple[int, int], tuple[Term, Term]] = {}
-        self._reader = Reader()
+        self._arrays = Entries()
         for term in changed:
             self._uncovered(term)
         things = {run.message: self.messages, run.terms.process: self.processes}
@@ -76,14 +98,14 @@ class CounterexampleQuery:
     def _on_the_things(self, given: Term) -> list[Term]:
         """The given formula, instantiated with the query's things."""
         if z3.is_eq(given) and is_array(given.arg(0)):
-            return self._reader.agree(given.arg(0), given.arg(1), self.processes)
+            return self._arrays.agree(given.arg(0), given.arg(1), self.processes)
         return [self._uncovered(given)]
 
     def _uncovered(self, term: Term) -> Term:
         """The term without arrays, and with a name in place of each quantifier in it; if that is false, there is a
         thing of which it is.
         """
-        term = z3.simplify(self._reader.read(term))
+        term = z3.simplify(self._arrays.eliminated(term))
         for quantified in _quantifiers(term):
             assert quantified.is_forall(), "steps say what holds of every process, not that there is one"
             if quantified.get_id() not in self._hidden:
@@ -148,7 +170,7 @@ class CounterexampleQuery:
         messages, processes = self._things(model, self.messages), self._things(model, self.processes)
         state = self._situation(model, messages, processes)
         broken = self._broken(state, messages, processes, given)
-        return state, [(placed, self._reader.read(instance)) for placed, instance in broken]
+        return state, [(placed, self._arrays.eliminated(instance)) for placed, instance in broken]
 
     # -- what z3 has in mind -------------------------------------------------------------------------------------------
 
@@ -185,7 +207,7 @@ class CounterexampleQuery:
         def entries(term: Term) -> Any:
             if is_array(term):
                 return tuple(entries(self._entry(term, each)) for each in processes)
-            return number(self._reader.read(term))
+            return number(self._arrays.eliminated(term))
 
         return NumericState(
             local=tuple(plain(now.local(p)) for p in processes),
@@ -336,10 +358,17 @@ class Induction:
         )
         return None if before is None else stage.replayed(before, 0)
 
-    def core(self, stage: int, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """The given clauses used to show that the clause holds after the step; None if it does not, or z3 gives up."""
-        at = self.stages[stage]
-        return self.query(at, placed[0]).core(self.fails(at, placed), given if at.event else [])
+    def kept_by(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """The given clauses that are used to show that the clause holds at the start and after each step; None if it
+        does not, or z3 gives up.
+        """
+        used: list[Placed] = []
+        for stage in self.stages:
+            because = self.query(stage, placed[0]).core(self.fails(stage, placed), given if stage.event else [])
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:

@@ -24,40 +24,45 @@ from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Term, Terms
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
+from .quantified import for_all
 from .theorem import Claim
 
 #: What holds at every moment: name → what it says of a moment of a run.
 Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
 
 #: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
-KNOWN_IS_SENT: Invariants = {
-    "what is known or delivered is sent": lambda run, now: z3.And(
-        run.processes(lambda p: run.messages(lambda x: z3.Implies(now.knows(p, x), now.sent(x)))),
-        run.messages(lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-        run.messages(lambda x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x)))),
-    ),
-}
+KNOWN_IS_SENT: Invariants = for_all(
+    {
+        "what is known or delivered is sent": (
+            lambda run, now, p, x: z3.Implies(now.knows(p, x), now.sent(x)),
+            lambda run, now, x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.sent(x)),
+            lambda run, now, x: run.each_delivery(lambda *p: z3.Implies(now.delivered(x, *p), now.sent(x))),
+        )
+    }
+)
 
 #: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
 OF_CHANNELS: Invariants = {
     **KNOWN_IS_SENT,
-    "a channel's messages are numbered from one": lambda run, now: z3.And(
-        run.processes(lambda k, l: now.count(k, l) >= 0, of=2),
-        run.messages(
-            lambda x: z3.Implies(
-                now.sent(x),
-                z3.And(
-                    run.number(x) >= 1,
-                    run.number(x) <= now.count(run.sender(x), run.receiver(x)),
-                    run.sender(x) != run.receiver(x),
+    **for_all(
+        {
+            "a channel's messages are numbered from one": (
+                lambda run, now, k, l: now.count(k, l) >= 0,
+                lambda run, now, x: z3.Implies(
+                    now.sent(x),
+                    z3.And(
+                        run.number(x) >= 1,
+                        run.number(x) <= now.count(run.sender(x), run.receiver(x)),
+                        run.sender(x) != run.receiver(x),
+                    ),
                 ),
-            )
-        ),
+            ),
+            "each number is that of one message": lambda run, now, x: z3.Implies(
+                now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x
+            ),
+            "there is a message of each number": lambda run, now: run.all_numbered(now),
+        }
     ),
-    "each number is that of one message": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), run.numbered(run.sender(x), run.receiver(x), run.number(x)) == x)
-    ),
-    "there is a message of each number": lambda run, now: run.all_numbered(now),
 }
 
 PAST = "all sent to i before m is delivered"
@@ -125,20 +130,6 @@ class CausalOrder:
             name = self.protocol.__name__
             raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
 
-    def claims_of_three(self) -> Callable[[str], Claim]:
-        """Gives each claim, by its name, of three processes and three messages, where z3 sees at once if anything is
-        against it.
-        """
-        run, things = self.of_three()
-        claims = {claim.name: claim for claims in self._claims(run).values() for claim in claims}
-        said = said_of(things)
-
-        def of_three(name: str) -> Claim:
-            _, given, shows = claims[name]
-            return Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
-
-        return of_three
-
     def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {
             "invariants": self._induction(run),
@@ -203,15 +194,15 @@ class CausalOrder:
         things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
         used = self._given(run, self.optimal_by, delivered=False)
         given = {name: z3.And(instances(holds, things)) for name, holds in used.items()}
-        parts = _parts(run.accepted, k)
+        parts = parts_of(run.accepted, k)
         return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
 
 
-def _parts(guard: Term, k: Term) -> list[Term]:
+def parts_of(guard: Term, k: Term) -> list[Term]:
     """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
-    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
+    return [part for each in guard.children() for part in parts_of(each, k)] if z3.is_and(guard) else [guard]
 
 
 def _live(run: AnyRun) -> list[Claim]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -14,16 +14,13 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.registry import qualified_name_of
-from crownless.proofs.language.ops_comparison import compare_ops
-from crownless.proofs.language.refusals import failures_refused
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.cbcast import CBCAST
 from crownless.proofs.protocols.extra_messages import EXTRA_MESSAGES
 from crownless.proofs.protocols.extra_messages_steps import same_steps
 from crownless.proofs.protocols.murty_garg import MURTY_GARG
-from crownless.proofs.protocols.rst import RST, RST_SENT_ALONE
-from crownless.proofs.protocols.rst_before import RST_BEFORE
+from crownless.proofs.protocols.rst import RST, RST_BEFORE, RST_SENT_ALONE
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason
@@ -32,10 +29,9 @@ from crownless.spec.printable import in_brackets, printable, some
 
 from .causal_order import CausalOrder
 from .queues import QueueProof
-from .refinement import Refinement, refines, refines_along_runs
-from .replay import Replayed, replayed
+from .replay import Refutation, refutation
 from .second_solver import recheck_with_cvc5
-from .step_refinement import step_claims
+from .step_refinement import Compared, step_claims
 from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without_each
 
 Proof = CausalOrder | QueueProof
@@ -110,12 +106,10 @@ class ProofReport:
     #: True if z3 finds a state that the proof is about: one in which a message with a past at its receiver is
     #: deliverable, and one for each event. Else the proof may be vacuous.
     not_vacuous: bool
-    #: Of a proof about an abstraction, or another form of the protocol: how far its machine was compared with that.
-    refinements: tuple[Refinement, ...]
+    #: Of a proof about another form of the protocol: how its machine was compared with that.
+    compared: tuple[Compared, ...]
     seconds: float
-    #: Where the operations on terms and on integers differ: nowhere, or what is proved is not of what runs.
-    ops_differ: tuple[str, ...] = ()
-    #: Why the machine's steps could not be put to z3 for queues of any content, if they could not.
+    #: Why the machine's steps could not be compared with what is proved, if they could not.
     unsupported: str | None = None
     #: Why not all of it was put to z3, if it was not.
     stopped: str | None = None
@@ -134,8 +128,8 @@ class ProofReport:
 
     def outcome(self, shown: str) -> PartOutcome:
         """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,
-        which need not be one of a run. A proof about an abstraction that the machine does not follow says nothing of
-        the protocol; if it was seen to follow it only up to a bound, what is proved is proved of the abstraction.
+        which need not be one of a run. Where the machine's steps cannot be compared with what is proved, it is proved
+        of the abstraction; where they are other steps, that says nothing of the protocol.
         """
         if shown not in self.proof.shown:
             return "not claimed"
@@ -144,10 +138,10 @@ class ProofReport:
         if any(put.again == "refuted" and put.verdict for put in of_it):
             return "unknown"
         if all(outcome == "proved" for outcome in outcomes):
-            if not self.not_vacuous or not all(self.refinements) or self.ops_differ:
-                return "unknown"
-            return "proved" if self.covers_machine else "proved of the abstraction"
-        if self.replayed is not None and REFUTES.get(self.replayed.breaks) == shown:
+            if self.covers_machine and self.not_vacuous:
+                return "proved"
+            return "proved of the abstraction" if self.unsupported is not None and self.not_vacuous else "unknown"
+        if self.refutation is not None and REFUTES[self.refutation.breaks] == shown:
             return "refuted"
         return "not proved" if "refuted" in outcomes else "unknown"
 
@@ -157,48 +151,38 @@ class ProofReport:
         return [shown for shown in SHOWN if self.outcome(shown) == "refuted"]
 
     @cached_property
-    def replayed(self) -> Replayed | None:
-        """Where a proof of the machine's own code fails: what becomes of its state on the machine."""
+    def refutation(self) -> Refutation | None:
+        """Where a proof of the machine's own code fails: a run of the machine that breaks what was to be shown."""
         if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
             return None
-        return replayed(self.proof, [(put.verdict.name, put.verdict.model) for put in self.failures])
+        return refutation(self.proof.protocol)
 
     @property
     def covers_machine(self) -> bool:
         """True if what is proved is proved of the machine's own steps, whatever its state."""
         steps = all(put.verdict for put in self.claims if put.part == STEPS)
-        return self.unsupported is None and steps and all(self.refinements)
+        return self.unsupported is None and steps and all(self.compared)
 
     @property
     def of(self) -> str:
         """What is proved, and how far that is the machine."""
-        if isinstance(self.proof, QueueProof) and self.covers_machine:
-            return "its code, by an abstraction"
-        if not self.refinements:
-            return self.proof.of
-        if self.covers_machine:
-            return f"{self.proof.of}; machine {self.processes} processes"
-        if not all(self.refinements):
+        if not self.covers_machine:
             return f"{self.proof.of}; not its machine"
-        compared = [
-            f"{each.processes}×{'any' if each.any_length else each.messages}"
-            for each in self.refinements
-            if each.runs is None
-        ]
-        return f"{self.proof.of}; machine up to {', '.join(compared) or 'no bound'}"
+        if isinstance(self.proof, QueueProof):
+            return "its code, by an abstraction"
+        return f"{self.proof.of}; machine {self.processes} processes" if self.compared else self.proof.of
 
     @property
     def processes(self) -> str:
         """Of how many processes it is proved of the machine."""
-        complete = [each for each in self.refinements if each.any_length]
-        if complete:
-            return f"up to {max(each.processes for each in complete)}"
-        return "any number" if self.covers_machine else reach(self.refinements)
+        if not self.covers_machine:
+            return "nowhere"
+        return f"up to {max(each.processes for each in self.compared)}" if self.compared else "any number"
 
     @property
     def messages(self) -> str:
         """Of how many messages it is proved of the machine."""
-        return "any number" if self.covers_machine else reach(self.refinements)
+        return "any number" if self.covers_machine else "nowhere"
 
     @property
     def confirmed(self) -> int | None:
@@ -222,18 +206,11 @@ class ProofReport:
             "covers_machine": self.covers_machine,
             "machine_unsupported": self.unsupported,
             "assumptions": list(self.proof.assumed),
-            "trusted": list(trusted(self.proof, compares=self.stopped is None)),
+            "trusted": list(trusted(self.proof)),
             "remark": self.proof.remark,
             "not_vacuous": self.not_vacuous,
-            "abstraction_checked": [
-                {
-                    "processes": each.processes,
-                    "messages": each.messages,
-                    "states": each.states,
-                    "runs": each.runs,
-                    "differs": each.differs,
-                }
-                for each in self.refinements
+            "machine_compared": [
+                {"processes": each.processes, "states": each.states, "differs": each.differs} for each in self.compared
             ],
             "claims": [
                 {
@@ -252,11 +229,6 @@ class ProofReport:
         }
 
 
-def reach(refinements: Sequence[Refinement]) -> str:
-    """How far the machine was compared, in words."""
-    return "; ".join(each.scope for each in refinements) or "nowhere"
-
-
 def prove(
     protocol: str,
     proof: Proof,
@@ -268,7 +240,7 @@ def prove(
     """All claims of the proof, each put to z3, that many times if it gives up; `progress` is called with the name of
     each before.
 
-    Within `interrupts.stoppable_proof` it ends where that ends, and what was not put to z3 by then is unknown.
+    Within `stoppable` it ends where that ends, and what was not put to z3 by then is unknown.
 
     With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
     """
@@ -282,15 +254,15 @@ def _prove(
 ) -> ProofReport:
     started = time.monotonic()
     claims: list[Obligation] = []
-    stopped = None
-    not_vacuous, refinements, differ = False, tuple[Refinement, ...](), tuple[str, ...]()
-    parts, unsupported = dict(proof.claims()), None
-    if isinstance(proof, QueueProof):
-        try:
-            with failures_refused(proof.protocol, UnsupportedStep):
-                parts[STEPS] = step_claims(proof)
-        except UnsupportedStep as unsupported_step:
-            unsupported = str(unsupported_step)
+    stopped, not_vacuous = None, False
+    parts, compared, unsupported = dict(proof.claims()), tuple[Compared, ...](), None
+    try:
+        if isinstance(proof, QueueProof):
+            parts[STEPS] = step_claims(proof)
+        elif issubclass(proof.protocol, ExtraMessages):
+            compared = same_steps(proof.protocol)
+    except UnsupportedStep as unsupported_step:
+        unsupported = str(unsupported_step)
     every = [(part, claim) for part, some in parts.items() for claim in some]
     try:
         for part, claim in every:
@@ -302,35 +274,18 @@ def _prove(
             claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
         possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
         not_vacuous = all(possible)
-        try:
-            with failures_refused(proof.protocol, UnsupportedStep):
-                refinements = _refinements(proof, progress)
-        except UnsupportedStep as unsupported_step:
-            unsupported = str(unsupported_step)
-        differ = compare_ops().differences if isinstance(proof, CausalOrder) else ()
     except (Stopped, z3.Z3Exception):
         stopped = stop_reason()
         if stopped is None:
             raise
-        not_vacuous = False  # not all that it rests on was looked at
-    unknown = [
+    claims += [
         Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
         for part, claim in every[len(claims) :]
     ]
     seconds = time.monotonic() - started
-    proved = ProofReport(
-        protocol,
-        proof,
-        (*claims, *unknown),
-        not_vacuous,
-        refinements,
-        seconds,
-        ops_differ=differ,
-        unsupported=unsupported,
-        stopped=stopped,
-    )
+    proved = ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
     try:
-        _ = proved.replayed  # looked for while it can be stopped
+        _ = proved.refutation  # looked for while it can be stopped
     except (Stopped, z3.Z3Exception):
         reason = stop_reason()
         if reason is None:
@@ -339,30 +294,16 @@ def _prove(
     return proved
 
 
-def trusted(proof: Proof, *, compares: bool = True) -> tuple[str, ...]:
-    """The trusted base of a proof, beside its assumptions about the world; `compares`: not of one that ended early."""
+def trusted(proof: Proof) -> tuple[str, ...]:
+    """The trusted base of a proof, beside its assumptions about the world."""
     z3_itself = "z3, and Python with its integers"
-    if not isinstance(proof, CausalOrder) or not compares:
+    if not isinstance(proof, CausalOrder):
         return (z3_itself,)
-    compared = compare_ops()
-    some = f"{compared.compared:,} cases of {compared.scope}"
     return (
         z3_itself,
-        f"a machine's arithmetic, which z3 sees as terms, does on integers the same: compared on {some}",
+        "a machine's arithmetic, which z3 sees as terms, does on integers the same: tests compare every operation",
         "its source is what runs: it is read to see that no step branches, counts, or depends on more than it is given",
     )
-
-
-def _refinements(proof: Proof, progress: Callable[[str], None] | None) -> tuple[Refinement, ...]:
-    """Compares the machine with what is proved, where that is not put to z3 as it is."""
-    if progress is not None:
-        progress("comparing the machine with what is proved")
-    if isinstance(proof, QueueProof):
-        return (
-            *(refines(proof, n, messages) for n, messages in proof.refined),
-            *(refines_along_runs(proof, n, messages) for n, messages in proof.refined_along_runs),
-        )
-    return same_steps(proof.protocol) if issubclass(proof.protocol, ExtraMessages) else ()
 
 
 def necessary_hypotheses(

@@ -2,17 +2,15 @@
 
 A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
 proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one
-stage and not to the next, oldest first. An abstraction is written once, in a logic that has two readings: with
-`SymbolicLogic` z3 proves it for every n; with `ConcreteLogic` it runs beside the protocol's own machine, which is how
-`refinement` shows, up to a bound, that the machine does what the abstraction does.
+stage and not to the next, oldest first. That the machine's steps are those of the abstraction is shown as well
+(`step_refinement`); `MachineView` says which state of the machine a state of the abstraction is.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import z3
 
@@ -21,31 +19,6 @@ from crownless.proofs.language.terms import Term
 
 #: A truth: a z3 term, or a bool.
 Truth = Any
-
-
-class Logic(Protocol):
-    """The logic in which an abstraction is written."""
-
-    def messages(self, holds: Callable[..., Truth], *, of: int = 1) -> Truth:
-        """For all messages, or all pairs of them, …"""
-
-    def processes(self, holds: Callable[..., Truth], *, of: int = 1) -> Truth:
-        """For all processes, or all pairs of them."""
-
-    def both(self, *all_of: Truth) -> Truth:
-        """All of these hold."""
-
-    def either(self, *any_of: Truth) -> Truth:
-        """Any of these holds."""
-
-    def no(self, holds: Truth) -> Truth:
-        """This does not hold."""
-
-    def implies(self, given: Truth, holds: Truth) -> Truth:
-        """If the first holds, so does the second."""
-
-    def choose(self, given: Truth, this: Any, other: Any) -> Any:
-        """The one value if it holds, else the other."""
 
 
 class SymbolicLogic:
@@ -86,34 +59,27 @@ class SymbolicLogic:
         return z3.ForAll(some, holds(*some))
 
 
-@dataclass
-class ConcreteLogic:
-    """Python's truth, over these processes and messages; more messages may come."""
-
-    n: int
-    all_messages: list[Any] = field(default_factory=list)
-
-    def messages(self, holds: Callable[..., Truth], *, of: int = 1) -> bool:
-        return all(holds(*some) for some in product(self.all_messages, repeat=of))
-
-    def processes(self, holds: Callable[..., Truth], *, of: int = 1) -> bool:
-        return all(holds(*some) for some in product(range(self.n), repeat=of))
+class PlainLogic:
+    """Python's own truth: a condition written for z3 is decided of one computation."""
 
     def both(self, *all_of: Truth) -> bool:
+        """True if all of these hold."""
         return all(all_of)
 
     def either(self, *any_of: Truth) -> bool:
+        """True if any of these holds."""
         return any(any_of)
 
     def no(self, holds: Truth) -> bool:
+        """True if this does not hold."""
         return not holds
 
     def implies(self, given: Truth, holds: Truth) -> bool:
+        """True if the second holds wherever the first does."""
         return not given or holds
 
-    def choose(self, given: Truth, this: Any, other: Any) -> Any:
-        return this if given else other
 
+Logic = SymbolicLogic | PlainLogic
 
 Sort = Literal["process", "message", "number", "truth"]
 
@@ -162,64 +128,60 @@ class StageEvent(NamedTuple):
     happens: Callable[[], Sequence[AppEvent]] = tuple
 
 
-class About(NamedTuple):
-    """The process that takes a step, the message that it is about, and another one."""
-
-    process: Any
-    message: Any
-    another: Any
-
-
 class Abstraction:
-    """Base of all; `i`, `m` and `w` are the process that takes the next step, and the messages that it is about."""
+    """Base of all, as z3 sees it: nothing is known of any of its functions. `i`, `m` and `w` are the process that takes
+    the next step, the message that the step is about, and another message.
+    """
 
     #: What changes as events happen.
     changing: ClassVar[Mapping[str, Part]]
     #: What belongs to a message, or a process, for good.
     lasting: ClassVar[Mapping[str, Part]]
 
-    def __init__(
-        self, logic: Logic, lasting: Mapping[str, Callable[..., Any]], before: AbstractState, about: About
-    ) -> None:
-        self.logic = logic
-        self.before = before
-        self.i, self.m, self.w = about
-        self.__dict__.update(lasting)
+    def __init__(self, logic: SymbolicLogic | None = None) -> None:
+        self.logic = logic = SymbolicLogic() if logic is None else logic
+        self.before = AbstractState(z3.Int("clock"), **self._functions(self.changing))
+        process, message = logic.sorts["process"], logic.sorts["message"]
+        self.i, self.m, self.w = z3.Const("i", process), z3.Const("m", message), z3.Const("w", message)
+        self.__dict__.update(self._functions(self.lasting))
+
+    def _functions(self, parts: Mapping[str, Part]) -> dict[str, Term]:
+        sorts = self.logic.sorts
+        return {
+            name: z3.Function(name, *map(sorts.__getitem__, part.of), sorts[part.is_]) for name, part in parts.items()
+        }
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(name)
 
     def start(self) -> AbstractState:
-        """Nothing has happened."""
-        raise NotImplementedError
+        """Nothing has happened: no truth holds, and all else is as it may be."""
+
+        def never(*_: object) -> Truth:
+            return self.logic.either()
+
+        parts = {
+            name: never if part.is_ == "truth" else getattr(self.before, name) for name, part in self.changing.items()
+        }
+        return AbstractState(self.before.clock, **parts)
+
+    def now_also(self, name: str, x: Any) -> dict[str, Callable[..., Truth]]:
+        """A truth about messages or processes, which now holds of x too."""
+        before = getattr(self.before, name)
+        return {name: lambda y: self.logic.either(before(y), y == x)}
+
+    def at_this_time(self, name: str, x: Any) -> dict[str, Fixed]:
+        """A time of messages, of which that of x is now."""
+        return {name: Fixed(lambda y: y == x, lambda y: self.before.clock)}
 
     def events(self) -> list[StageEvent]:
-        """All that may happen to i and m."""
-        raise NotImplementedError
-
-    def events_with_another(self) -> list[StageEvent]:
         """All that may happen to i, m and w."""
-        return []
-
-
-def symbolic(kind: type[Abstraction], logic: SymbolicLogic | None = None) -> Abstraction:
-    """The abstraction for z3: nothing is known of any of its functions."""
-    logic = SymbolicLogic() if logic is None else logic
-    sorts = logic.sorts
-
-    def functions(parts: Mapping[str, Part]) -> dict[str, Term]:
-        return {
-            name: z3.Function(name, *map(sorts.__getitem__, part.of), sorts[part.is_]) for name, part in parts.items()
-        }
-
-    about = About(z3.Const("i", sorts["process"]), z3.Const("m", sorts["message"]), z3.Const("w", sorts["message"]))
-    before = AbstractState(z3.Int("clock"), **functions(kind.changing))
-    return kind(logic, functions(kind.lasting), before, about)
+        raise NotImplementedError
 
 
 def can(run: Abstraction, *names: str) -> Truth:
     """True if any of these events may happen."""
-    events = [event for event in (*run.events(), *run.events_with_another()) if event.name in names]
+    events = [event for event in run.events() if event.name in names]
     return run.logic.either(*(run.logic.both(*event.given.values()) for event in events))
 
 
@@ -246,21 +208,86 @@ def fifo_preservation_claims(
             {**event.given, **fixed_by(run, event)},
             none(event.after),
         )
-        for event in (*run.events(), *run.events_with_another())
+        for event in run.events()
     }
 
 
 def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
     """The values that an event fixes, as formulas."""
-    logic = run.logic
-    assert isinstance(logic, SymbolicLogic)
     said = {}
     for name, (where, is_) in event.fixes.items():
-        some = [z3.FreshConst(logic.sorts[sort], "x") for sort in run.lasting[name].of]
+        some = [z3.FreshConst(run.logic.sorts[sort], "x") for sort in run.lasting[name].of]
         value = getattr(run, name)(*some)
         said[f"{name} is fixed"] = z3.ForAll(some, z3.Implies(where(*some), value == is_(*some)))
     return said
 
 
 #: Name → what is said of a run at one moment, in a logic.
-Invariants = Mapping[str, Callable[[Any, AbstractState, Logic], Truth]]
+Invariants = Mapping[str, Callable[[Any, AbstractState, SymbolicLogic], Truth]]
+
+
+# -- a machine's local states and packets, as functions of a state of its abstraction ----------------------------------
+
+#: Abstraction, state, process, message → True if it is inside
+Inside = Callable[[Any, AbstractState, Any, Any], Truth]
+
+
+def _itself(run: Abstraction, x: Any) -> Any:
+    return x
+
+
+@dataclass(frozen=True)
+class QueueField:
+    """A queue of the messages that are inside, the one that came first foremost."""
+
+    inside: Inside
+    #: When a message came there.
+    at: Callable[[Any, Any], Any]
+    #: What stands in the queue for a message.
+    element: Callable[[Any, Any], Any] = _itself
+
+
+@dataclass(frozen=True)
+class FlagField:
+    """Yes or no."""
+
+    holds: Callable[[Any, AbstractState, Any], Truth]
+
+
+@dataclass(frozen=True)
+class OptionField:
+    """A process, or None."""
+
+    there: Callable[[Any, AbstractState, Any], Truth]
+    value: Callable[[Any, AbstractState, Any], Any]
+
+
+@dataclass(frozen=True)
+class PacketKind:
+    """The packets of one kind: one for each message of which one is in flight."""
+
+    in_flight: Callable[[Any, AbstractState, Any], Truth]
+    source: Callable[[Any, Any], Any]
+    destination: Callable[[Any, Any], Any]
+    #: True if it carries the message. Else it carries nothing.
+    carries: bool = True
+
+
+@dataclass(frozen=True)
+class MachineView:
+    """The machine's local state, field by field, and its packets, kind by kind; and which events an input is."""
+
+    state: Callable[..., Any]
+    fields: Mapping[str, QueueField | FlagField | OptionField]
+    packets: Mapping[str, PacketKind]
+    #: True if a message was not submitted yet.
+    fresh: Callable[[Any, AbstractState, Any], Truth]
+    #: The events that submitting a message may be; so an application's request for one, and a step of its own.
+    on_send: Sequence[str] = ()
+    on_receive: Sequence[str] = ()
+    on_internal: Sequence[str] = ()
+    #: Those that receiving a packet of a kind may be.
+    on_packet: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<view of {', '.join(self.fields)}>"

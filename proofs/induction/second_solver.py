@@ -1,7 +1,7 @@
 """A recheck of every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
 
 What z3 found to be unsatisfiable is written in SMT-LIB and read by cvc5, with comprehensions read out on the way
-(`comprehensions`), which are arrays to z3 alone.
+(`arrays`), which are arrays to z3 alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.language.comprehensions import eliminate_lambdas
+from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.spec.errors import BadInput
 
 from .theorem import Claim, Outcome

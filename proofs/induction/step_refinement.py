@@ -1,7 +1,7 @@
 """The steps of a queue machine and the events of its abstraction correspond, for queues of any content, by z3.
 
 The machine's own code runs on symbolic queues (`symbolic_queues`), along every way through it. Let its local states and
-the packets in flight be what the abstraction says (`machine_view`), and let the invariants hold. Then
+the packets in flight be what the abstraction says (`MachineView`), and let the invariants hold. Then
 
 - an input that the machine takes is an event that may happen: *some event happens*;
 - where it may, the machine comes to the state, transmits the packets, and reports the application events that it does;
@@ -28,7 +28,6 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocol_validation import WrongMachine
 from crownless.model_check.system.machine_calls import Call
 from crownless.proofs.language.machine_code import compiled_anew
-from crownless.proofs.language.machine_view import FlagField, OptionField, QueueField
 from crownless.proofs.language.symbolic_queues import (
     MessageSymbol,
     NumberOfProcesses,
@@ -44,11 +43,24 @@ from crownless.proofs.language.symbolic_queues import (
 from crownless.proofs.language.terms import Term
 from crownless.spec.printable import shown
 
-from .queue_abstraction import AbstractState, StageEvent, fixed_by, symbolic
+from .queue_abstraction import AbstractState, FlagField, OptionField, QueueField, StageEvent, fixed_by
 from .queues import QueueProof
 from .theorem import Claim
 
 Formula = Term
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A machine's steps, compared with what is proved in every state of so many processes, after any messages."""
+
+    processes: int
+    states: int
+    #: The first state in which the two differ, and how; None: in none.
+    differs: str | None
+
+    def __bool__(self) -> bool:
+        return self.differs is None
 
 
 @dataclass(frozen=True)
@@ -73,11 +85,11 @@ def step_claims(proof: QueueProof) -> list[Claim]:
 class _Steps:
     def __init__(self, proof: QueueProof) -> None:
         self.proof, self.view = proof, proof.view
-        self.run = symbolic(proof.abstraction)
+        self.run = proof.abstraction()
         number: Any = NumberOfProcesses()
         self.machine = compiled_anew(proof.protocol, OnQueues)(number, number)
         self.rank = self.run.rank if "rank" in proof.abstraction.lasting else None
-        self.events = {event.name: event for event in (*self.run.events(), *self.run.events_with_another())}
+        self.events = {event.name: event for event in self.run.events()}
         self.now = proof.now(self.run)
 
     def claims(self) -> list[Claim]:
@@ -89,7 +101,37 @@ class _Steps:
         for name, event in self.events.items():
             comes = [z3.And(*each.given.values()) for each in inputs if name in each.events]
             claims.append(Claim(f"{name}: comes of an input", {**self.now, **event.given}, z3.Or(*comes)))
+            if "precedes" in self.proof.abstraction.lasting:
+                given = {**self.now, **event.given, **fixed_by(self.run, event)}
+                claims.append(
+                    Claim(f"{name}: the causal past is that of the applications' events", given, self._past(event))
+                )
         return claims
+
+    def _past(self, event: StageEvent) -> Formula:
+        """True if the history variables grow as the definition has it: before the send of a message is what its sender
+        knows of then, for good; a delivery makes known the message, and what is before its send.
+        """
+        run, now, i, l = self.run, self.run.before, self.run.i, self.run.logic
+        sent = [each.message for each in event.happens() if each.kind == "send"]
+        delivered = [each.message for each in event.happens() if each.kind == "deliver"]
+
+        def learns(x: Term) -> Formula:
+            return l.either(*(x == m for m in sent), *(l.either(x == m, run.precedes(x, m)) for m in delivered))
+
+        fixed = event.fixes.get("precedes")
+        return l.both(
+            l.processes(
+                lambda p: l.messages(
+                    lambda x: event.after.knows(p, x) == l.either(now.knows(p, x), l.both(p == i, learns(x)))
+                )
+            ),
+            *(l.messages(lambda x, m=m: run.precedes(x, m) == now.knows(i, x)) for m in sent),
+            *(l.processes(lambda p, m=m: l.no(now.knows(p, m))) for m in sent),
+            l.messages(lambda x, y: l.implies(fixed.where(x, y), l.either(*(y == m for m in sent))), of=2)
+            if fixed is not None
+            else l.both(),
+        )
 
     # -- inputs --------------------------------------------------------------------------------------------------------
 
@@ -112,8 +154,8 @@ class _Steps:
             return self._only("receive", machine.receive(self._i(path), self._state(path), sender))
 
         def internal(path: Path) -> Step | None:
-            named = _plain(machine.internal(self._i(path), self._state(path)))
-            if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in named):
+            named = machine.internal(self._i(path), self._state(path))
+            if not isinstance(named, list | tuple) or not all(isinstance(p, tuple) and len(p) == 2 for p in named):
                 raise self._wrong("internal", named, "a list of pairs of a name and a Step")
             return self._only("internal", [step for _, step in named])
 
@@ -145,10 +187,10 @@ class _Steps:
 
     def _only(self, method: str, steps: Any) -> Step | None:
         """The one outcome, if there is one."""
-        if len(_plain(steps)) > 1:
-            raise UnsupportedStep("a step has several outcomes")
-        if not all(isinstance(step, Step) for step in steps):
+        if not isinstance(steps, list | tuple) or not all(isinstance(step, Step) for step in steps):
             raise self._wrong(method, steps, "a list of steps")
+        if len(steps) > 1:
+            raise UnsupportedStep("a step has several outcomes")
         return next(iter(steps), None)
 
     def _wrong(self, method: str, answer: Any, noun: str) -> WrongMachine:
@@ -380,9 +422,3 @@ def _pieces(some: Any) -> Sequence[Stretch | One]:
     if not isinstance(some, list | tuple):
         raise UnsupportedStep("a step comes to a value that is not a queue")
     return [One(each) for each in some]
-
-
-def _plain(steps: Any) -> Sequence[Any]:
-    if not isinstance(steps, list | tuple):
-        raise UnsupportedStep("a step is not a list of outcomes")
-    return steps

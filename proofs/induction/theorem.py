@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import z3
 
 from crownless.proofs.language.terms import Term
-from crownless.proofs.language.z3_query import ask, own_context, reason_for_giving_up
+from crownless.proofs.language.z3_query import model_of
 from crownless.spec.printable import in_brackets
 
 #: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
@@ -58,30 +58,14 @@ class Verdict:
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
     """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
 
-    Each theorem has a context of its own, in which z3 knows nothing of earlier queries. Which way it takes depends on
-    its seed; where it gives up, the query is repeated with another seed, so many times in all, each with as many steps.
+    Where z3 gives up it is asked again, with another seed, so many times in all, each with as many steps.
     """
-    reason = ""
-    context = own_context()
-    query = [_boolean(term).translate(context) for term in (*given.values(), z3.Not(shows))]
-    for seed in range(attempts):
-        solver = z3.Solver(ctx=context)
-        solver.set(rlimit=effort, random_seed=seed)
-        solver.add(*query)
-        answer = ask(solver)
-        if answer != z3.unknown:
-            break
-        reason = reason_for_giving_up(solver.reason_unknown())
-    if answer == z3.unsat:
-        return Verdict(name, "proved", tuple(given))
-    if answer == z3.sat:
-        return Verdict(name, "refuted", tuple(given), model=solver.model().translate(z3.main_ctx()))
-    return Verdict(name, "unknown", tuple(given), reason=reason)
-
-
-def _boolean(term: Term) -> Term:
-    """The term, also of a plain `bool`."""
-    return z3.BoolSort().cast(term)
+    model, reason = model_of([*given.values(), z3.Not(shows)], effort, attempts)
+    if reason:
+        return Verdict(name, "unknown", tuple(given), reason=reason)
+    if model is not None:
+        return Verdict(name, "refuted", tuple(given), model=model)
+    return Verdict(name, "proved", tuple(given))
 
 
 def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import z3
 
-from .comprehensions import eliminate_lambdas
+from .arrays import eliminate_lambdas
 from .terms import Term
 
 #: Of each sort the things that are spoken of.

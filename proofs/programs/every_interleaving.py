@@ -3,8 +3,8 @@
 Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
 property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a
 verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n
-and n-n; local invariants that reckon with values, and do not just compare them; and, over FIFO channels, `holds-back`:
-when a packet can be refused depends on when those ahead of it were put into the hold-back queue.
+and n-n; local invariants; and, over FIFO channels, `holds-back`: when a packet can be refused depends on when those
+ahead of it were put into the hold-back queue.
 
 No run from z3 is reported unchecked: it is replayed on the explorer's own system, move by move, where the protocol runs
 on ints, and its monitors must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
@@ -16,9 +16,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
-from itertools import combinations, pairwise, permutations
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import z3
 
@@ -39,12 +37,12 @@ from crownless.model_check.system.system import LocalStep, State
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.language.terms import Term
-from crownless.proofs.language.z3_query import ask, reason_for_giving_up
-from crownless.spec.computation import Message
+from crownless.proofs.language.z3_query import Answer, model_of
 from crownless.spec.errors import BadInput
 
-from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, condition_for, implied, negated
-from .symbolic_run import Happening, Slot, SymbolicRun, protocols_on_terms, why_not_symbolic
+from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers_again, overtakes, refuses
+from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated
+from .symbolic_run import Happening, SymbolicRun, protocols_on_terms, why_not_symbolic
 
 #: z3 steps allowed to one query, by default.
 EFFORT = 100_000_000
@@ -68,7 +66,7 @@ class PropertyFinding:
     property: Property
     verdict: Outcome
     run: Run | None = None
-    #: True if no run is shorter; False if z3 gave up looking for one, or was not to look.
+    #: True if no run is shorter; False if z3 gave up looking for one.
     shortest: bool = False
     note: str = ""
     #: True if z3 gave up.
@@ -141,13 +139,10 @@ def judge(
     effort: int = EFFORT,
     attempts: int = 3,
     progress: Callable[[Property], None] | None = None,
-    *,
-    shortest: bool = True,
 ) -> ProgramVerdict:
     """The verdict on every property that can be put to z3; raises `BadInput` for a check that cannot be.
 
-    `shortest`: find a violating run with the fewest sends and deliveries. `progress` is called with each
-    property before it is put to z3.
+    A violating run has the fewest sends and deliveries. `progress` is called with each property before it is put to z3.
     """
     started = time.monotonic()
     resolved = _resolved(check)
@@ -156,7 +151,7 @@ def judge(
     decided = resolved.properties()
     found = []
     with machine_errors(type(resolved.machine)):
-        queries = _Queries(_run(resolved, program), resolved, effort, attempts, shortest)
+        queries = _Queries(_run(resolved, program), resolved, effort, attempts)
         for known in decided:
             if known.name in queries.formulas:
                 if progress is not None:
@@ -233,22 +228,14 @@ def _scope(check: ResolvedCheck, effort: int) -> str:
 # -- queries -----------------------------------------------------------------------------------------------------------
 
 
-class _Answer(NamedTuple):
-    """z3's answer: a model, none, or why it gave up."""
-
-    model: Term = None
-    reason: str = ""
-
-
 class _Queries:
     """Puts a program's properties to z3."""
 
-    def __init__(self, run: SymbolicRun, check: ResolvedCheck, effort: int, attempts: int, shortest: bool) -> None:
+    def __init__(self, run: SymbolicRun, check: ResolvedCheck, effort: int, attempts: int) -> None:
         self.run = run
         self.check = check
         self.effort = effort
         self.attempts = attempts
-        self.shortest = shortest
         #: Property → what is true of a run that breaks it, or reaches it.
         self.formulas: dict[str, Callable[[], Condition]] = {
             "fifo": lambda: overtakes(run, check.machine.ordered_at, same_sender=True),
@@ -260,12 +247,6 @@ class _Queries:
             CAN_COMPLETE.name: lambda: at_end(run),
             DELIVERS_SOMETHING.name: lambda: any_holds(run.happens[slot] for slot in run.takes),
         }
-        for name, predicate in check.machine.invariants.items():
-            try:
-                broken = breaks_invariant(run, predicate)
-            except TypeError:
-                continue
-            self.formulas[name] = partial(_known, broken)
         if not run.fifo:
             self.formulas[HOLDS_BACK.name] = lambda: refuses(run)
 
@@ -282,7 +263,7 @@ class _Queries:
             note = "no run reaches it" if sometimes else ""
             return PropertyFinding(known, "unknown" if sometimes else "holds", note=note, seconds=seconds)
         is_shortest = False
-        if self.shortest and not sometimes:
+        if not sometimes:
             answer, is_shortest = self._shorter(formula, answer)
         replay = _Replay(self.run, self.check, known, answer.model)
         note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
@@ -290,7 +271,7 @@ class _Queries:
         shown = run_of(replay.system, replay.steps, keep_names=True)
         return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
-    def _shorter(self, formula: Condition, answer: _Answer) -> tuple[_Answer, bool]:
+    def _shorter(self, formula: Condition, answer: Answer) -> tuple[Answer, bool]:
         """A run with the fewest events; and whether z3 showed that it is one."""
         events = list(self.run.happens.values())
         while length := len(self.run.happenings(answer.model)):
@@ -300,166 +281,12 @@ class _Queries:
             answer = shorter
         return answer, True
 
-    def _solve(self, conditions: Sequence[Condition]) -> _Answer:
-        """A run of which these hold, if there is one. Each attempt is made with another seed."""
+    def _solve(self, conditions: Sequence[Condition]) -> Answer:
+        """A run of which these hold, if there is one."""
         wanted = all_hold(conditions)
         if wanted is False:
-            return _Answer()
-        reason = ""
-        for seed in range(self.attempts):
-            solver = z3.Solver()
-            solver.set(rlimit=self.effort, random_seed=seed)
-            solver.add(*self.run.axioms, wanted)
-            answer = ask(solver)
-            if answer != z3.unknown:
-                return _Answer(solver.model() if answer == z3.sat else None)
-            reason = reason_for_giving_up(solver.reason_unknown()) or "no reason given"
-        return _Answer(reason=reason)
-
-
-def _known(condition: Condition) -> Condition:
-    return condition
-
-
-# -- properties --------------------------------------------------------------------------------------------------------
-
-
-def at_end(run: SymbolicRun) -> Condition:
-    """Every process is at the end of its program."""
-    return all_hold(run.happens.values())
-
-
-def at_rest(run: SymbolicRun) -> Condition:
-    """Nothing more can happen: no process stands at a send, or at a receive for which something may be received."""
-    conditions = []
-    for slot in run.slots:
-        stands = run.stands(*slot)
-        more = (
-            True
-            if run.sends(slot)
-            else any_holds(
-                all_hold((run.sent(c), negated(run.taken(c)), run.may_arrive(c, slot.place))) for c in run.takes[slot]
-            )
-        )
-        conditions.append(implied(negated(more), by=stands))
-    return all_hold(conditions)
-
-
-def refuses(run: SymbolicRun) -> Condition:
-    """A packet is there and not deliverable yet."""
-    return any_holds(
-        all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.deliverable(c, k))))
-        for c in run.copies
-        for k in range(len(run.lines[c.destination]) + 1)
-    )
-
-
-def delivers_again(run: SymbolicRun) -> Condition:
-    """A delivery that is not owed: to no receiver of the message, or the second one."""
-    return any_holds(
-        takes if slot.process not in c.message.receivers else all_hold((takes, run.delivered(c.message, *slot)))
-        for slot, some in run.takes.items()
-        for c, takes in some.items()
-    )
-
-
-def breaks_invariant(run: SymbolicRun, predicate: Callable[[Any, int, Any], bool]) -> Condition:
-    """A process is left in a local state of which the predicate does not hold."""
-    return any_holds(
-        all_hold((run.stands(p, k), negated(condition_for(lambda state, p=p: predicate(run.machine, p, state), state))))  # type: ignore[misc]
-        for p, states in enumerate(run.states)
-        for k, state in enumerate(states)
-    )
-
-
-def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool = False) -> Condition:
-    """A delivery breaks causal order (FIFO: with a message of the same sender), at one of these processes or any: a
-    message to the same process, sent causally before, is not delivered yet.
-    """
-    overtakings = []
-    for slot, some in run.takes.items():
-        q = slot.process
-        if at is not None and q not in at:
-            continue
-        for c, takes in some.items():
-            if q not in c.message.receivers:
-                continue
-            earlier = any_holds(
-                all_hold((run.carried[c].past[run.number[x]], negated(run.delivered(x, q, slot.place))))
-                for x in run.program.all_messages
-                if x != c.message and q in x.receivers and (x.sender == c.message.sender or not same_sender)
-            )
-            overtakings.append(all_hold((takes, negated(run.delivered(c.message, *slot)), earlier)))
-    return any_holds(overtakings)
-
-
-def crown(run: SymbolicRun) -> Condition:
-    """No completion is synchronous: messages drawn as points form a cycle, each before the next on some line.
-
-    What is sent and not delivered will come after all that is on its receiver's line.
-    """
-
-    def comes_before(x: Message, y: Message) -> Condition:
-        ways = []
-        for p, line in enumerate(run.lines):
-            length = len(line)
-            for a, b in combinations(range(length), 2):
-                ways.append(all_hold((_has_event(run, x, Slot(p, a)), _has_event(run, y, Slot(p, b)))))
-            if p in y.receivers:
-                there = any_holds(_has_event(run, x, Slot(p, a)) for a in range(length))
-                to_come = all_hold((run.happens[run.sent_in[y]], negated(run.delivered(y, p))))
-                ways.append(all_hold((there, to_come)))
-        return any_holds(ways)
-
-    return _cycle({(x, y): comes_before(x, y) for x, y in permutations(run.program.all_messages, 2)})
-
-
-def cycle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue per receiver: events form a cycle, where sends to one process also come in the
-    order in which it receives, those it has not received last.
-    """
-    before: dict[tuple[Slot, Slot], list[Condition]] = {}
-
-    def comes_before(a: Slot, b: Slot, condition: Condition) -> None:
-        before.setdefault((a, b), []).append(all_hold((run.happens[a], run.happens[b], condition)))
-
-    for a, b in pairwise(run.slots):
-        if a.process == b.process:
-            comes_before(a, b, True)
-    for slot, some in run.takes.items():
-        for c, takes in some.items():
-            comes_before(c.sent_in, slot, takes)
-    for x, y in permutations(run.program.all_messages, 2):
-        for q in set(x.receivers) & set(y.receivers):
-            places = range(len(run.lines[q]))
-            received_so = [
-                all_hold((_receives(run, x, Slot(q, a)), _receives(run, y, Slot(q, b))))
-                for a, b in combinations(places, 2)
-            ]
-            never = all_hold((run.delivered(x, q), negated(run.delivered(y, q))))
-            comes_before(run.sent_in[x], run.sent_in[y], any_holds([*received_so, never]))
-    return _cycle({pair: any_holds(conditions) for pair, conditions in before.items()})
-
-
-def _receives(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
-    if slot.process not in message.receivers:
-        return False
-    return any_holds(takes for c, takes in run.takes.get(slot, {}).items() if c.message == message)
-
-
-def _has_event(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
-    return run.happens[slot] if run.sent_in[message] == slot else _receives(run, message, slot)
-
-
-def _cycle(before: dict[tuple[Any, Any], Condition]) -> Condition:
-    """True if there is a cycle: if some of the things have, each, another of them before it."""
-    inside = {thing: z3.FreshBool("inside") for pair in before for thing in pair}
-    to: dict[Any, list[Condition]] = {thing: [] for thing in inside}
-    for (x, y), condition in before.items():
-        to[y].append(all_hold((inside[x], condition)))
-    return all_hold(
-        [any_holds(inside.values()), *(implied(any_holds(to[thing]), by=there) for thing, there in inside.items())]
-    )
+            return Answer()
+        return model_of([*self.run.axioms, wanted], self.effort, self.attempts)
 
 
 # -- replaying ---------------------------------------------------------------------------------------------------------
@@ -474,16 +301,10 @@ class _Replay:
         self.monitor_state = self.system.initial_monitor_state()
         self.steps: list[LocalStep] = []
         self.broken: set[str] = set()
-        self.invariants = check.machine.invariants
-        happenings = run.happenings(model)
-        for happening in happenings:
+        for happening in run.happenings(model):
             self._happen(run, happening)
         if known in (COMPLETES, CAN_COMPLETE):
             self._come_to_rest()
-        counts = [sum(happening.slot.process == p for happening in happenings) for p in range(run.n)]
-        expected = [run.state_in(model, p, count) for p, count in enumerate(counts)]
-        if self.system.local_states(self.state) != expected:
-            raise ReplayFailed(f"{known.name}: the local states are not those of z3's run")
         if not self._shows(known):
             raise ReplayFailed(f"{known.name}: z3's run does not show it")
 
@@ -538,7 +359,4 @@ class _Replay:
             return any(step.delivered for step in self.steps)
         if known == HOLDS_BACK:
             return bool(self.system.refused(self.state))
-        if known.name in self.invariants:
-            states = enumerate(self.system.local_states(self.state))
-            return any(not self.invariants[known.name](self.system.machine, p, state) for p, state in states)
         return known.name in self.broken

@@ -8,9 +8,8 @@ zero: only z3 knows. `Number` and `Truth` raise `Branches` then, on every path t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
-from functools import partial
 from types import NoneType
 from typing import Any
 
@@ -29,47 +28,30 @@ class Branches(TypeError):
     """A transition asks whether a value is true; it cannot be run on terms."""
 
 
-#: Answers for a condition, where Python may ask; see `condition_for`.
-Answer = Callable[[Condition], bool]
-
-
 class Truth:
-    """Whether a comparison of numbers holds; not to be asked by Python, unless it has an answer."""
+    """Whether a comparison of numbers holds; not to be asked by Python."""
 
-    __slots__ = ("answer", "condition")
+    __slots__ = ("condition",)
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, condition: Condition, answer: Answer | None = None) -> None:
+    def __init__(self, condition: Condition) -> None:
         self.condition = condition
-        self.answer = answer
 
     def __bool__(self) -> bool:
-        if self.answer is None:
-            raise Branches("what it does depends on a number that it keeps")
-        return self.answer(self.condition)
+        raise Branches("what it does depends on a number that it keeps")
 
 
 class Number:
-    """A number of a vector or a matrix.
+    """A number of a vector or a matrix: an int, or a term of z3."""
 
-    `cases` is (condition, a, b) where it is one of two ints: what is multiplied by it stays linear. `answer` is for
-    what Python asks of the number itself, and of its comparisons.
-    """
-
-    __slots__ = ("answer", "cases", "term")
+    __slots__ = ("term",)
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(
-        self, term: Term, cases: tuple[Condition, int, int] | None = None, answer: Answer | None = None
-    ) -> None:
+    def __init__(self, term: Term) -> None:
         self.term = term
-        self.cases = cases
-        self.answer = answer
 
     def __bool__(self) -> bool:
-        if self.answer is None:
-            raise Branches("what it does depends on a number that it keeps")
-        return bool(self != 0)
+        raise Branches("what it does depends on a number that it keeps")
 
     def __add__(self, other: Any) -> Number:
         return _combined(self, _number(other), lambda a, b: a + b)
@@ -82,10 +64,10 @@ class Number:
         for one, another in ((self, other), (other, self)):
             if isinstance(one.term, int):
                 return _times(one.term, another)
-            if one.cases is not None:
-                condition, a, b = one.cases
+            if (cases := _cases(one.term)) is not None:  # so that the product stays linear
+                condition, a, b = cases
                 return chosen(condition, _times(a, another), _times(b, another))
-        return _combined(self, other, lambda a, b: a * b)
+        return Number(self.term * other.term)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -192,42 +174,6 @@ def implied(condition: Condition, by: Condition) -> Condition:
     return any_holds((negated(by), condition))
 
 
-def condition_for(predicate: Callable[[Any], Any], value: Any) -> Condition:
-    """When a predicate holds of a value of tuples. It is plain Python and may branch, but not on what it
-    reckons; or it gives a `Truth`, as `ops` do.
-
-    It is asked once for each way in which its questions can be answered, first that each of them holds.
-    """
-    holds: list[Condition] = []
-    answers: list[tuple[Condition, bool]] = []
-    while True:
-        given = iter(answers.copy())
-
-        def answer(condition: Condition, given: Iterator[tuple[Condition, bool]] = given) -> bool:
-            if isinstance(condition, bool):
-                return condition
-            _, said = next(given, (None, None))
-            if said is None:
-                answers.append((condition, True))
-                return True
-            return said
-
-        said_of_it = predicate(mapped(partial(_answering, answer), value))
-        result = said_of_it.condition if isinstance(said_of_it, Truth) else bool(said_of_it)
-        if result is not False:
-            path = [condition if said else negated(condition) for condition, said in answers]
-            holds.append(all_hold((*path, result)))
-        while answers and not answers[-1][1]:
-            answers.pop()
-        if not answers:
-            return any_holds(holds)
-        answers[-1] = (answers[-1][0], False)
-
-
-def _answering(answer: Answer, number: Number) -> Number:
-    return Number(number.term, number.cases, answer)
-
-
 # -- numbers -----------------------------------------------------------------------------------------------------------
 
 
@@ -237,7 +183,7 @@ def chosen(condition: Condition, this: Number, other: Number) -> Number:
         return this if condition else other
     a, b = this.term, other.term
     if isinstance(a, int) and isinstance(b, int):
-        return this if a == b else Number(z3.If(condition, z3.IntVal(a), z3.IntVal(b)), (condition, a, b))
+        return this if a == b else Number(z3.If(condition, z3.IntVal(a), z3.IntVal(b)))
     if not isinstance(a, int) and not isinstance(b, int) and a.eq(b):
         return this
     return Number(z3.If(condition, a, b))
@@ -272,13 +218,32 @@ def _times(factor: int, number: Number) -> Number:
     return Number(0) if not factor else number if factor == 1 else Number(factor * number.term)
 
 
+def _cases(term: Term) -> tuple[Condition, int, int] | None:
+    """The condition and the two ints of a term that is the one or the other."""
+    if isinstance(term, int) or not z3.is_app_of(term, z3.Z3_OP_ITE):
+        return None
+    condition, this, other = term.children()
+    if not (z3.is_int_value(this) and z3.is_int_value(other)):
+        return None
+    return condition, this.as_long(), other.as_long()
+
+
+def _of_cases(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> tuple[Condition, Any, Any] | None:
+    """The results of an operation on an int and a number that is one of two ints, and the condition of the first."""
+    if isinstance(other.term, int) and (cases := _cases(one.term)) is not None:
+        condition, a, b = cases
+        return condition, operation(a, other.term), operation(b, other.term)
+    if isinstance(one.term, int) and (cases := _cases(other.term)) is not None:
+        condition, a, b = cases
+        return condition, operation(one.term, a), operation(one.term, b)
+    return None
+
+
 def _combined(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> Number:
-    """The operation, also on the two cases of a number and an int."""
-    for a, b, swapped in ((one, other, False), (other, one, True)):
-        if a.cases is not None and isinstance(b.term, int):
-            condition, this, that = a.cases
-            results = [operation(b.term, case) if swapped else operation(case, b.term) for case in (this, that)]
-            return chosen(condition, *map(Number, results))
+    results = _of_cases(one, other, operation)
+    if results is not None:
+        condition, this, that = results
+        return chosen(condition, Number(this), Number(that))
     if isinstance(other.term, int) and other.term == 0 and operation(1, 0) == 1:
         return one
     return Number(operation(one.term, other.term))
@@ -286,19 +251,11 @@ def _combined(one: Number, other: Number, operation: Callable[[Any, Any], Any]) 
 
 def _compared(one: Number, other: Any, operation: Callable[[Any, Any], Any]) -> Truth:
     other = _number(other)
-    return Truth(_comparison(one, other, operation), one.answer or other.answer)
-
-
-def _comparison(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> Condition:
     a, b = one.term, other.term
     if not isinstance(a, int) and not isinstance(b, int) and a.eq(b):
-        return operation(0, 0)
-    for number, swapped in ((one, False), (other, True)):
-        rest = a if swapped else b
-        if number.cases is not None and isinstance(rest, int):
-            condition, *cases = number.cases
-            this, that = (operation(rest, case) if swapped else operation(case, rest) for case in cases)
-            if this == that:
-                return this
-            return condition if this else negated(condition)
-    return operation(a, b)
+        return Truth(operation(0, 0))
+    results = _of_cases(one, other, operation)
+    if results is None:
+        return Truth(operation(a, b))
+    condition, this, that = results
+    return Truth(this if this == that else condition if this else negated(condition))

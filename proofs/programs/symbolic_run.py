@@ -311,15 +311,6 @@ class SymbolicRun:
             for slot in sorted(filter(lambda slot: true(self.happens[slot]), self.slots), key=when)
         ]
 
-    def state_in(self, model: Term, q: int, k: int) -> Any:
-        """The local state before slot k that a model stands for, of plain ints."""
-
-        def value(number: Number) -> int:
-            term = number.term
-            return term if isinstance(term, int) else int(model.eval(term, model_completion=True).as_long())
-
-        return mapped(value, self.states[q][k])
-
 
 def _at_most_one(conditions: Iterable[Term]) -> list[Term]:
     some = list(conditions)
@@ -366,28 +357,20 @@ def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Se
 def _try(machine: ProtocolMachine, i: int, message: Message) -> None:
     """Raises `TypeError` if the send of this message, or the delivery of it, cannot be run on terms."""
 
-    def unknown(_: Number) -> Number:
-        return Number(z3.FreshInt("any"))
+    def unknown(value: Any) -> Any:
+        return mapped(lambda _: Number(z3.FreshInt("any")), value)
 
-    def state_of(p: int) -> Any:
-        return mapped(unknown, machine.initial(p))
-
-    state = state_of(i)
+    state = unknown(machine.initial(i))
     sent = _only(machine.send(i, state, message), "send", message)
-    mapped(_first, state, sent.state)
+    mapped(lambda number, _: number, state, sent.state)  # they must be alike in form
     for packet in sent.packets:
         if packet.source != i or packet.message != message:
             raise TypeError("it transmits other packets than its own, with the message")
-        j, there = packet.destination, state_of(packet.destination)
-        carried = packet if packet.stamp is None else packet._replace(stamp=mapped(unknown, packet.stamp))
+        j, there = packet.destination, unknown(machine.initial(packet.destination))
+        carried = packet if packet.stamp is None else packet._replace(stamp=unknown(packet.stamp))
         condition_of(machine.deliverable(j, there, carried))
         delivered = _only(machine.on_packet(j, there, carried), "deliver", message)
-        mapped(_first, there, delivered.state)
-
-
-def _first(number: Number, _: Number) -> Number:
-    """Changes nothing: values are compared in form alone."""
-    return number
+        mapped(lambda number, _: number, there, delivered.state)
 
 
 @cache

@@ -15,19 +15,23 @@ from collections.abc import Mapping
 from crownless.impl.buffer import Buffer, State
 from crownless.impl.protocol import AppEvent
 from crownless.proofs.induction.any_run import CAUSAL_PAST
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
     Invariants,
+    MachineView,
+    OptionField,
+    PacketKind,
     Part,
+    QueueField,
     StageEvent,
     Truth,
     can,
     fifo_preservation_claims,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
-from crownless.proofs.language.machine_view import MachineView, OptionField, PacketKind, QueueField
 
 
 class Buffers(Abstraction):
@@ -51,13 +55,6 @@ class Buffers(Abstraction):
         "got_at": Part(("message",), "number"),
     }
 
-    def start(self) -> AbstractState:
-        def never(*_: object) -> Truth:
-            return self.logic.either()
-
-        parts = dict.fromkeys(self.changing, never) | {"awaits": self.before.awaits}
-        return AbstractState(self.before.clock, **parts)
-
     def events(self) -> list[StageEvent]:
         return [self.sending(), self.posting(), self.getting(), self.acknowledging(), self.delivering()]
 
@@ -68,11 +65,11 @@ class Buffers(Abstraction):
             "send",
             {"i sends m, for the first time": l.both(self.sender(m) == i, l.no(now.sent(m)))},
             now.then(
-                sent=lambda x: l.either(now.sent(x), x == m),
+                **self.now_also("sent", m),
                 knows=lambda p, x: l.either(now.knows(p, x), l.both(p == i, x == m)),
             ),
             {
-                "sent_at": Fixed(lambda x: x == m, lambda x: now.clock),
+                **self.at_this_time("sent_at", m),
                 "precedes": Fixed(lambda x, y: y == m, lambda x, y: now.knows(i, x)),
             },
             lambda: [AppEvent("send", m)],
@@ -81,44 +78,29 @@ class Buffers(Abstraction):
     def posting(self) -> StageEvent:
         """OUTPUT BUFFER, posting: m is the oldest in the buffer, and no acknowledgement is awaited."""
         now, i, m, l = self.before, self.i, self.m, self.logic
-        return StageEvent(
-            "post",
-            {
-                "m is the oldest in i's output buffer": self.first_out(),
-                "i awaits no acknowledgement": l.no(now.waits(i)),
-            },
-            now.then(
-                posted=lambda x: l.either(now.posted(x), x == m),
-                waits=lambda p: l.either(now.waits(p), p == i),
-                awaits=lambda p: l.choose(p == i, m, now.awaits(p)),
-            ),
+        given = {
+            "m is the oldest in i's output buffer": self.first_out(),
+            "i awaits no acknowledgement": l.no(now.waits(i)),
+        }
+        after = now.then(
+            **self.now_also("posted", m),
+            **self.now_also("waits", i),
+            awaits=lambda p: l.choose(p == i, m, now.awaits(p)),
         )
+        return StageEvent("post", given, after)
 
     def getting(self) -> StageEvent:
         """INPUT BUFFER, getting a message: enqueue it and send an acknowledgement."""
         now, i, m, l = self.before, self.i, self.m, self.logic
-        return StageEvent(
-            "get",
-            {"m is in flight to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))},
-            now.then(got=lambda x: l.either(now.got(x), x == m)),
-            {"got_at": Fixed(lambda x: x == m, lambda x: now.clock)},
-        )
+        given = {"m is in flight to i": l.both(self.receiver(m) == i, now.posted(m), l.no(now.got(m)))}
+        return StageEvent("get", given, now.then(**self.now_also("got", m)), self.at_this_time("got_at", m))
 
     def acknowledging(self) -> StageEvent:
         """OUTPUT BUFFER, acknowledge: that of m comes to i."""
         now, i, m, l = self.before, self.i, self.m, self.logic
-        return StageEvent(
-            "acknowledge",
-            {
-                "m's acknowledgement is in flight to i": l.both(
-                    self.sender(m) == i, now.got(m), l.no(now.acknowledged(m))
-                )
-            },
-            now.then(
-                acknowledged=lambda x: l.either(now.acknowledged(x), x == m),
-                waits=lambda p: l.both(now.waits(p), p != i),
-            ),
-        )
+        comes = l.both(self.sender(m) == i, now.got(m), l.no(now.acknowledged(m)))
+        after = now.then(**self.now_also("acknowledged", m), waits=lambda p: l.both(now.waits(p), p != i))
+        return StageEvent("acknowledge", {"m's acknowledgement is in flight to i": comes}, after)
 
     def delivering(self) -> StageEvent:
         """INPUT BUFFER, deliver request: the oldest is delivered."""
@@ -129,7 +111,7 @@ class Buffers(Abstraction):
             "deliver",
             {"m is the oldest in i's input buffer": l.both(self.in_input(now, i, m), none_older)},
             now.then(
-                delivered=lambda x: l.either(now.delivered(x), x == m),
+                **self.now_also("delivered", m),
                 knows=lambda p, x: l.either(now.knows(p, x), l.both(p == i, l.either(x == m, self.precedes(x, m)))),
             ),
             happens=lambda: [AppEvent("deliver", m)],
@@ -155,68 +137,56 @@ class Buffers(Abstraction):
         return self.logic.both(self.receiver(x) == i, now.got(x), self.logic.no(now.delivered(x)))
 
 
-INVARIANTS: Invariants = {
-    "one stage follows the other": lambda run, now, l: l.messages(
-        lambda x: l.both(
+INVARIANTS: Invariants = for_all(
+    {
+        "one stage follows the other": lambda run, now, l, x: l.both(
             l.implies(now.delivered(x), now.got(x)),
             l.implies(now.acknowledged(x), now.got(x)),
             l.implies(now.got(x), l.both(now.posted(x), run.got_at(x) < now.clock)),
             l.implies(now.posted(x), now.sent(x)),
             l.implies(now.sent(x), run.sent_at(x) < now.clock),
-        )
-    ),
-    "what is known is sent": lambda run, now, l: l.both(
-        l.processes(lambda p: l.messages(lambda x: l.implies(now.knows(p, x), now.sent(x)))),
-        l.messages(lambda x, m: l.implies(l.both(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
-    ),
-    "what is not acknowledged is awaited": lambda run, now, l: l.messages(
-        lambda x: l.implies(
+        ),
+        "what is known is sent": lambda run, now, l: l.both(
+            l.processes(lambda p: l.messages(lambda x: l.implies(now.knows(p, x), now.sent(x)))),
+            l.messages(lambda x, m: l.implies(l.both(now.sent(m), run.precedes(x, m)), now.sent(x)), of=2),
+        ),
+        "what is not acknowledged is awaited": lambda run, now, l, x: l.implies(
             l.both(now.posted(x), l.no(now.acknowledged(x))),
             l.both(now.waits(run.sender(x)), now.awaits(run.sender(x)) == x),
-        )
-    ),
-    "what is awaited is posted": lambda run, now, l: l.processes(
-        lambda p: l.implies(
+        ),
+        "what is awaited is posted": lambda run, now, l, p: l.implies(
             now.waits(p),
             l.both(
                 now.posted(now.awaits(p)),
                 l.no(now.acknowledged(now.awaits(p))),
                 run.sender(now.awaits(p)) == p,
             ),
-        )
-    ),
-    "messages are sent one after the other": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(l.both(now.sent(x), now.sent(y), run.sent_at(x) == run.sent_at(y)), x == y),
-        of=2,
-    ),
-    "messages are got one after the other": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(l.both(now.got(x), now.got(y), run.got_at(x) == run.got_at(y)), x == y), of=2
-    ),
-    "an output buffer is first in, first out": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(
+        ),
+        "messages are sent one after the other": lambda run, now, l, x, y: l.implies(
+            l.both(now.sent(x), now.sent(y), run.sent_at(x) == run.sent_at(y)), x == y
+        ),
+        "messages are got one after the other": lambda run, now, l, x, y: l.implies(
+            l.both(now.got(x), now.got(y), run.got_at(x) == run.got_at(y)), x == y
+        ),
+        "an output buffer is first in, first out": lambda run, now, l, x, y: l.implies(
             l.both(now.posted(y), now.sent(x), run.sender(x) == run.sender(y), run.sent_at(x) < run.sent_at(y)),
             now.posted(x),
         ),
-        of=2,
-    ),
-    "of others' messages only what has been got is known": lambda run, now, l: l.processes(
-        lambda p: l.messages(lambda x: l.implies(now.knows(p, x), l.either(run.sender(x) == p, now.got(x))))
-    ),
-    "what happened before was sent by the sender, or has been got": lambda run, now, l: l.messages(
-        lambda x, m: l.implies(
+        "of others' messages only what has been got is known": lambda run, now, l, p, x: l.implies(
+            now.knows(p, x), l.either(run.sender(x) == p, now.got(x))
+        ),
+        "what happened before was sent by the sender, or has been got": lambda run, now, l, x, m: l.implies(
             l.both(now.sent(m), run.precedes(x, m)),
             l.either(now.got(x), l.both(run.sender(x) == run.sender(m), run.sent_at(x) < run.sent_at(m))),
         ),
-        of=2,
-    ),
-    "when a message is posted what happened before has been got": lambda run, now, l: l.messages(
-        lambda x, m: l.implies(l.both(now.posted(m), run.precedes(x, m)), now.got(x)), of=2
-    ),
-    "what happened before is got before": lambda run, now, l: l.messages(
-        lambda x, m: l.implies(l.both(now.got(m), run.precedes(x, m)), run.got_at(x) < run.got_at(m)),
-        of=2,
-    ),
-}
+        "when a message is posted what happened before has been got": lambda run, now, l, x, m: l.implies(
+            l.both(now.posted(m), run.precedes(x, m)), now.got(x)
+        ),
+        "what happened before is got before": lambda run, now, l, x, m: l.implies(
+            l.both(now.got(m), run.precedes(x, m)), run.got_at(x) < run.got_at(m)
+        ),
+    }
+)
 
 
 def _safe(run: Buffers) -> Given:

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from crownless.proofs.induction.queue_abstraction import AbstractState, Fixed, Invariants, Part, StageEvent, Truth
+from crownless.proofs.induction.quantified import for_all
+from crownless.proofs.induction.queue_abstraction import AbstractState, Invariants, Part, StageEvent, Truth
 from crownless.proofs.induction.queues import Given, QueueProof
 
 from .buffer import BUFFER, Buffers
@@ -32,8 +33,7 @@ class BuffersInTime(Buffers):
         return self._timed(super().delivering(), "delivered_at")
 
     def _timed(self, event: StageEvent, name: str) -> StageEvent:
-        now, m = self.before, self.m
-        return event._replace(fixes={**event.fixes, name: Fixed(lambda x: x == m, lambda x: now.clock)})
+        return event._replace(fixes={**event.fixes, **self.at_this_time(name, self.m)})
 
 
 def _of_one_sender(run: BuffersInTime, x: object, y: object) -> Truth:
@@ -46,35 +46,28 @@ def _got_before(run: BuffersInTime, now: AbstractState, x: object, y: object) ->
 
 IN_TIME: Invariants = {
     **BUFFER.invariants,
-    "posts and deliveries are of the past": lambda run, now, l: l.messages(
-        lambda x: l.both(
-            l.implies(now.posted(x), run.posted_at(x) < now.clock),
-            l.implies(now.delivered(x), run.delivered_at(x) < now.clock),
-        )
-    ),
-    "a later post follows the acknowledgement of the one before": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(
-            l.both(now.posted(x), now.posted(y), _of_one_sender(run, x, y), run.posted_at(x) < run.posted_at(y)),
-            l.both(now.acknowledged(x), run.got_at(x) < run.posted_at(y)),
-        ),
-        of=2,
-    ),
-    "messages are posted in the order sent": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(
-            l.both(now.posted(y), now.sent(x), _of_one_sender(run, x, y), run.sent_at(x) < run.sent_at(y)),
-            l.both(now.posted(x), run.posted_at(x) < run.posted_at(y)),
-        ),
-        of=2,
-    ),
-    "a message is got after it is posted": lambda run, now, l: l.messages(
-        lambda x: l.implies(now.got(x), run.posted_at(x) < run.got_at(x))
-    ),
-    "messages are delivered in the order got": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(
-            l.both(now.delivered(y), now.got(x), run.receiver(x) == run.receiver(y), run.got_at(x) < run.got_at(y)),
-            l.both(now.delivered(x), run.delivered_at(x) < run.delivered_at(y)),
-        ),
-        of=2,
+    **for_all(
+        {
+            "posts and deliveries are of the past": lambda run, now, l, x: l.both(
+                l.implies(now.posted(x), run.posted_at(x) < now.clock),
+                l.implies(now.delivered(x), run.delivered_at(x) < now.clock),
+            ),
+            "a later post follows the acknowledgement of the one before": lambda run, now, l, x, y: l.implies(
+                l.both(now.posted(x), now.posted(y), _of_one_sender(run, x, y), run.posted_at(x) < run.posted_at(y)),
+                l.both(now.acknowledged(x), run.got_at(x) < run.posted_at(y)),
+            ),
+            "messages are posted in the order sent": lambda run, now, l, x, y: l.implies(
+                l.both(now.posted(y), now.sent(x), _of_one_sender(run, x, y), run.sent_at(x) < run.sent_at(y)),
+                l.both(now.posted(x), run.posted_at(x) < run.posted_at(y)),
+            ),
+            "a message is got after it is posted": lambda run, now, l, x: l.implies(
+                now.got(x), run.posted_at(x) < run.got_at(x)
+            ),
+            "messages are delivered in the order got": lambda run, now, l, x, y: l.implies(
+                l.both(now.delivered(y), now.got(x), run.receiver(x) == run.receiver(y), run.got_at(x) < run.got_at(y)),
+                l.both(now.delivered(x), run.delivered_at(x) < run.delivered_at(y)),
+            ),
+        }
     ),
 }
 

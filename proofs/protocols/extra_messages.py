@@ -25,6 +25,7 @@ from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState, chosen
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.language.terms import Term
 from crownless.spec.computation import Message
 
@@ -128,97 +129,71 @@ def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
     return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
 
 
-def _stamps_cover(run: WithExtraMessages, now: Covered) -> Term:
-    def covered(x: Term, m: Term) -> Term:
-        carried = z3.Or(z3.Not(run.extra(m)), run.receiver(x) == run.receiver(m))
-        return z3.Implies(
-            z3.And(now.sent(m), run.precedes(x, m), carried),
-            z3.Or(now.delivered(x), _covers(run, run.stamp(m), run.cover(m, x), x)),
-        )
-
-    return run.messages(covered, of=2)
-
-
 INVARIANTS: dict[str, Callable[[Any, Any], Term]] = {
     **OF_CHANNELS,
-    "a matrix counts no more than there are": lambda run, now: run.processes(
-        lambda p, k, l: z3.And(now.local(p).matrix[k][l] >= 0, now.local(p).matrix[k][l] <= now.count(k, l)), of=3
-    ),
-    "a sender counts what it sent": lambda run, now: run.processes(
-        lambda p, l: z3.Implies(p != l, now.local(p).matrix[p][l] == now.count(p, l)), of=2
-    ),
-    "no stamp counts more than there are": lambda run, now: run.messages(
-        lambda m: run.processes(
-            lambda k, l: z3.Implies(
+    **for_all(
+        {
+            "a matrix counts no more than there are": lambda run, now, p, k, l: z3.And(
+                now.local(p).matrix[k][l] >= 0, now.local(p).matrix[k][l] <= now.count(k, l)
+            ),
+            "a sender counts what it sent": lambda run, now, p, l: z3.Implies(
+                p != l, now.local(p).matrix[p][l] == now.count(p, l)
+            ),
+            "no stamp counts more than there are": lambda run, now, m, k, l: z3.Implies(
                 now.sent(m), z3.And(run.stamp(m)[k][l] >= 0, run.stamp(m)[k][l] <= now.count(k, l))
             ),
-            of=2,
-        )
-    ),
-    "a sender knows what it sent": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), now.knows(run.sender(x), x))
-    ),
-    "what happened before is known to the sender": lambda run, now: run.messages(
-        lambda x, m: z3.Implies(z3.And(now.sent(m), run.precedes(x, m)), now.knows(run.sender(m), x)), of=2
-    ),
-    "a channel's messages are sent in order": lambda run, now: run.messages(
-        lambda x, y: z3.Implies(
-            z3.And(now.sent(x), now.sent(y), _one_channel(run, x, y), run.number(x) < run.number(y)),
-            run.precedes(x, y),
-        ),
-        of=2,
-    ),
-    "the one before on a channel happened before": lambda run, now: run.messages(
-        lambda m: z3.Implies(z3.And(now.sent(m), run.number(m) >= 2), _is_before(run, now, _previous(run, m), m))
-    ),
-    "before a later one of a channel happened no less": lambda run, now: run.messages(
-        lambda x, y, z: z3.Implies(
-            z3.And(
-                now.sent(y), now.sent(z), _one_channel(run, y, z), run.number(y) <= run.number(z), run.precedes(x, y)
+            "a sender knows what it sent": lambda run, now, x: z3.Implies(now.sent(x), now.knows(run.sender(x), x)),
+            "what happened before is known to the sender": lambda run, now, x, m: z3.Implies(
+                z3.And(now.sent(m), run.precedes(x, m)), now.knows(run.sender(m), x)
             ),
-            run.precedes(x, z),
-        ),
-        of=3,
-    ),
-    "a matrix covers what is known": lambda run, now: run.processes(
-        lambda p: run.messages(
-            lambda x: z3.Implies(
+            "a channel's messages are sent in order": lambda run, now, x, y: z3.Implies(
+                z3.And(now.sent(x), now.sent(y), _one_channel(run, x, y), run.number(x) < run.number(y)),
+                run.precedes(x, y),
+            ),
+            "the one before on a channel happened before": lambda run, now, m: z3.Implies(
+                z3.And(now.sent(m), run.number(m) >= 2), _is_before(run, now, _previous(run, m), m)
+            ),
+            "before a later one of a channel happened no less": lambda run, now, x, y, z: z3.Implies(
+                z3.And(
+                    now.sent(y),
+                    now.sent(z),
+                    _one_channel(run, y, z),
+                    run.number(y) <= run.number(z),
+                    run.precedes(x, y),
+                ),
+                run.precedes(x, z),
+            ),
+            "a matrix covers what is known": lambda run, now, p, x: z3.Implies(
                 now.knows(p, x), z3.Or(now.delivered(x), _covers(run, now.local(p).matrix, now.cover(p, x), x))
-            )
-        )
-    ),
-    "a stamp covers what happened before": _stamps_cover,
-    "entries are known": lambda run, now: run.processes(
-        lambda p, k, l: z3.Implies(
-            now.local(p).matrix[k][l] >= 1, now.knows(p, run.numbered(k, l, now.local(p).matrix[k][l]))
-        ),
-        of=3,
-    ),
-    "a stamp's entries happened before": lambda run, now: run.messages(
-        lambda m: run.processes(
-            lambda k, l: z3.Implies(
+            ),
+            "a stamp covers what happened before": lambda run, now, x, m: z3.Implies(
+                z3.And(
+                    now.sent(m),
+                    run.precedes(x, m),
+                    z3.Or(z3.Not(run.extra(m)), run.receiver(x) == run.receiver(m)),
+                ),
+                z3.Or(now.delivered(x), _covers(run, run.stamp(m), run.cover(m, x), x)),
+            ),
+            "entries are known": lambda run, now, p, k, l: z3.Implies(
+                now.local(p).matrix[k][l] >= 1, now.knows(p, run.numbered(k, l, now.local(p).matrix[k][l]))
+            ),
+            "a stamp's entries happened before": lambda run, now, m, k, l: z3.Implies(
                 z3.And(now.sent(m), run.stamp(m)[k][l] >= 1),
                 run.precedes(run.numbered(k, l, run.stamp(m)[k][l]), m),
             ),
-            of=2,
-        )
-    ),
-    "DELIV counts what is delivered": lambda run, now: run.messages(
-        lambda x: z3.Implies(
-            now.sent(x), now.delivered(x) == (run.number(x) <= now.local(run.receiver(x)).deliv[run.sender(x)])
-        )
-    ),
-    "DELIV counts no more than there are": lambda run, now: run.processes(
-        lambda p, k: z3.And(now.local(p).deliv[k] >= 0, now.local(p).deliv[k] <= now.count(k, p)), of=2
-    ),
-    "a process knows of messages to itself by delivering them": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), now.knows(run.receiver(x), x) == now.delivered(x))
-    ),
-    "deliveries are in causal order": lambda run, now: run.messages(
-        lambda x, z: z3.Implies(
-            z3.And(now.delivered(z), run.precedes(x, z), run.receiver(x) == run.receiver(z)), now.delivered(x)
-        ),
-        of=2,
+            "DELIV counts what is delivered": lambda run, now, x: z3.Implies(
+                now.sent(x), now.delivered(x) == (run.number(x) <= now.local(run.receiver(x)).deliv[run.sender(x)])
+            ),
+            "DELIV counts no more than there are": lambda run, now, p, k: z3.And(
+                now.local(p).deliv[k] >= 0, now.local(p).deliv[k] <= now.count(k, p)
+            ),
+            "a process knows of messages to itself by delivering them": lambda run, now, x: z3.Implies(
+                now.sent(x), now.knows(run.receiver(x), x) == now.delivered(x)
+            ),
+            "deliveries are in causal order": lambda run, now, x, z: z3.Implies(
+                z3.And(now.delivered(z), run.precedes(x, z), run.receiver(x) == run.receiver(z)), now.delivered(x)
+            ),
+        }
     ),
 }
 

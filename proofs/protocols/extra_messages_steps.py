@@ -26,7 +26,7 @@ from typing import Any
 
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import AppEvent, Packet, Step, checked_columns
-from crownless.proofs.induction.refinement import Refinement
+from crownless.proofs.induction.step_refinement import Compared
 from crownless.proofs.language.machine_code import UNREAD, Reader, compiled_anew
 from crownless.proofs.language.symbolic_queues import Opaque, Path, UnsupportedStep, every_path
 from crownless.spec.printable import error_line
@@ -76,7 +76,7 @@ class _Threshold(Opaque):
     noun = "the number of processes"
 
 
-def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
+def same_steps(protocol: type[ExtraMessages]) -> tuple[Compared, ...]:
     """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
     protocol = compiled_anew(protocol, OnTokens)  # type: ignore[assignment]
     differs = _sends_and_receives(protocol)
@@ -95,7 +95,7 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Refinement, ...]:
             for matrix in _matrices(n, i):
                 matrices += 1
                 differs = differs or differs_at(n, i, matrix)
-        compared.append(Refinement(n, 0, matrices, matrices, None, differs, any_length=True))
+        compared.append(Compared(n, matrices, differs))
     for n in MORE_PROCESSES:
         for i, matrix in _some_matrices(n):
             differs = differs or differs_at(n, i, matrix)

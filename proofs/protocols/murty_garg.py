@@ -16,18 +16,22 @@ The text's own way, by Lemma 4 and Theorem 6, fails as printed (MG13, MG14 in th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import AppEvent
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.queue_abstraction import (
     Abstraction,
     AbstractState,
     Fixed,
+    FlagField,
     Invariants,
-    Logic,
+    MachineView,
+    PacketKind,
     Part,
+    QueueField,
     StageEvent,
     Truth,
     can,
@@ -35,7 +39,6 @@ from crownless.proofs.induction.queue_abstraction import (
     fixed_by,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
-from crownless.proofs.language.machine_view import FlagField, MachineView, PacketKind, QueueField
 from crownless.spec.computation import Message
 
 
@@ -74,10 +77,6 @@ class Priorities(Abstraction):
             self.rank(self.sender(x)) > self.rank(self.receiver(x)), self.receiver(x), self.sender(x)
         )
 
-    def start(self) -> AbstractState:
-        parts: dict[str, Callable[..., Any]] = dict.fromkeys(self.changing, lambda _: self.logic.either())
-        return AbstractState(self.before.clock, **{**parts, "awaits": self.before.awaits})
-
     def events(self) -> list[StageEvent]:
         return [
             self.asking(),
@@ -86,10 +85,8 @@ class Priorities(Abstraction):
             self.receiving(passive=False),
             self.receiving(passive=True),
             self.going_on(),
+            self.going_on_with_the_next(),
         ]
-
-    def events_with_another(self) -> list[StageEvent]:
-        return [self.going_on_with_the_next()]
 
     # -- the boxes of Fig. 8 -------------------------------------------------------------------------------------------
 
@@ -100,7 +97,7 @@ class Priorities(Abstraction):
             "i wants to send m": l.both(self.sender(m) == i, l.no(now.wanted(m))),
             "to a bigger process": l.both(self.rank(self.receiver(m)) > self.rank(i)),
         }
-        return StageEvent("ask", given, now.then(wanted=lambda x: l.either(now.wanted(x), x == m)))
+        return StageEvent("ask", given, now.then(**self.now_also("wanted", m)))
 
     def taking(self, *, passive: bool) -> StageEvent:
         """SendIntent to a smaller process, or a request of one: commit and send if active, else wait (SP)."""
@@ -111,13 +108,13 @@ class Priorities(Abstraction):
             "i wants to send m, or is asked to": l.both(l.no(now.taken(m)), l.either(mine, asked)),
             "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
         }
-        taken = now.then(
-            wanted=lambda x: l.either(now.wanted(x), x == m), taken=lambda x: l.either(now.taken(x), x == m)
-        )
-        fixes = {"taken_at": Fixed(lambda x: x == m, lambda x: now.clock)}
+        taken = now.then(**self.now_also("wanted", m), **self.now_also("taken", m))
+        fixes = self.at_this_time("taken_at", m)
         if passive:
             return StageEvent("queue", given, taken, fixes)
-        return StageEvent("send", given, self.put_out(taken, m), {**fixes, **self.out_now(m)}, lambda: [self.commit(m)])
+        return StageEvent(
+            "send", given, self.put_out(taken, m), {**fixes, **self.at_this_time("out_at", m)}, lambda: [self.commit(m)]
+        )
 
     def receiving(self, *, passive: bool) -> StageEvent:
         """Receive from a bigger process: commit; acknowledge if active, else queue (RP)."""
@@ -126,14 +123,12 @@ class Priorities(Abstraction):
             "m is in flight to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
             "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
         }
-        received = {"received": lambda x: l.either(now.received(x), x == m)}
-        fixes = {"received_at": Fixed(lambda x: x == m, lambda x: now.clock)}
-        happens = lambda: [self.commit(m)]  # noqa: E731
+        after, fixes = now.then(**self.now_also("received", m)), self.at_this_time("received_at", m)
         if passive:
-            return StageEvent("receive while passive", given, now.then(**received), fixes, happens)
-        after = now.then(**received, acknowledged=lambda x: l.either(now.acknowledged(x), x == m))
-        fixes["acknowledged_at"] = Fixed(lambda x: x == m, lambda x: now.clock)
-        return StageEvent("receive", given, after, fixes, happens)
+            return StageEvent("receive while passive", given, after, fixes, lambda: [self.commit(m)])
+        after = after.also(**self.now_also("acknowledged", m))
+        fixes |= self.at_this_time("acknowledged_at", m)
+        return StageEvent("receive", given, after, fixes, lambda: [self.commit(m)])
 
     def going_on(self) -> StageEvent:
         """Receive of an acknowledgement, nothing to send: active again; the queued acknowledgements go out."""
@@ -148,7 +143,7 @@ class Priorities(Abstraction):
         oldest = l.messages(lambda x: l.no(l.both(self.waits(now, i, x), self.taken_at(x) < self.taken_at(w))))
         given = {**self.comes_back(), "w is the oldest that waits to be sent": l.both(self.waits(now, i, w), oldest)}
         after = self.put_out(self.acknowledging(), w)
-        fixes = {**self.acknowledged_now(), **self.out_now(w)}
+        fixes = {**self.acknowledged_now(), **self.at_this_time("out_at", w)}
         return StageEvent("go on with the next", given, after, fixes, lambda: [self.commit(w)])
 
     # -- their parts ---------------------------------------------------------------------------------------------------
@@ -170,7 +165,7 @@ class Priorities(Abstraction):
     def acknowledging(self) -> AbstractState:
         now, i, m, l = self.before, self.i, self.m, self.logic
         return now.then(
-            done=lambda x: l.either(now.done(x), x == m),
+            **self.now_also("done", m),
             acknowledged=lambda x: l.either(now.acknowledged(x), self.owes(now, i, x)),
         )
 
@@ -186,10 +181,6 @@ class Priorities(Abstraction):
             passive=lambda p: l.either(then.passive(p), p == i),
             awaits=lambda p: l.choose(p == i, x, then.awaits(p)),
         )
-
-    def out_now(self, x: Any) -> dict[str, Fixed]:
-        now = self.before
-        return {"out_at": Fixed(lambda y: y == x, lambda y: now.clock)}
 
     def commit(self, x: Message) -> AppEvent:
         return AppEvent(self.logic.choose(self.sender(x) == self.i, "send", "deliver"), x)
@@ -232,30 +223,12 @@ class Priorities(Abstraction):
         )
 
 
-def _waiting(run: Priorities, now: AbstractState, l: Logic) -> Truth:
-    """Before it sent what it waits for."""
-
-    def before(p: Any, x: Any) -> Truth:
-        sent_at = run.out_at(now.awaits(p))
-        return l.both(now.passive(p), run.committed(now, p, x), run.committed_at(p, x) < sent_at)
-
-    return l.processes(
-        lambda p: l.messages(
-            lambda x: l.implies(
-                before(p, x), l.both(now.acknowledged(x), run.acknowledged_at(x) <= run.out_at(now.awaits(p)))
-            )
-        )
-    )
-
-
-RANKS: Invariants = {
-    "processes are ranked": lambda run, now, l: l.processes(
-        lambda p, q: l.implies(run.rank(p) == run.rank(q), p == q), of=2
-    ),
-}
-INVARIANTS: Invariants = {
-    "one stage follows the other": lambda run, now, l: l.messages(
-        lambda x: l.both(
+RANKS: Invariants = for_all(
+    {"processes are ranked": lambda run, now, l, p, q: l.implies(run.rank(p) == run.rank(q), p == q)}
+)
+INVARIANTS: Invariants = for_all(
+    {
+        "one stage follows the other": lambda run, now, l, x: l.both(
             l.implies(now.done(x), now.acknowledged(x)),
             l.implies(
                 now.acknowledged(x),
@@ -264,63 +237,48 @@ INVARIANTS: Invariants = {
                 ),
             ),
             l.implies(
-                now.received(x),
-                l.both(now.out(x), run.out_at(x) < run.received_at(x), run.received_at(x) < now.clock),
+                now.received(x), l.both(now.out(x), run.out_at(x) < run.received_at(x), run.received_at(x) < now.clock)
             ),
             l.implies(now.out(x), l.both(now.taken(x), run.out_at(x) < now.clock)),
             l.implies(now.taken(x), run.rank(run.smaller(x)) < run.rank(run.bigger(x))),
-        )
-    ),
-    "what is taken up is wanted, and was taken up before now": lambda run, now, l: l.messages(
-        lambda x: l.implies(now.taken(x), l.both(now.wanted(x), run.taken_at(x) < now.clock))
-    ),
-    "messages are taken up one after the other": lambda run, now, l: l.messages(
-        lambda x, y: l.implies(l.both(now.taken(x), now.taken(y), run.taken_at(x) == run.taken_at(y)), x == y), of=2
-    ),
-    "events on a line are one after the other": lambda run, now, l: l.processes(
-        lambda p: l.messages(
-            lambda x, y: l.implies(
-                l.both(
-                    run.committed(now, p, x), run.committed(now, p, y), run.committed_at(p, x) == run.committed_at(p, y)
-                ),
-                x == y,
+        ),
+        "what is taken up is wanted, and was taken up before now": lambda run, now, l, x: l.implies(
+            now.taken(x), l.both(now.wanted(x), run.taken_at(x) < now.clock)
+        ),
+        "messages are taken up one after the other": lambda run, now, l, x, y: l.implies(
+            l.both(now.taken(x), now.taken(y), run.taken_at(x) == run.taken_at(y)), x == y
+        ),
+        "events on a line are one after the other": lambda run, now, l, p, x, y: l.implies(
+            l.both(
+                run.committed(now, p, x), run.committed(now, p, y), run.committed_at(p, x) == run.committed_at(p, y)
             ),
-            of=2,
-        )
-    ),
-    "what is asked for is for a bigger process": lambda run, now, l: l.messages(
-        lambda x: l.implies(
+            x == y,
+        ),
+        "what is asked for is for a bigger process": lambda run, now, l, x: l.implies(
             l.both(now.wanted(x), l.no(now.taken(x))), run.rank(run.receiver(x)) > run.rank(run.sender(x))
-        )
-    ),
-    "who waits for an acknowledgement is passive": lambda run, now, l: l.messages(
-        lambda x: l.implies(
-            l.both(now.out(x), l.no(now.done(x))),
-            l.both(now.passive(run.bigger(x)), now.awaits(run.bigger(x)) == x),
-        )
-    ),
-    "who is passive waits for one": lambda run, now, l: l.processes(
-        lambda p: l.implies(
+        ),
+        "who waits for an acknowledgement is passive": lambda run, now, l, x: l.implies(
+            l.both(now.out(x), l.no(now.done(x))), l.both(now.passive(run.bigger(x)), now.awaits(run.bigger(x)) == x)
+        ),
+        "who is passive waits for one": lambda run, now, l, p: l.implies(
             now.passive(p),
             l.both(now.out(now.awaits(p)), l.no(now.done(now.awaits(p))), run.bigger(now.awaits(p)) == p),
-        )
-    ),
-    "who owes an acknowledgement is passive": lambda run, now, l: l.messages(
-        lambda x: l.implies(l.both(now.received(x), l.no(now.acknowledged(x))), now.passive(run.smaller(x)))
-    ),
-    "while something waits to be sent its process is passive": lambda run, now, l: l.messages(
-        lambda x: l.implies(l.both(now.taken(x), l.no(now.out(x))), now.passive(run.bigger(x)))
-    ),
-    "what came before is acknowledged when a process sends": _waiting,
-    "a line's messages are acknowledged in order": lambda run, now, l: l.processes(
-        lambda p: l.messages(
-            lambda x, y: l.implies(
-                l.both(run.follows(now, p, x, y), now.acknowledged(y)), l.both(now.acknowledged(x), run.sooner(x, y))
-            ),
-            of=2,
-        )
-    ),
-}
+        ),
+        "who owes an acknowledgement is passive": lambda run, now, l, x: l.implies(
+            l.both(now.received(x), l.no(now.acknowledged(x))), now.passive(run.smaller(x))
+        ),
+        "while something waits to be sent its process is passive": lambda run, now, l, x: l.implies(
+            l.both(now.taken(x), l.no(now.out(x))), now.passive(run.bigger(x))
+        ),
+        "what came before is acknowledged when a process sends": lambda run, now, l, p, x: l.implies(
+            l.both(now.passive(p), run.committed(now, p, x), run.committed_at(p, x) < run.out_at(now.awaits(p))),
+            l.both(now.acknowledged(x), run.acknowledged_at(x) <= run.out_at(now.awaits(p))),
+        ),
+        "a line's messages are acknowledged in order": lambda run, now, l, p, x, y: l.implies(
+            l.both(run.follows(now, p, x, y), now.acknowledged(y)), l.both(now.acknowledged(x), run.sooner(x, y))
+        ),
+    }
+)
 
 
 def _safe(run: Priorities) -> Given:
@@ -455,7 +413,6 @@ MURTY_GARG = QueueProof(
     eventful=_eventful,
     view=VIEW,
     axioms=RANKS,
-    refined_along_runs=((4, 4),),
     assumed=(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",

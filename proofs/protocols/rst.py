@@ -15,9 +15,11 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.rst import Rst
+from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstSentAlone
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder, Invariants
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.language.terms import Term
 
 
@@ -38,45 +40,30 @@ def counting(at: Counts) -> Invariants:
     def of_channel(run: AnyRun, x: Term) -> tuple[Term, Term]:
         return run.sender(x), run.receiver(x)
 
-    return {
-        **OF_CHANNELS,
-        "a sender counts what it sent": lambda run, now: run.processes(
-            lambda k, l: at.known(now, k, k, l) == now.count(k, l), of=2
+    kept: dict[str, Callable[..., Term]] = {
+        "a sender counts what it sent": lambda run, now, k, l: at.known(now, k, k, l) == now.count(k, l),
+        "nobody counts more than there are": lambda run, now, p, k, l: at.known(now, p, k, l) <= now.count(k, l),
+        "no stamp counts more than there are": lambda run, now, m, k, l: z3.Implies(
+            now.sent(m), at.carried(run, m, k, l) <= now.count(k, l)
         ),
-        "nobody counts more than there are": lambda run, now: run.processes(
-            lambda p, k, l: at.known(now, p, k, l) <= now.count(k, l), of=3
+        "SENT counts what is known": lambda run, now, p, x: z3.Implies(
+            now.sent(x), now.knows(p, x) == (run.number(x) <= at.known(now, p, *of_channel(run, x)))
         ),
-        "no stamp counts more than there are": lambda run, now: run.messages(
-            lambda m: run.processes(
-                lambda k, l: z3.Implies(now.sent(m), at.carried(run, m, k, l) <= now.count(k, l)), of=2
-            )
+        "a stamp counts what happened before": lambda run, now, x, m: z3.Implies(
+            z3.And(now.sent(m), now.sent(x)),
+            run.precedes(x, m) == (run.number(x) <= at.carried(run, m, *of_channel(run, x))),
         ),
-        "SENT counts what is known": lambda run, now: run.processes(
-            lambda p: run.messages(
-                lambda x: z3.Implies(
-                    now.sent(x), now.knows(p, x) == (run.number(x) <= at.known(now, p, *of_channel(run, x)))
-                )
-            )
+        "a stamp counts those before on its channel": lambda run, now, m: z3.Implies(
+            now.sent(m), at.carried(run, m, *of_channel(run, m)) == run.number(m) - 1
         ),
-        "a stamp counts what happened before": lambda run, now: run.messages(
-            lambda x, m: z3.Implies(
-                z3.And(now.sent(m), now.sent(x)),
-                run.precedes(x, m) == (run.number(x) <= at.carried(run, m, *of_channel(run, x))),
-            ),
-            of=2,
+        "DELIV is the own column of SENT": lambda run, now, p, k: z3.And(
+            at.delivered(now, p, k) == at.known(now, p, k, p), at.delivered(now, p, k) >= 0
         ),
-        "a stamp counts those before on its channel": lambda run, now: run.messages(
-            lambda m: z3.Implies(now.sent(m), at.carried(run, m, *of_channel(run, m)) == run.number(m) - 1)
-        ),
-        "DELIV is the own column of SENT": lambda run, now: run.processes(
-            lambda p, k: z3.And(at.delivered(now, p, k) == at.known(now, p, k, p), at.delivered(now, p, k) >= 0), of=2
-        ),
-        "DELIV counts what is delivered": lambda run, now: run.messages(
-            lambda x: z3.Implies(
-                now.sent(x), now.delivered(x) == (run.number(x) <= at.delivered(now, run.receiver(x), run.sender(x)))
-            )
+        "DELIV counts what is delivered": lambda run, now, x: z3.Implies(
+            now.sent(x), now.delivered(x) == (run.number(x) <= at.delivered(now, run.receiver(x), run.sender(x)))
         ),
     }
+    return {**OF_CHANNELS, **for_all(kept)}
 
 
 SAFE_BY = (
@@ -120,4 +107,17 @@ RST_SENT_ALONE = by_counts(
         lambda now, p, k: now.local(p).sent[k][p],
         lambda run, m, k, l: run.stamp(m)[k][l],
     ),
+)
+
+
+def _without_itself(run: AnyRun, m: Term, k: Term, l: Term) -> Term:
+    own = z3.And(k == run.sender(m), l == run.receiver(m))
+    return run.stamp(m)[k][l] - z3.If(own, 1, 0)
+
+
+#: [MF] §2: M_i counts what i knows of; its own column, what is delivered to i; and an attached matrix counts, beside
+#: what happened before, the message itself.
+RST_BEFORE = by_counts(
+    RstBefore,
+    Counts(lambda now, p, k, l: now.local(p)[k][l], lambda now, p, k: now.local(p)[k][p], _without_itself),
 )

@@ -15,105 +15,92 @@ import z3
 
 from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
+from crownless.proofs.induction.any_multicast import AnyMulticast
 from crownless.proofs.induction.any_run import AnyRun
 from crownless.proofs.induction.causal_order import KNOWN_IS_SENT, CausalOrder, Invariants
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.language.terms import Term
 
 
-def _covers(run: AnyRun, pairs: Term, x: Term) -> Term:
-    """True if, among these pairs, one for the receiver of x is as late as x."""
-    return run.processes(lambda k: run.stamp(x).time[k] <= pairs[run.receiver(x)][k])
+def time_of(run: AnyRun, x: Term) -> Term:
+    """VT(x), the same on all copies."""
+    several = isinstance(run, AnyMulticast)
+    return (run.stamp(x, run.sender(x)) if several else run.stamp(x)).time
 
 
-def _covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
+def covers(run: AnyRun, pairs: Term, x: Term, j: Term) -> Term:
+    """True if, among these pairs, one for j is as late as x."""
+    return run.processes(lambda k: time_of(run, x)[k] <= pairs[j][k])
+
+
+def covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
     """True if x is a message to l whose time has this entry for k."""
-    return z3.And(run.receiver(x) == l, entry <= run.stamp(x).time[k])
+    return z3.And(run.to(x, l), entry <= time_of(run, x)[k])
 
+
+#: What vector time says of sites and messages, to one site or to several.
+OF_TIME: Invariants = {
+    **KNOWN_IS_SENT,
+    **for_all(
+        {
+            "no message is to its sender": lambda run, now, x: z3.Implies(
+                now.sent(x), z3.Not(run.to(x, run.sender(x)))
+            ),
+            "times are not negative": lambda run, now, p, k: now.local(p).time[k] >= 0,
+            "nobody is ahead of a site's own time": (
+                lambda run, now, p, k: now.local(p).time[k] <= now.local(k).time[k],
+                lambda run, now, m, k: z3.Implies(now.sent(m), time_of(run, m)[k] <= now.local(k).time[k]),
+            ),
+            "time determines what is known": lambda run, now, p, x: z3.Implies(
+                now.sent(x),
+                now.knows(p, x) == (time_of(run, x)[run.sender(x)] <= now.local(p).time[run.sender(x)]),
+            ),
+            "time determines what happened before": lambda run, now, x, m: z3.Implies(
+                z3.And(now.sent(m), now.sent(x), x != m),
+                run.precedes(x, m) == (time_of(run, x)[run.sender(x)] <= time_of(run, m)[run.sender(x)]),
+            ),
+            "what is known is not later": (
+                lambda run, now, p, k, x: z3.Implies(now.knows(p, x), time_of(run, x)[k] <= now.local(p).time[k]),
+                lambda run, now, x, m, k: z3.Implies(
+                    z3.And(now.sent(m), run.precedes(x, m)), time_of(run, x)[k] <= time_of(run, m)[k]
+                ),
+            ),
+            "a site's pairs are those of messages that it knows": lambda run, now, p, l, k: z3.Implies(
+                now.local(p).buffer[l][k] > 0,
+                z3.And(
+                    now.knows(p, now.witness(p, l, k)),
+                    covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+                ),
+            ),
+        }
+    ),
+}
 
 INVARIANTS: Invariants = {
-    **KNOWN_IS_SENT,
-    "no message is to its sender": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), run.sender(x) != run.receiver(x))
-    ),
-    "times are not negative": lambda run, now: run.processes(lambda p, k: now.local(p).time[k] >= 0, of=2),
-    "nobody is ahead of a site's own time": lambda run, now: z3.And(
-        run.processes(lambda p, k: now.local(p).time[k] <= now.local(k).time[k], of=2),
-        run.messages(
-            lambda m: run.processes(lambda k: z3.Implies(now.sent(m), run.stamp(m).time[k] <= now.local(k).time[k]))
-        ),
-    ),
-    "time determines what is known": lambda run, now: run.processes(
-        lambda p: run.messages(
-            lambda x: z3.Implies(
-                now.sent(x),
-                now.knows(p, x) == (run.stamp(x).time[run.sender(x)] <= now.local(p).time[run.sender(x)]),
-            )
-        )
-    ),
-    "time determines what happened before": lambda run, now: run.messages(
-        lambda x, m: z3.Implies(
-            z3.And(now.sent(m), now.sent(x), x != m),
-            run.precedes(x, m) == (run.stamp(x).time[run.sender(x)] <= run.stamp(m).time[run.sender(x)]),
-        ),
-        of=2,
-    ),
-    "what is known is not later": lambda run, now: z3.And(
-        run.processes(
-            lambda p, k: run.messages(
-                lambda x: z3.Implies(now.knows(p, x), run.stamp(x).time[k] <= now.local(p).time[k])
+    **OF_TIME,
+    **for_all(
+        {
+            "a site knows of messages to itself by delivering them": lambda run, now, x: z3.Implies(
+                now.sent(x), now.knows(run.receiver(x), x) == now.delivered(x)
             ),
-            of=2,
-        ),
-        run.messages(
-            lambda x, m: run.processes(
-                lambda k: z3.Implies(
-                    z3.And(now.sent(m), run.precedes(x, m)), run.stamp(x).time[k] <= run.stamp(m).time[k]
-                )
+            "what its sender delivered before is delivered": lambda run, now, x, m: z3.Implies(
+                z3.And(now.sent(m), run.precedes(x, m), run.receiver(x) == run.sender(m)), now.delivered(x)
             ),
-            of=2,
-        ),
-    ),
-    "a site knows of messages to itself by delivering them": lambda run, now: run.messages(
-        lambda x: z3.Implies(now.sent(x), now.knows(run.receiver(x), x) == now.delivered(x))
-    ),
-    "what its sender delivered before is delivered": lambda run, now: run.messages(
-        lambda x, m: z3.Implies(
-            z3.And(now.sent(m), run.precedes(x, m), run.receiver(x) == run.sender(m)), now.delivered(x)
-        ),
-        of=2,
-    ),
-    "a site has a pair for what it knows": lambda run, now: run.processes(
-        lambda p: run.messages(
-            lambda x: z3.Implies(now.knows(p, x), z3.Or(now.delivered(x), _covers(run, now.local(p).buffer, x)))
-        )
-    ),
-    "a message has a pair for what happened before": lambda run, now: run.messages(
-        lambda x, m: z3.Implies(
-            z3.And(now.sent(m), run.precedes(x, m)), z3.Or(now.delivered(x), _covers(run, run.stamp(m).buffer, x))
-        ),
-        of=2,
-    ),
-    "a site's pairs are those of messages that it knows": lambda run, now: run.processes(
-        lambda p, l, k: z3.Implies(
-            now.local(p).buffer[l][k] > 0,
-            z3.And(
-                now.knows(p, now.witness(p, l, k)),
-                _covered_by(run, now.witness(p, l, k), l, k, now.local(p).buffer[l][k]),
+            "a site has a pair for what it knows": lambda run, now, p, x: z3.Implies(
+                now.knows(p, x), z3.Or(now.delivered(x), covers(run, now.local(p).buffer, x, run.receiver(x)))
             ),
-        ),
-        of=3,
-    ),
-    "a message's pairs are those of messages before": lambda run, now: run.messages(
-        lambda m: run.processes(
-            lambda l, k: z3.Implies(
+            "a message has a pair for what happened before": lambda run, now, x, m: z3.Implies(
+                z3.And(now.sent(m), run.precedes(x, m)),
+                z3.Or(now.delivered(x), covers(run, run.stamp(m).buffer, x, run.receiver(x))),
+            ),
+            "a message's pairs are those of messages before": lambda run, now, m, l, k: z3.Implies(
                 z3.And(now.sent(m), run.stamp(m).buffer[l][k] > 0),
                 z3.And(
                     run.precedes(run.witness(m, l, k), m),
-                    _covered_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
+                    covered_by(run, run.witness(m, l, k), l, k, run.stamp(m).buffer[l][k]),
                 ),
             ),
-            of=2,
-        )
+        }
     ),
 }
 

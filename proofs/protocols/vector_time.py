@@ -22,6 +22,7 @@ import z3
 
 from crownless.impl.ses import Ses
 from crownless.proofs.induction.any_run import CAUSAL_PAST
+from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.ground import said_of, three
@@ -78,12 +79,12 @@ class VectorTimeRun:
             z3.Function("via", site, self.event, self.event),
         )
 
-    def events(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
-        """For all events, or all pairs of them."""
+    def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+        """For all events, which may be sends of messages, or all pairs of them."""
         some = [z3.FreshConst(self.event, "x") for _ in range(of)]
         return z3.ForAll(some, holds(*some))
 
-    def sites(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
+    def processes(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all sites, or all pairs of them."""
         some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
         return z3.ForAll(some, holds(*some))
@@ -138,17 +139,17 @@ class VectorTimeRun:
         return self.not_later(self.vector(self.m), self.before.time(self.i))
 
     def _sends_nothing(self, x: Term) -> Term:
-        return self.sites(lambda p: z3.Not(self.to(x, p)))
+        return self.processes(lambda p: z3.Not(self.to(x, p)))
 
     def not_later(self, one: Term, other: Term) -> Term:
-        return self.sites(lambda k: one[k] <= other[k])
+        return self.processes(lambda k: one[k] <= other[k])
 
     def _step(self, name: str, given: Mapping[str, Term], time: Term, past: Callable[[Term], Term]) -> Step:
         now, i, e = self.before, self.i, self.e
         said = {
             "e happens at i, for the first time": z3.And(self.site(e) == i, z3.Not(now.happened(e))),
-            "e has the time just after it": self.sites(lambda k: self.vector(e)[k] == time[k]),
-            "before e happened its causal past": self.events(lambda x: self.precedes(x, e) == past(x)),
+            "e has the time just after it": self.processes(lambda k: self.vector(e)[k] == time[k]),
+            "before e happened its causal past": self.messages(lambda x: self.precedes(x, e) == past(x)),
         }
         after = replace(
             now,
@@ -167,55 +168,41 @@ def _own_entry(run: VectorTimeRun, x: Term, time: Term) -> Term:
     return run.vector(x)[run.site(x)] <= time[run.site(x)]
 
 
-INVARIANTS: Mapping[str, Invariant] = {
-    "what is known or delivered has happened": lambda run, now: z3.And(
-        run.sites(lambda p: run.events(lambda x: z3.Implies(now.knows(p, x), now.happened(x)))),
-        run.events(lambda x, y: z3.Implies(z3.And(now.happened(y), run.precedes(x, y)), now.happened(x)), of=2),
-        run.sites(lambda p: run.events(lambda x: z3.Implies(now.delivered(x, p), now.happened(x)))),
-    ),
-    "nobody is ahead of a site's own time": lambda run, now: z3.And(
-        run.sites(lambda p, k: now.time(p)[k] <= now.time(k)[k], of=2),
-        run.events(lambda x: run.sites(lambda k: z3.Implies(now.happened(x), run.vector(x)[k] <= now.time(k)[k]))),
-    ),
-    "time determines what is known": lambda run, now: run.sites(
-        lambda p: run.events(lambda x: z3.Implies(now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p))))
-    ),
-    "time determines what happened before": lambda run, now: run.events(
-        lambda x, y: z3.Implies(
+INVARIANTS: Mapping[str, Invariant] = for_all(
+    {
+        "what is known or delivered has happened": (
+            lambda run, now, p, x: z3.Implies(now.knows(p, x), now.happened(x)),
+            lambda run, now, x, y: z3.Implies(z3.And(now.happened(y), run.precedes(x, y)), now.happened(x)),
+            lambda run, now, p, x: z3.Implies(now.delivered(x, p), now.happened(x)),
+        ),
+        "nobody is ahead of a site's own time": (
+            lambda run, now, p, k: now.time(p)[k] <= now.time(k)[k],
+            lambda run, now, x, k: z3.Implies(now.happened(x), run.vector(x)[k] <= now.time(k)[k]),
+        ),
+        "time determines what is known": lambda run, now, p, x: z3.Implies(
+            now.happened(x), now.knows(p, x) == _own_entry(run, x, now.time(p))
+        ),
+        "time determines what happened before": lambda run, now, x, y: z3.Implies(
             z3.And(now.happened(x), now.happened(y), x != y),
             run.precedes(x, y) == _own_entry(run, x, run.vector(y)),
         ),
-        of=2,
-    ),
-    "what is known is not later": lambda run, now: z3.And(
-        run.sites(
-            lambda p, k: run.events(lambda x: z3.Implies(now.knows(p, x), run.vector(x)[k] <= now.time(p)[k])), of=2
-        ),
-        run.events(
-            lambda x, y: run.sites(
-                lambda k: z3.Implies(z3.And(now.happened(y), run.precedes(x, y)), run.vector(x)[k] <= run.vector(y)[k])
+        "what is known is not later": (
+            lambda run, now, p, k, x: z3.Implies(now.knows(p, x), run.vector(x)[k] <= now.time(p)[k]),
+            lambda run, now, x, y, k: z3.Implies(
+                z3.And(now.happened(y), run.precedes(x, y)), run.vector(x)[k] <= run.vector(y)[k]
             ),
-            of=2,
         ),
-    ),
-    "what is delivered is known": lambda run, now: run.sites(
-        lambda p: run.events(lambda x: z3.Implies(now.delivered(x, p), now.knows(p, x)))
-    ),
-    "a site knows of others' events by messages delivered to it": lambda run, now: run.sites(
-        lambda p: run.events(
-            lambda x: z3.Implies(
-                z3.And(now.knows(p, x), run.site(x) != p),
-                z3.And(
-                    now.delivered(now.via(p, x), p),
-                    z3.Or(x == now.via(p, x), run.precedes(x, now.via(p, x))),
-                ),
-            )
-        )
-    ),
-    "no message is to its sender": lambda run, now: run.events(
-        lambda x: z3.Implies(now.happened(x), z3.Not(run.to(x, run.site(x))))
-    ),
-}
+        "what is delivered is known": lambda run, now, p, x: z3.Implies(now.delivered(x, p), now.knows(p, x)),
+        "a site knows of others' events by messages delivered to it": lambda run, now, p, x: z3.Implies(
+            z3.And(now.knows(p, x), run.site(x) != p),
+            z3.And(
+                now.delivered(now.via(p, x), p),
+                z3.Or(x == now.via(p, x), run.precedes(x, now.via(p, x))),
+            ),
+        ),
+        "no message is to its sender": lambda run, now, x: z3.Implies(now.happened(x), z3.Not(run.to(x, run.site(x)))),
+    }
+)
 
 
 def induction(clock: type[Ses] = Ses) -> list[Claim]:
@@ -253,7 +240,7 @@ def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
     return [
         Claim("a message that is late was overtaken", given, z3.Implies(run.is_stale, overtook(run.before.via(i, m)))),
         Claim(
-            "a message that was overtaken is late", given, run.events(lambda x: z3.Implies(overtook(x), run.is_stale))
+            "a message that was overtaken is late", given, run.messages(lambda x: z3.Implies(overtook(x), run.is_stale))
         ),
     ]
 

@@ -23,16 +23,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import z3
-
 from crownless.impl.protocol import Packet, Step
 from crownless.impl.rst import Rst, State
-from crownless.impl.rst_before import RstBefore
-from crownless.proofs.induction.any_run import AnyRun
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
-from crownless.proofs.protocols.rst import RST
 from crownless.spec.computation import Message
 
 INVARIANT = "DELIV_i is column i of SENT_i"
@@ -82,72 +77,6 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
             machine.deliverable(i, without_deliv, packet) == deliverable,
         ),
     )
-
-
-# -- increment before or after sending ---------------------------------------------------------------------------------
-
-SAME = "SENT_i is M_i"
-ONE_MORE = "m carries one more in the one form, at its own place"
-NOT_DELIVERED = "DELIV_i counts no more than came before m on its channel"
-ACCEPTED = "i accepts m, in the form of [Kup]"
-
-
-def same_forms(after: type[Rst] = Rst, before: type[RstBefore] = RstBefore) -> tuple[Claim, ...]:
-    """That the two forms of the protocol, increment before ([MF] §2) or after sending ([Kup]), are one.
-
-    They run side by side: process `i`, with the matrix `sent` and the vector `deliv`, sends to `j`, or delivers from
-    `j` what carries the `stamp`, or that and one more. Assumed, beside the equality before the step, is what `rst`
-    proves of every run without self-sends: such a message would be delivered in the one form, and never in the other.
-    """
-    terms = Terms()
-    late, early = for_every_n(after, terms), for_every_n(before, terms)
-    i, j = terms.any_process("i"), terms.any_process("j")
-    sent, matrix, stamp = terms.any_matrix("sent"), terms.any_matrix("matrix"), terms.any_matrix("stamp")
-    also = terms.any_matrix("stamp of the one form")
-    state = State(sent, terms.any_vector("deliv"))
-    message = Message("m", i, (j,))
-
-    def equal(one: Term, other: Term) -> Term:
-        k, l = terms.any_process("k"), terms.any_process("l")
-        return z3.ForAll([k, l], one[k][l] == other[k][l])
-
-    same = {SAME: equal(sent, matrix)}
-    sends, sends_also = _only(late.send(i, state, message)), _only(early.send(i, matrix, message))
-    got, got_also = (Packet(j, i, "message", Message("m", j, (i,)), each) for each in (stamp, also))
-    deliverable, accepts_also = late.deliverable(i, state, got), early.deliverable(i, matrix, got_also)
-    delivers, delivers_also = _only(late.on_packet(i, state, got)), _only(early.on_packet(i, matrix, got_also))
-    known = {
-        **same,
-        INVARIANT: deliv_equals_sent_column(late, i, state),
-        ONE_MORE: equal(also, terms.incremented(stamp, j, i)),
-        NOT_DELIVERED: state.deliv[j] <= stamp[j][i],
-    }
-    return (
-        Claim(f"{SAME}: at the start", {}, equal(late.initial(i).sent, early.initial(i))),
-        Claim(f"{SAME}: kept by sending", same, equal(sends.state.sent, sends_also.state)),
-        Claim(
-            ONE_MORE,
-            same,
-            equal(sends_also.packets[0].stamp, terms.incremented(sends.packets[0].stamp, i, j)),
-        ),
-        Claim("one form accepts m if the other does", known, deliverable == accepts_also),
-        Claim(
-            f"{SAME}: kept by delivering",
-            {**known, ACCEPTED: deliverable},
-            equal(delivers.state.sent, delivers_also.state),
-        ),
-        _not_delivered(),
-    )
-
-
-def _not_delivered() -> Claim:
-    """What `claims` assumes of a message in flight is so in every run."""
-    run = AnyRun(Rst)
-    by = ("a stamp counts those before on its channel", "DELIV counts what is delivered")
-    given = {name: RST.invariants[name](run, run.before) for name in by}
-    sender = run.sender(run.m)
-    shows = run.before.local(run.i).deliv[sender] <= run.stamp(run.m)[sender][run.i]
-    return Claim(NOT_DELIVERED, {**given, **run.in_flight}, shows)
 
 
 def _only(steps: Sequence[Step]) -> Step:

@@ -62,14 +62,11 @@ class Variable(NamedTuple):
 
 
 class Wait(NamedTuple):
-    """A message held back at a process, from the event of its arrival to that of its delivery; None: to the end.
-    `beyond`: it is delivered, but later than what is drawn.
-    """
+    """A message held back at a process, from the event of its arrival to that of its delivery; None: to the end."""
 
     message: str
     arrival: int
     delivery: int | None
-    beyond: bool = False
 
 
 class Emphasis(NamedTuple):

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import TypeVar
 
 from crownless.spec.computation import Computation, Event
 from crownless.spec.printable import some
 
 from .diagram import Diagram
-
-T = TypeVar("T")
 
 #: The most messages that are drawn, arrows of them, events, and processes.
 MESSAGES, ARROWS, EVENTS, PROCESSES = 200, 400, 800, 30
@@ -19,10 +16,10 @@ MESSAGES, ARROWS, EVENTS, PROCESSES = 200, 400, 800, 30
 
 def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
     """The diagram itself, or a part of it with no more messages, and no more arrows, events and processes than can be
-    read: those nearest to what is shown, or the first.
+    read: those nearest to what is shown, or the first. Diagrams of runs are drawn whole.
     """
     c = diagram.computation
-    if (
+    if diagram.order is not None or (
         len(c.messages) <= messages
         and len(diagram.arrows) <= ARROWS
         and c.event_count <= EVENTS
@@ -101,15 +98,14 @@ def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:
 
 
 def _events(diagram: Diagram, kept: set[int], processes: set[int]) -> set[int]:
-    """The events of these messages on these processes; crashes; and of those between that have no message the first, as
-    many as there is room for.
+    """The events of these messages on these processes, and of those between that have no message the first, as many as
+    there is room for.
     """
     c, rank = diagram.computation, diagram.rank_of
     here = [e for e in diagram.linearization if c.process_of[e] in processes]
-    events = {e for e in here if c.events[e].message in kept or e in diagram.crashes}
-    places = [rank[e] for e in here if c.events[e].message in kept]
-    first, last = min(places, default=0), max(places, default=len(here))
-    between = [e for e in here if c.events[e].message is None and e not in events and first <= rank[e] <= last]
+    events = {e for e in here if c.events[e].message in kept}
+    first, last = min((rank[e] for e in events), default=0), max((rank[e] for e in events), default=len(here))
+    between = [e for e in here if c.events[e].message is None and first <= rank[e] <= last]
     return events | set(between[: max(EVENTS - len(events), 0)])
 
 
@@ -118,10 +114,16 @@ def _with(diagram: Diagram, kept: list[int], processes: set[int]) -> Diagram:
     theirs, and of the processes that have any of these.
     """
     c = diagram.computation
-    number_of = {m: k for k, m in enumerate(kept)}
-    events = _events(diagram, set(kept), processes)
+    events = sorted(_events(diagram, set(kept), processes))  # by process, in the order of its line
     used = {c.process_of[e] for e in events} | {q for m in kept for q in c.messages[m].receivers if q in processes}
     process_of = {p: k for k, p in enumerate(sorted(used))}
+    number_of = {m: k for k, m in enumerate(kept)}
+    event_of = {e: k for k, e in enumerate(events)}
+    lines: list[list[Event]] = [[] for _ in process_of]
+    for e in events:
+        event = c.events[e]
+        message = None if event.message is None else number_of[event.message]
+        lines[process_of[c.process_of[e]]].append(event._replace(message=message))
     messages = [
         c.messages[m]._replace(
             sender=process_of[c.messages[m].sender],
@@ -129,57 +131,19 @@ def _with(diagram: Diagram, kept: list[int], processes: set[int]) -> Diagram:
         )
         for m in kept
     ]
-    lines: list[list[Event]] = [[] for _ in process_of]
-    event_of: dict[int, int] = {}
-    for e in sorted(events):  # by process, in the order of its line
-        event = c.events[e]
-        event_of[e] = len(event_of)
-        lines[process_of[c.process_of[e]]].append(
-            event if event.message is None else event._replace(message=number_of[event.message])
-        )
-    part = Computation(
-        tuple(c.processes[p] for p in sorted(used)), tuple(messages), tuple(tuple(line) for line in lines)
-    )
-    return Diagram(
-        part,
-        None if diagram.order is None else [event_of[e] for e in diagram.order if e in event_of],
-        title=diagram.title,
-        remarks=_by(diagram.remarks, event_of),
-        unreceived=diagram.unreceived,
-        lost=frozenset((number_of[m], process_of[q]) for m, q in diagram.lost if m in number_of and q in process_of),
-        control=_among(diagram.control, number_of),
-        silent=_among(diagram.silent, event_of),
-        copies=tuple((number_of[m], event_of[e]) for m, e in diagram.copies if m in number_of and e in event_of),
-        crashes=_among(diagram.crashes, event_of),
-        undone=_among(diagram.undone, number_of),
-        waits=tuple(
-            wait._replace(
-                arrival=event_of[wait.arrival],
-                delivery=None if wait.delivery is None else event_of.get(wait.delivery),
-                beyond=wait.beyond or (wait.delivery is not None and wait.delivery not in event_of),
-            )
-            for wait in diagram.waits
-            if wait.arrival in event_of
-        ),
-        emphasis=diagram.emphasis
-        and diagram.emphasis._replace(
-            messages=_among(diagram.emphasis.messages, number_of),
-            legs=None
-            if diagram.emphasis.legs is None
-            else frozenset(
-                (number_of[m], process_of[q]) for m, q in diagram.emphasis.legs if m in number_of and q in process_of
-            ),
-            pairs=tuple(
-                (event_of[e], event_of[f]) for e, f in diagram.emphasis.pairs if e in event_of and f in event_of
-            ),
-        ),
-        variables=_by(diagram.variables, event_of),
+    emphasis = diagram.emphasis
+    if emphasis is not None:
+        legs = None if emphasis.legs is None else frozenset(_renumbered(emphasis.legs, number_of, process_of))
+        pairs = tuple(_renumbered(emphasis.pairs, event_of, event_of))
+        shown = frozenset(number_of[m] for m in emphasis.messages if m in number_of)
+        emphasis = emphasis._replace(messages=shown, pairs=pairs, legs=legs)
+    names = tuple(c.processes[p] for p in sorted(used))
+    return replace(
+        diagram, computation=Computation(names, tuple(messages), tuple(map(tuple, lines))), emphasis=emphasis
     )
 
 
-def _by(known: Mapping[int, T], number_of: Mapping[int, int]) -> dict[int, T]:
-    return {number_of[e]: value for e, value in known.items() if e in number_of}
-
-
-def _among(some_of: Iterable[int], number_of: Mapping[int, int]) -> frozenset[int]:
-    return frozenset(number_of[one] for one in some_of if one in number_of)
+def _renumbered(
+    pairs: Iterable[tuple[int, int]], first: Mapping[int, int], second: Mapping[int, int]
+) -> Iterator[tuple[int, int]]:
+    return ((first[a], second[b]) for a, b in pairs if a in first and b in second)

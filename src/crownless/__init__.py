@@ -12,13 +12,13 @@ if TYPE_CHECKING:
     from .api import check as check
     from .api import classify as classify
     from .api import count as count
+    from .api import draw as draw
     from .api import parse as parse
     from .api import program as program
     from .api import prove as prove
     from .api import read_log as read_log
     from .api import realize as realize
     from .api import states as states
-    from .api_of_drawings import draw as draw
     from .api_of_nodes import conform as conform
     from .api_of_nodes import conform_at_random as conform_at_random
     from .api_of_nodes import replay as replay
@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 #: Where each name is; everything is imported when it is first used.
 _HOME = {
-    ".api": "check classify count parse program prove read_log realize states",
-    ".api_of_drawings": "draw",
+    ".api": "check classify count draw parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",

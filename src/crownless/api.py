@@ -1,6 +1,7 @@
 """The functions of `import crownless as cr`; each imports what it needs when it is called.
 
-Input that cannot be used raises `BadInput`, whose text is one line: the problem, and a hint.
+Input that cannot be used raises `BadInput`, whose text is one line: the problem, and a hint. Where it speaks of an
+option of the command line, the argument of that name is meant.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
 from crownless.spec.errors import BadInput, unknown_name
 
@@ -17,6 +18,7 @@ from . import arguments
 
 if TYPE_CHECKING:
     from logging import Logger
+    from typing import Unpack
 
     from crownless.impl.channels import Channel
     from crownless.impl.protocol import Protocol, Setting
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from crownless.proofs.induction.proving import ProofReport
     from crownless.runtime.ending import Limits
     from crownless.spec.computation import Computation
+    from crownless.spec.drawn import Drawn
     from crownless.spec.enumeration import Sends
     from crownless.spec.notation import Script
     from crownless.spec.orders import UnreceivedPolicy
@@ -46,11 +49,27 @@ if TYPE_CHECKING:
     #: What can be classified or drawn.
     ComputationLike = str | Computation | NamedComputation | Recorder
 
+    class Scope(TypedDict, total=False):
+        """What is checked, as `check` has it."""
+
+        program: ProgramLike | None
+        workload: Workload | None
+        channel: str | type[Channel] | None
+        orders: Iterable[str]
+        sends: Sends | None
+        self_sends: bool
+        parameters: Mapping[str, Setting] | None
+        clocks: Iterable[str]
+        crash: str | None
+        monitors: Iterable[Monitor]
+
+
+#: The forms of a drawing.
+DrawingForm = Literal["text", "svg", "html"]
 
 # -- computations and logs ---------------------------------------------------------------------------------------------
 
 
-@arguments.speaks_of_arguments
 def parse(text: str) -> Computation:
     """The computation that a text in the papers' notation says, one line a process.
 
@@ -61,18 +80,16 @@ def parse(text: str) -> Computation:
     """
     from .spec import notation
 
-    return notation.to_computation(notation.parse(arguments.text("text", text)))
+    return notation.to_computation(notation.parse(text))
 
 
-@arguments.speaks_of_arguments
 def program(text: str, name: str | None = None) -> Script:
     """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
     from .spec import notation
 
-    return replace(notation.parse(arguments.text("text", text)), name=arguments.optional(arguments.text, "name", name))
+    return replace(notation.parse(text), name=name)
 
 
-@arguments.speaks_of_arguments
 def read_log(
     file: str | os.PathLike[str] | Iterable[str],
     *,
@@ -93,19 +110,15 @@ def read_log(
     from crownless.oracle.logs.rows import rows_of_lines
 
     if format is not None and format not in FORMATS:
-        raise unknown_name("format", arguments.text("format", format), FORMATS)
-    named = arguments.optional(arguments.texts, "columns", columns) or {}
-    called = arguments.optional(arguments.texts, "kinds", kinds) or {}
-    options = LogOptions(format, named, called, arguments.optional(arguments.text, "pattern", pattern))
+        raise unknown_name("format", format, FORMATS)
+    options = LogOptions(format, dict(columns or {}), dict(kinds or {}), pattern)
     if isinstance(file, str | os.PathLike):
         return list(subjects(os.fspath(file), options))
     if format is not None or pattern is not None:
         raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
-    lines = arguments.lines("file", file)
-    return list(runs_of(rows_of_lines(lines, columns=named, kinds=called), ""))
+    return list(runs_of(rows_of_lines(file, columns=options.columns, kinds=options.kinds), ""))
 
 
-@arguments.speaks_of_arguments
 def classify(
     computation: ComputationLike, orders: Iterable[str] = (), *, unreceived: UnreceivedPolicy = "lost"
 ) -> Classification:
@@ -144,7 +157,6 @@ def named(name: str, given: ComputationLike) -> NamedComputation:
 # -- protocols ---------------------------------------------------------------------------------------------------------
 
 
-@arguments.speaks_of_arguments
 def check(
     protocol: ProtocolLike,
     processes: int | None = None,
@@ -186,7 +198,7 @@ def check(
     or a class. `orders`: those to be kept, instead of what the protocol promises. `sends`: `unicast`, `multicast` or
     `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: those by which messages must not arrive
     late. `crash`: the process that may crash. `monitors`: further judges of runs. `engine`: `native`, `plain`, or
-    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`, `order`, or `all`. `max_seconds`, `max_states`,
+    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`. `max_seconds`, `max_states`,
     `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
     which the search is saved; `resume`: one in which a search was saved, to continue it.
     `workers`: threads of the native engine, as many as there are processors unless given. `progress` is
@@ -219,16 +231,16 @@ def check(
             monitors=monitors,
         ),
         limits_of(max_states, max_seconds, max_memory),
-        arguments.optional(arguments.function, "progress", progress),
-        engine=arguments.optional(arguments.text, "engine", engine),
+        progress,
+        engine=engine,
         reductions=arguments.names("reductions", reductions),
-        first=arguments.truth("first", first),
+        first=first,
         report=log.warning,
         on_violation=log.warning,
         around_native=lambda: compiling(lambda: log.info(COMPILES)),
-        workers=arguments.optional(arguments.whole_number, "workers", workers, most=MOST_WORKERS),
-        checkpoint=arguments.optional(arguments.path, "checkpoint", checkpoint),
-        resume=arguments.optional(arguments.path, "resume", resume),
+        workers=arguments.optional_number("workers", workers, most=MOST_WORKERS),
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        resume=None if resume is None else Path(resume),
         elsewhere=elsewhere,
     )
     if result.engine.asymmetry is not None:
@@ -236,64 +248,35 @@ def check(
     return result
 
 
-@arguments.speaks_of_arguments
 def states(
-    protocol: ProtocolLike,
-    processes: int | None = None,
-    messages: int | None = None,
-    *,
-    program: ProgramLike | None = None,
-    workload: Workload | None = None,
-    channel: str | type[Channel] | None = None,
-    sends: Sends | None = None,
-    self_sends: bool = False,
-    parameters: Mapping[str, Setting] | None = None,
-    crash: str | None = None,
+    protocol: ProtocolLike, processes: int | None = None, messages: int | None = None, **scope: Unpack[Scope]
 ) -> Iterator[Reached]:
     """Every reachable state, the nearest first: its `locals`, what is `in_flight`, how many actions lead there, and
-    the `moves` that can happen next. The arguments are those of `check`.
+    the `moves` that can happen next. The arguments are those of `check`, up to `crash`.
     """
     from crownless.model_check.search.reachable import reachable
 
-    request = _request(
-        protocol,
-        processes,
-        messages,
-        program=program,
-        workload=workload,
-        channel=channel,
-        sends=sends,
-        self_sends=self_sends,
-        parameters=parameters,
-        crash=crash,
-    )
-    return reachable(request.resolve().system())
+    return reachable(_request(protocol, processes, messages, **scope).resolve().system())
 
 
-@arguments.speaks_of_arguments
 def realize(
     protocol: ProtocolLike,
     processes: int | None = None,
     messages: int | None = None,
     *,
-    channel: str | type[Channel] | None = None,
-    sends: Sends | None = None,
-    self_sends: bool = False,
-    parameters: Mapping[str, Setting] | None = None,
     max_seconds: float | None = None,
+    **scope: Unpack[Scope],
 ) -> Realization:
     """The complete computations that a protocol can generate, and the order they equal (`.equals`), or what is
-    `missing` from an order, or `extra`. The arguments are those of `check`.
+    `missing` from an order, or `extra`. The arguments are those of `check`, for the free workload without crashes.
     """
     from crownless.model_check.search import realizing
 
-    request = _request(
-        protocol, processes, messages, channel=channel, sends=sends, self_sends=self_sends, parameters=parameters
+    return realizing.realize(
+        _request(protocol, processes, messages, **scope), limits=limits_of(None, max_seconds, None)
     )
-    return realizing.realize(request, limits=limits_of(None, max_seconds, None))
 
 
-@arguments.speaks_of_arguments
 def count(processes: int, messages: int, *, self_sends: bool = False, max_seconds: float | None = None) -> Count:
     """The number of complete computations in each order (`.counts`): processes are distinguished, messages only by
     what happens to them.
@@ -305,7 +288,6 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
     return counting.count(n, m, self_sends=self_sends, limits=limits_of(None, max_seconds, None))
 
 
-@arguments.speaks_of_arguments
 def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     """Proofs by z3 about a protocol, for any number of processes and messages.
 
@@ -317,8 +299,8 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     from crownless.proofs.induction.theorem import EFFORT
 
     request = Check(protocol)
-    steps = arguments.optional(arguments.whole_number, "effort", effort)
-    return prove(request.name, proof_of(request.kind), EFFORT if steps is None else steps)
+    steps = EFFORT if effort is None else arguments.whole_number("effort", effort)
+    return prove(request.name, proof_of(request.kind), steps)
 
 
 def logger() -> Logger:
@@ -328,42 +310,28 @@ def logger() -> Logger:
     return logging.getLogger("crownless")
 
 
-def _request(
-    protocol: ProtocolLike,
-    processes: int | None,
-    messages: int | None,
-    *,
-    program: ProgramLike | None = None,
-    workload: Workload | None = None,
-    channel: str | type[Channel] | None = None,
-    orders: Iterable[str] = (),
-    sends: Sends | None = None,
-    self_sends: bool = False,
-    parameters: Mapping[str, Setting] | None = None,
-    clocks: Iterable[str] = (),
-    crash: str | None = None,
-    monitors: Iterable[Monitor] = (),
-) -> Check:
+def _request(protocol: ProtocolLike, processes: int | None, messages: int | None, **scope: Unpack[Scope]) -> Check:
+    """The request that these arguments make; a program may be given as a text."""
     from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
-    from crownless.model_check.system.monitors import Monitor
 
-    if program is not None and (processes, messages, sends, bool(self_sends)) != (None, None, None, False):
+    program = scope.pop("program", None)
+    if program is not None and any((processes, messages, scope.get("sends"), scope.get("self_sends"))):
         hint = "leave out `processes`, `messages`, `sends` and `self_sends`"
         raise BadInput("`program`: a program brings its own processes and messages", hint=hint)
     return Check(
         protocol,
-        arguments.optional(arguments.whole_number, "processes", processes, most=MOST_PROCESSES),
-        arguments.optional(arguments.whole_number, "messages", messages, most=MOST_MESSAGES),
+        arguments.optional_number("processes", processes, most=MOST_PROCESSES),
+        arguments.optional_number("messages", messages, most=MOST_MESSAGES),
         None if program is None else _script(program),
-        _channel(channel),
-        arguments.names("orders", orders),
-        cast("Sends | None", arguments.optional(arguments.text, "sends", sends)),  # `Check` knows which there are
-        bool(self_sends),
-        arguments.settings("parameters", {} if parameters is None else parameters),
-        arguments.names("clocks", clocks),
-        arguments.optional(arguments.text, "crash", crash),
-        _workload(workload),
-        arguments.instances("monitors", monitors, Monitor, "monitor"),
+        scope.get("channel"),
+        arguments.names("orders", scope.get("orders", ())),
+        scope.get("sends"),
+        bool(scope.get("self_sends")),
+        arguments.settings("parameters", scope.get("parameters") or {}),
+        arguments.names("clocks", scope.get("clocks", ())),
+        scope.get("crash"),
+        scope.get("workload"),
+        tuple(scope.get("monitors", ())),
     )
 
 
@@ -371,25 +339,10 @@ def limits_of(states: int | None, seconds: float | None, memory: int | None) -> 
     from crownless.runtime.ending import Limits
 
     return Limits(
-        arguments.optional(arguments.whole_number, "max_states", states),
-        arguments.optional(arguments.seconds, "max_seconds", seconds),
-        arguments.optional(arguments.whole_number, "max_memory", memory),
+        arguments.optional_number("max_states", states),
+        None if seconds is None else arguments.seconds("max_seconds", seconds),
+        arguments.optional_number("max_memory", memory),
     )
-
-
-def _workload(given: Workload | None) -> Workload | None:
-    from crownless.impl.workloads import Workload
-
-    hint = "give an object of a class derived from crownless.impl.workloads.Workload"
-    return None if given is None else arguments.instance("workload", given, Workload, "workload", hint)
-
-
-def _channel(given: str | type[Channel] | None) -> str | type[Channel] | None:
-    from crownless.impl.channels import Channel
-
-    if isinstance(given, type) and issubclass(given, Channel):
-        return given
-    return arguments.optional(arguments.text, "channel", given)
 
 
 def _script(given: ProgramLike) -> Script:
@@ -404,3 +357,45 @@ def _script(given: ProgramLike) -> Script:
         return load_program(os.fspath(given))
     hint = "give its name, its file, its text, or what cr.program made of a text"
     return arguments.instance("program", given, notation.Script, "program", hint)
+
+
+# -- drawings ----------------------------------------------------------------------------------------------------------
+
+
+def draw(
+    thing: ComputationLike | Drawn,
+    *,
+    form: DrawingForm = "text",
+    unicode: bool = True,
+    highlight: str | None = None,
+) -> str:
+    """A space-time diagram, time flowing down, of a computation, a run, a verdict, a classification or whatever else
+    notebooks show so; of the result of a check or of `conform`, of every violation.
+
+    `form`: text, or the source of an SVG picture (of a result's first violation) or of an HTML page. In these, what
+    breaks the order `highlight` stands out: 'none' is nothing, and without it FIFO and causal order, or what a result
+    violates. Of more than 200 messages an excerpt is drawn. `unicode`: False for text in plain ASCII.
+    Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
+    """
+    from crownless.spec.diagrams.excerpt import excerpt
+    from crownless.spec.diagrams.page import in_html
+    from crownless.spec.diagrams.svg import in_svg
+    from crownless.spec.diagrams.text import in_text
+    from crownless.spec.drawn import Drawn
+    from crownless.spec.orders import order_named
+    from crownless.spec.printable import printable
+
+    if form not in get_args(DrawingForm):
+        raise unknown_name("form", form, get_args(DrawingForm))
+    if highlight is not None and highlight != "none":
+        order_named(highlight)
+    drawn = thing if isinstance(thing, Drawn) else named("thing", thing)
+    diagrams = [excerpt(diagram) for diagram in drawn.diagrams(highlight)]
+    if not diagrams:
+        hint = "give a computation, or a result that shows a violation"
+        raise BadInput(f"there is nothing to draw in {drawn!r}", hint=hint)
+    if form == "text":
+        titles = [f"{printable(each.title)}:\n" if drawn.titled else "" for each in diagrams]
+        drawings = [in_text(each, unicode=unicode) for each in diagrams]
+        return "\n".join(f"{title}{drawing}" for title, drawing in zip(titles, drawings, strict=True))
+    return in_svg(diagrams[0]) if form == "svg" else in_html(diagrams, diagrams[0].title or "A space-time diagram")

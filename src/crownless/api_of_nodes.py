@@ -5,20 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import arguments
 from .api import limits_of, logger
 
 if TYPE_CHECKING:
+    from typing import Unpack
+
     from crownless.oracle.conformance.conformance_request import Request
     from crownless.oracle.conformance.conformance_result import Conformance
     from crownless.oracle.conformance.node import Implementation
     from crownless.oracle.conformance.schedules import Replay
     from crownless.spec.enumeration import Sends
 
+    class Scope(TypedDict, total=False):
+        """The bound of the schedules, as `conform` has it."""
 
-@arguments.speaks_of_arguments
+        orders: Iterable[str]
+        channel: str
+        sends: Sends
+        self_sends: bool
+        replies: int | None
+        ticks: int
+        restarts: int
+
+
 def conform(
     node: type | str | Sequence[str],
     processes: int = 3,
@@ -47,12 +59,21 @@ def conform(
     """
     from crownless.oracle.conformance.conforming import conform as drive
 
-    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
+    request = _request(
+        processes,
+        messages,
+        orders=orders,
+        channel=channel,
+        sends=sends,
+        self_sends=self_sends,
+        replies=replies,
+        ticks=ticks,
+        restarts=restarts,
+    )
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
         return drive(implementation, request, limits_of(None, max_seconds, None), report=logger().warning)
 
 
-@arguments.speaks_of_arguments
 def conform_at_random(
     node: type | str | Sequence[str],
     processes: int = 5,
@@ -60,16 +81,10 @@ def conform_at_random(
     *,
     runs: int = 1000,
     seed: int = 0,
-    orders: Iterable[str] = (),
-    channel: str = "unordered",
-    sends: Sends = "unicast",
-    self_sends: bool = False,
-    replies: int | None = None,
-    ticks: int = 0,
-    restarts: int = 0,
     timeout: float = 5.0,
     ignore: str | None = None,
     max_seconds: float | None = None,
+    **scope: Unpack[Scope],
 ) -> Conformance:
     """Takes an implementation through random runs, for more processes and messages than `conform` can try.
 
@@ -79,14 +94,13 @@ def conform_at_random(
     """
     from crownless.oracle.conformance.conforming import conform_at_random as drive
 
-    request = _request(processes, messages, orders, channel, sends, self_sends, replies, ticks, restarts)
+    request = _request(processes, messages, **scope)
     runs = arguments.whole_number("runs", runs)
     seed = arguments.whole_number("seed", seed, least=0)
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
         return drive(implementation, request, runs, seed, limits_of(None, max_seconds, None))
 
 
-@arguments.speaks_of_arguments
 def replay(
     node: type | str | Sequence[str],
     schedule: str | Path | Mapping[str, Any],
@@ -112,18 +126,8 @@ def replay(
         return follow(implementation, given)
 
 
-def _request(
-    processes: int,
-    messages: int,
-    orders: Iterable[str],
-    channel: str,
-    sends: Sends,
-    self_sends: bool,
-    replies: int | None,
-    ticks: int,
-    restarts: int,
-) -> Request:
-    """The request, once the arguments are known to be such."""
+def _request(processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
+    """The request, once its numbers and names are known to be such."""
     from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
     from crownless.oracle.conformance.conformance_request import Request
     from crownless.spec.enumeration import known_sends
@@ -131,13 +135,13 @@ def _request(
     return Request(
         processes=arguments.whole_number("processes", processes, most=MOST_PROCESSES),
         messages=arguments.whole_number("messages", messages, most=MOST_MESSAGES),
-        channel=arguments.text("channel", channel),
-        orders=arguments.names("orders", orders),
-        sends=known_sends(arguments.text("sends", sends)),
-        self_sends=bool(self_sends),
-        replies=None if replies is None else arguments.whole_number("replies", replies, least=0),
-        ticks=arguments.whole_number("ticks", ticks, least=0),
-        restarts=arguments.whole_number("restarts", restarts, least=0),
+        channel=scope.get("channel", "unordered"),
+        orders=arguments.names("orders", scope.get("orders", ())),
+        sends=known_sends(scope.get("sends", "unicast")),
+        self_sends=bool(scope.get("self_sends")),
+        replies=arguments.optional_number("replies", scope.get("replies"), least=0),
+        ticks=arguments.whole_number("ticks", scope.get("ticks", 0), least=0),
+        restarts=arguments.whole_number("restarts", scope.get("restarts", 0), least=0),
     )
 
 
@@ -153,7 +157,7 @@ def _implementation(
 
     from .impl import own_protocols
 
-    ignored = to_ignore(arguments.optional(arguments.text, "ignore", ignore))
+    ignored = to_ignore(ignore)
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))
     implementation: Implementation
     if isinstance(node, type):

@@ -1,6 +1,6 @@
 """The command line: one file a verb. Names, keys and exit codes are stable, since scripts rely on them.
 
-A verb is imported when it is used: each needs other libraries, some of which take a while.
+A verb is imported when it is used, since some of their libraries take long to import.
 """
 
 from __future__ import annotations
@@ -14,10 +14,19 @@ from typing import NamedTuple
 
 import click
 
-from crownless.runtime.ending import watching
+from crownless.runtime.ending import INTERRUPTED, Stopped, watching
 from crownless.spec.errors import BadInput
 
-from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, code_of, flush, say
+from .endings import (
+    EXIT_BAD_INPUT,
+    EXIT_BROKEN_PIPE,
+    EXIT_HOLDS,
+    EXIT_INTERRUPTED,
+    EXIT_UNKNOWN,
+    code_of,
+    flush,
+    say,
+)
 
 
 class Verb(NamedTuple):
@@ -74,6 +83,13 @@ class Verbs(click.Group):
     def invoke(self, ctx: click.Context) -> object:
         try:
             return super().invoke(ctx)
+        except Stopped as ended:
+            from .output import JSON, print_json  # which needs what it prints
+
+            if ctx.meta.get(JSON):
+                print_json({"stopped": str(ended)})
+            say(f"{ended}; nothing is known yet")
+            return EXIT_INTERRUPTED if str(ended) == INTERRUPTED else EXIT_UNKNOWN
         except KeyboardInterrupt as error:  # click would print an empty line
             raise click.Abort from error
 
@@ -99,7 +115,7 @@ def crownless(context: click.Context) -> None:
 
     \b
     Examples:
-      crownless check                  every protocol, beside what is expected
+      crownless check                  every protocol, with the expected verdicts
       crownless check rst -n 3 -m 4    one protocol, over every interleaving
       crownless classify log.jsonl     which orders does a log keep?
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +28,7 @@ from crownless.model_check.search.engines import (
     why_not_applicable,
 )
 from crownless.model_check.system.exploration import Exploration
-from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.memory import memory_in_use
 from crownless.spec.errors import BadInput
 
@@ -37,9 +37,8 @@ from .check_report import print_check, print_runs
 from .completion import complete_protocol
 from .endings import say
 from .file_options import InputFile, output_folder
-from .imports import import_protocols
 from .options import Verb, with_limits, with_output, with_system
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ProgressLine, print_json, status
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, Progress, print_json, status
 from .reports import Reports, with_reports
 
 EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS}
@@ -50,11 +49,22 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @with_system
-@click.option("--clock", "clocks", multiple=True, help="Report messages that are late by this clock (repeatable).")
+@click.option(
+    "--clock",
+    "clocks",
+    multiple=True,
+    help="Report deliveries that contradict this clock, lamport or vector (repeatable).",
+)
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
-@click.option("--reduce", "reductions", multiple=True, metavar="REDUCTION", help="symmetry, order or all (both).")
+@click.option(
+    "--reduce",
+    "reductions",
+    multiple=True,
+    metavar="REDUCTION",
+    help="symmetry (one of the states that differ by names alone) or all.",
+)
 @click.option(
     "--workers",
     type=click.IntRange(1, MOST_WORKERS),
@@ -66,9 +76,9 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
     "--checkpoint",
     metavar="DIR",
     callback=output_folder,
-    help="Save the search in this directory, a new or an empty one.",
+    help="Save the search in this new or empty directory.",
 )
-@click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
+@click.option("--resume", metavar="DIR", help="Resume the search saved in this directory.")
 @with_reports
 @with_output
 def check(
@@ -92,7 +102,7 @@ def check(
 
     \b
     Examples:
-      crownless check                        every protocol, beside what is expected
+      crownless check                        every protocol, with the expected verdicts
       crownless check rst -n 3 -m 5          one protocol at a larger bound
       crownless check unordered --first      only the shortest violation
 
@@ -105,7 +115,6 @@ def check(
     given = system | ({"clocks": clocks} if clocks else {})
     saving = checkpoint if resume is None else resume
     _refuse_directories(protocols, checkpoint, resume)
-    import_protocols(protocols, limits, {"checks": []} if as_json else None)
     suite: list[SuiteRow] | None = None
     if resume is not None and not protocols:
         saved, reductions = _saved(Path(resume), given, reductions, engine)
@@ -134,7 +143,7 @@ def check(
                     result = run_check(
                         one,
                         limits,
-                        None if line is None else _Progress(line, one.name, starts_spark=elsewhere is not None),
+                        _progress(line, one.name, starts_spark=elsewhere is not None),
                         engine=engine,
                         reductions=reductions,
                         workers=workers,
@@ -155,7 +164,7 @@ def check(
                 break
     if not results:
         _say_saved(saving, engine)
-        raise KeyboardInterrupt
+        raise Stopped(INTERRUPTED)
     left_out = [one.name for one in checks[len(results) :]]
     if left_out:
         say(f"interrupted; not checked: {', '.join(left_out)}")
@@ -181,22 +190,16 @@ def check(
 
 
 def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
-    """The facts of each check; of a suite also what it is expected to break, and whether that is what it breaks."""
+    """The facts of each check; for a suite also the expected violations, and whether they match."""
     facts = [result.json() for result in results]
     for row, result, each in zip(suite or (), results, facts, strict=False):
         each |= {"expected": sorted(row.breaks), "as_expected": row.as_expected(result)}
     return facts
 
 
-class _Progress:
-    """The progress of one check, on the line of progress."""
-
-    def __init__(self, line: ProgressLine, name: str, *, starts_spark: bool) -> None:
-        self._line, self._name = line, name
-        line.update(f"{name}: starting Spark" if starts_spark else name)
-
-    def __call__(self, found: Exploration, level: int) -> None:
-        self._line.update(f"{self._name}: {how_far(found, level)}")
+def _progress(line: Progress, name: str, *, starts_spark: bool) -> Callable[[Exploration, int], None]:
+    line.update(f"{name}: starting Spark" if starts_spark else name)
+    return lambda found, level: line.update(f"{name}: {how_far(found, level)}")
 
 
 def how_far(found: Exploration, level: int) -> str:

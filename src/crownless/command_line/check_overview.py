@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from rich.text import Text
 
 from crownless.impl.workloads import Free, Program
-from crownless.model_check.check.check_result import CheckResult, rendered_setting
-from crownless.model_check.check.request import ResolvedCheck
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import ResolvedCheck, rendered_setting
 from crownless.model_check.check.suite import SuiteRow
 from crownless.model_check.system.properties import COMPLETES
 from crownless.spec.printable import printable_name, some
 
-from .output import STYLES, ProgressLine, away, print_line
+from .output import STYLES, Progress, print_line
 from .tables import StreamedRows
 
 #: Room for what is not known before: "breaks" and the longest name of a property, millions of states, and seconds.
@@ -38,13 +38,13 @@ class Overview:
         }
         self._rows = StreamedRows(widest, rest="verdict", right=("states", "seconds"))
 
-    def print_headings(self, line: ProgressLine | None) -> None:
-        """The text before anything is known; the line of progress, if there is one, is away meanwhile."""
-        with away(line):
+    def print_headings(self, line: Progress) -> None:
+        """The text before anything is known; the line of progress is hidden meanwhile."""
+        with line.hidden():
             print_line("Every interleaving within the bound. A number is the length of a shortest run, in actions.")
             self._rows.print_headings()
 
-    def print_row(self, result: CheckResult, line: ProgressLine | None) -> None:
+    def print_row(self, result: CheckResult, line: Progress) -> None:
         """One more result."""
         verdict = Text(_verdict(result), style=STYLES[result.verdict])
         row = self._row(len(self._results))
@@ -53,7 +53,7 @@ class Overview:
         self._results.append(result)
         found = result.exploration
         cells = result.protocol, where(result.check), verdict, f"{found.states:,}", f"{result.seconds:.1f}"
-        with away(line):
+        with line.hidden():
             self._rows.print_row(*cells)
 
     def print_conclusion(self) -> None:

@@ -7,14 +7,14 @@ import click
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.proofs.induction.evidence import Shown
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.diagrams.text import draw
 
 from .claims_page import claims_in_html
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .file_options import OutputFile
 from .options import Verb, with_limits, with_output
-from .output import ended_with_nothing, print_drawing, print_json, print_line, print_run, speaks_unicode, status
+from .output import print_drawing, print_json, print_line, print_run, speaks_unicode, status
 from .pictures import write_file
 from .tables import Rows
 
@@ -43,11 +43,11 @@ def claims(
     findings = []
     with status(quiet or as_json) as line, stoppable(limits) as part:
         for finding in recompute(
-            entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}") if line else None
+            entries, quick=quick, progress=lambda entry: line.update(f"{entry.id}: {entry.statement}")
         ):
             findings.append(finding)
     if part.reason is not None and not findings:
-        return ended_with_nothing(part, {"claims": []} if as_json else None)
+        raise Stopped(part.reason)
     if as_json:
         print_json({"claims": [finding.json() for finding in findings]})
     else:

@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from crownless.oracle import classification as oracle
-from crownless.oracle.classified_runs import Classifications, ClassifiedRuns
+from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
 from crownless.oracle.logs.formats import LogOptions, Progress
-from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.ending import Limits, Stopped, look, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
@@ -32,7 +32,7 @@ from .endings import say
 from .file_options import InputFile, OutputFolder, output_folder
 from .log_options import with_log_options
 from .options import Verb, with_limits, with_output
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ended_with_nothing, print_json, print_line, status
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
 
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
@@ -279,7 +279,7 @@ def _classify_here(options: ClassifyOptions) -> int:
         shown = shown or [classification for several in small for classification in several]
     count = sum(map(len, parts))
     if part.reason is not None and not count:
-        return ended_with_nothing(part, {"classifications": []} if options.as_json else None)
+        raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
         print_json(each[0] if len(each) == 1 else {"classifications": each})

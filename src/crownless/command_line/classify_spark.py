@@ -19,13 +19,13 @@ from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Q
 from crownless.pipeline.logs.sources import is_parquet
 from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
-from crownless.runtime.ending import Limits, interrupted_by, stoppable
+from crownless.runtime.ending import Limits, Stopped, interrupted_by, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import printable_name, some
 
 from .endings import say
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, ended_with_nothing, print_json, print_line, status
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def classify_on_spark(
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def show(what: str) -> None:
-            if line is not None:
-                line.update(what)
+            line.update(what)
 
         show("starting Spark")
         # The rows of local Parquet files never pass through Java.
@@ -94,7 +93,7 @@ def classify_on_spark(
             if out is None:
                 judged.records.unpersist()
     if part.reason is not None:
-        return ended_with_nothing(part, {"summary": None} if as_json else None)
+        raise Stopped(part.reason)
     if not facts["rows"]["read"]:
         raise BadInput("the log is empty", hint="give events, as Parquet or JSON Lines", file=dataset)
     if as_json:
@@ -243,8 +242,7 @@ def classify_live(
     standing = _Standing(out, as_json=as_json)
     with ExitStack() as stack:
         with status(quiet) as line:
-            if line is not None:
-                line.update("starting Spark")
+            line.update("starting Spark")
             spark = session(master)
         stack.enter_context(spark_errors_as_bad_input())
         temporary = tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, redirect_stdout
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 from click.core import ParameterSource
@@ -31,7 +32,7 @@ from .endings import say
 from .file_options import COMMAND, InputFile, OutputFile
 from .implementations import TIMEOUT, WithCommand, implementation_of
 from .options import limits_of, with_output, within
-from .output import EXIT_HOLDS, EXIT_VIOLATED, print_json, shown_progress
+from .output import EXIT_HOLDS, EXIT_VIOLATED, Progress, print_json, status
 from .pictures import write_file
 from .reports import Reports, with_reports
 
@@ -85,16 +86,8 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 @click.pass_context
 def conform_(
     context: click.Context,
+    /,
     node: str | None,
-    processes: int,
-    messages: int,
-    orders: tuple[str, ...],
-    channel: str,
-    sends: str,
-    self_sends: bool,
-    replies: int | None,
-    ticks: int,
-    restarts: int,
     random: int | None,
     ignore: str | None,
     timeout: float,
@@ -104,6 +97,7 @@ def conform_(
     max_seconds: float | None,
     as_json: bool,
     quiet: bool,
+    **requested: Any,
 ) -> int:
     """Which order does an external implementation keep, over every schedule within a bound?
 
@@ -121,23 +115,24 @@ def conform_(
     nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
     if replayed is not None:
         return _replay(context, nodes, replayed, as_json, quiet)
-    request = Request(
-        processes=within("-n/--processes", processes, MOST_PROCESSES, least=2 - self_sends),
-        messages=within("-m/--messages", messages, MOST_MESSAGES),
-        channel=channel,
-        orders=orders,
-        sends=known_sends(sends),
-        self_sends=self_sends,
-        replies=replies,
-        ticks=ticks,
-        restarts=restarts,
-    )
+    request = Request(**requested)
+    known_sends(request.sends)
+    within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
+    within("-m/--messages", request.messages, MOST_MESSAGES)
     limits = limits_of(max_seconds, None)
-    with nodes(processes, request.sends) as implementation:
+    with (
+        nodes(request.processes, request.sends) as implementation,
+        status(quiet or as_json, printed=True) as line,
+        redirect_stdout(sys.stderr),  # what a node prints is no answer
+    ):
         if random is None:
-            result = _conform(implementation, request, limits, quiet or as_json)
+            result = _conform(implementation, request, limits, line, quiet or as_json)
         else:
-            result = _at_random(implementation, request, random, limits, quiet or as_json)
+
+            def made(number: int, runs: int) -> None:
+                line.update(f"{implementation.name}: {number:,} of {some(runs, 'random run')}")
+
+            result = conform_at_random(implementation, request, random, limits=limits, progress=made)
     reports.write([result.suite()])
     if save_in is not None:
         _save(save_in, next((result.schedule(line.property.name) for line in shown(result)), None))
@@ -180,32 +175,21 @@ def _save(name: str, schedule: Schedule | None) -> None:
     say(f"{name}: the schedule that breaks {schedule.breaks}; again: crownless conform --replay {name} …")
 
 
-def _conform(implementation: Implementation, request: Request, limits: Limits, quiet: bool) -> Conformance:
-    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):  # what a node prints is no answer
-        now = implementation.name
+def _conform(
+    implementation: Implementation, request: Request, limits: Limits, line: Progress, quiet: bool
+) -> Conformance:
+    now = implementation.name
 
-        def on_input(search: str, inputs: int) -> None:
-            nonlocal now
-            if line is not None:
-                now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
-                line.update(now)
+    def on_input(search: str, inputs: int) -> None:
+        nonlocal now
+        now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
+        line.update(now)
 
-        def on_verdict(result: Conformance) -> None:
-            if not quiet:
-                say(f"with free sends, {conclusion(result)}; still searching…")
+    def on_verdict(result: Conformance) -> None:
+        if not quiet:
+            say(f"with free sends, {conclusion(result)}; still searching…")
 
-        def progress(found: Exploration, level: int) -> None:
-            if line is not None:
-                line.update(f"{now}: {how_far(found, level)}")
+    def progress(found: Exploration, level: int) -> None:
+        line.update(f"{now}: {how_far(found, level)}")
 
-        return conform(implementation, request, limits, progress, say, on_input, on_verdict)
-
-
-def _at_random(implementation: Implementation, request: Request, runs: int, limits: Limits, quiet: bool) -> Conformance:
-    with shown_progress(quiet) as line, redirect_stdout(sys.stderr):
-
-        def progress(made: int, runs: int) -> None:
-            if line is not None:
-                line.update(f"{implementation.name}: {made:,} of {some(runs, 'random run')}")
-
-        return conform_at_random(implementation, request, runs, limits=limits, progress=progress)
+    return conform(implementation, request, limits, progress, say, on_input, on_verdict)

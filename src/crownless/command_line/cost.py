@@ -10,62 +10,44 @@ from typing import TYPE_CHECKING
 import click
 
 from crownless.impl.registry import protocol_named
-from crownless.model_check.simulation.combinations import COMPARED, SEEDS, combinations
+from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
 from crownless.model_check.simulation.latencies import LATENCIES
-from crownless.model_check.simulation.simulation import Experiment
 from crownless.model_check.simulation.traffic import TRAFFIC
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from .file_options import OutputFolder
-from .imports import import_protocols
 from .options import Verb, parse_settings, with_limits, with_output
-from .output import ended_with_nothing, print_json, print_line, status
+from .output import print_json, print_line, status
 from .tables import Rows
 
 if TYPE_CHECKING:
-    from crownless.model_check.simulation.experiment_rows import Row
+    from crownless.model_check.simulation.experiment import Row
     from crownless.model_check.simulation.figures import Point
 
 ENGINES = ("plain", "spark")
-#: More repetitions would make no interval visibly narrower.
-MOST_SEEDS = 100_000
+#: The figures of the table, in its order.
+SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 
 
 @click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
-@click.option(
-    "--load",
-    "loads",
-    type=float,
-    multiple=True,
-    help="Messages of a process that sends in one mean latency; of clients, while they think.  [0.1]",
-)
+@click.option("--load", "loads", type=float, multiple=True, help="Messages of a process in one mean latency.  [0.1]")
 @click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
 @click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
-@click.option(
-    "--seeds",
-    type=click.IntRange(1, MOST_SEEDS),
-    default=SEEDS,
-    show_default=True,
-    help="How often each experiment is repeated.",
-)
+@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Repetitions of an experiment.")
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
-@click.option(
-    "--out",
-    type=OutputFolder(),
-    help="A folder of Parquet, to keep simulations and go on.",
-)
+@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to keep simulations and go on.")
 @with_limits
 @with_output
 def cost(
@@ -104,7 +86,6 @@ def cost(
         raise unknown_name("engine", engine, ENGINES)
     if master is not None and engine != "spark":
         raise BadInput("--master without Spark", hint="add --engine spark")
-    import_protocols(protocols, limits, {"costs": []} if as_json else None)
     for name in protocols:
         protocol_named(name)
     experiments = combinations(
@@ -127,16 +108,16 @@ def cost(
         def progress(done: int, total: int) -> None:
             nonlocal how_far
             how_far = f"{done:,} of {some(total, 'simulation')}"
-            if line is not None:
-                line.update(how_far)
+            line.update(how_far)
 
         with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
             rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     if part.reason is not None:
         rows = list(done_by_now.values())
-        _say_kept(how_far, out)
+        kept = f"kept in {out}; the same command goes on from there"
+        say(f"{how_far} {'done, none kept; with --out FOLDER they are' if out is None else kept}")
         if not rows:
-            return ended_with_nothing(part, {"costs": []} if as_json else None)
+            raise Stopped(part.reason)
         say(part.reason)
     found = points(rows)
     broken = any(point.broken and not _is_no_promise(point) for point in found)
@@ -149,14 +130,6 @@ def cost(
     return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
 
 
-def _say_kept(how_far: str, out: Path | None) -> None:
-    """Says how much an interrupt leaves, and where."""
-    if out is None:
-        say(f"{how_far} done, none kept; with --out FOLDER they are")
-    else:
-        say(f"{how_far} kept in {out}; the same command goes on from there")
-
-
 def _is_no_promise(point: Point) -> bool:
     """Over a weaker channel than it needs a protocol promises nothing."""
     needs = protocol_named(point["protocol"]).needs_channel
@@ -164,11 +137,6 @@ def _is_no_promise(point: Point) -> bool:
 
 
 def _print(found: list[Point]) -> None:
-    varying = [
-        name
-        for name in ("processes", "workload", "load", "latency", "bandwidth")
-        if len({point[name] for point in found}) > 1
-    ]
     first = found[0]
     fixed = {
         "processes": some(first["processes"], "process"),
@@ -177,28 +145,23 @@ def _print(found: list[Point]) -> None:
         "latency": f"{first['latency']} latencies",
         "bandwidth": f"{first['bandwidth']:g} bytes in one mean latency" if first["bandwidth"] else "",
     }
+    varying = [name for name in fixed if len({point[name] for point in found}) > 1]
     repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
     parts = [text for name, text in fixed.items() if name not in varying and text]
     print_line(f"{', '.join(parts)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
     right = ("delay added", "at sender", "hold-back queue", "later", "control messages", "bytes added", "as varints")
     rows = Rows("protocol", *varying, *right, "remark", right=right)
     for point in found:
-        name = f"{point['protocol']} {point['parameters']}".strip()
-        figures = [
-            "–" if point[figure] is None else str(point[figure])
-            for figure in ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
-        ]
-        remark = "delay growing" if point.growing else point.said("added") if point.stuck else ""
+        stuck = f"stuck ({point.stuck} of {point.repetitions})" if point.stuck else ""
         rows.add_row(
-            name,
+            f"{point['protocol']} {point['parameters']}".strip(),
             *[f"{point[each]:g}" if isinstance(point[each], float) else str(point[each]) for each in varying],
-            *figures,
-            remark,
+            *["–" if point[name] is None else str(point[name]) for name in SHOWN],
+            "delay growing" if point.growing else stuck,
         )
     rows.print()
     for point in found:
         if point.broken:
+            broken = f"{point.broken} of {some(point.repetitions, 'run')}"
             promise = protocol_named(point["protocol"]).promises
-            print_line(
-                f"{point['protocol']} breaks {promise} order in {point.broken} of {some(point.repetitions, 'run')}"
-            )
+            print_line(f"{point['protocol']} breaks {promise} order in {broken}")

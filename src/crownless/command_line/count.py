@@ -32,8 +32,7 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
     with status(quiet or as_json) as line:
 
         def progress(number: int) -> None:
-            if line is not None:
-                line.update(f"{number:,} computations")
+            line.update(f"{number:,} computations")
 
         found = count_computations(processes, messages, self_sends=self_sends, limits=limits, progress=progress)
     code = EXIT_HOLDS if found.stopped is None else EXIT_UNKNOWN

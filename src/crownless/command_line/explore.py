@@ -19,7 +19,7 @@ from .endings import say
 from .explore_subjects import explored_subject
 from .file_options import COMMAND, InputFile, OutputFile
 from .implementations import WithCommand
-from .options import with_limits, with_output
+from .options import with_limits, with_output, with_system
 from .output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
 from .pictures import write_file
 
@@ -32,15 +32,7 @@ from .pictures import write_file
 )
 @click.option("--html", type=OutputFile(), help="Write the page into FILE.")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
-@click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
-@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
-@click.option("--order", "orders", multiple=True, help="Show this order (repeatable).  [default: all]")
-@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
-@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-@click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
+@with_system
 @click.option(
     "--replay",
     type=InputFile(),
@@ -63,11 +55,12 @@ def explore(
     subject: str | None,
     html: str | None,
     serve: bool,
+    replay: str | None,
     max_states: int,
+    system: dict[str, Any],
     limits: Limits,
     as_json: bool,
     quiet: bool,
-    **given: Any,
 ) -> int:
     """Write an interactive page for stepping through the runs of PROTOCOL.
 
@@ -88,14 +81,13 @@ def explore(
     if serve and (html is not None or as_json):
         raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, given, limits, as_json=as_json) as explored:
+    with explored_subject(subject, command, system, replay) as explored:
         if serve:
             return _serve(explored)
         with status(quiet or as_json) as line:
 
             def progress(states: int) -> None:
-                if line is not None:
-                    line.update(some(states, "state"))
+                line.update(some(states, "state"))
 
             data = explored.space.as_data(max_states, limits, progress, start=explored.start)
     if as_json:

@@ -26,7 +26,6 @@ from crownless.spec.orders import ORDERS
 
 from .completion import complete_protocol
 from .file_options import InputFile, OutputFile
-from .imports import import_protocols
 from .options import with_ascii
 from .output import print_json, print_line
 from .pictures import write_file
@@ -79,7 +78,6 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
         if "orders" not in names:
             raise BadInput("--svg: only the orders can be drawn", hint="crownless list orders --svg FILE")
         write_file("--svg", svg, orders_in_svg())
-    import_protocols(name for name in names if name not in SECTIONS)
     facts = {name: _FACTS[name]() for name in SECTIONS if not names or name in names}
     if protocols := [name for name in names if name not in SECTIONS]:
         facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})
@@ -155,7 +153,7 @@ def _figures(kind: str) -> list[dict[str, Any]]:
 
 
 def _properties() -> list[dict[str, Any]]:
-    """Every property that is decided of some protocol, orders apart, and of which."""
+    """Every property, orders apart, with the protocols that it is checked for."""
     found: dict[str, dict[str, Any]] = {}
     for name, kind in PROTOCOLS.items():
         for program in (False, True):

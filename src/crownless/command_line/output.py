@@ -1,4 +1,4 @@
-"""Output that all verbs share: where text and progress go, JSON, what is said of an answer that is not complete.
+"""Output that all verbs share: text, progress and JSON.
 
 Everything that a verb prints goes through this module or `endings.say`, which let no control character through to the
 terminal.
@@ -24,13 +24,12 @@ from rich.status import Status
 from rich.text import Text
 
 from crownless.model_check.runs.runs import Run
-from crownless.runtime.ending import INTERRUPTED, Part
 from crownless.spec.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
-from .endings import EXIT_INTERRUPTED, say
 from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
 from .endings import EXIT_VIOLATED as EXIT_VIOLATED
+from .endings import say
 
 #: Colours of the verdicts, on a terminal.
 STYLES = {
@@ -41,8 +40,8 @@ STYLES = {
     "unknown": "yellow",
 }
 
-#: Where `--ascii` is kept while a verb runs.
-ASCII = "crownless.ascii"
+#: Where `--ascii` and `--json` are kept while a verb runs.
+ASCII, JSON = "crownless.ascii", "crownless.json"
 _SPELLED = str.maketrans(
     {"×": "x", "…": "...", "·": "|", "–": "-", "±": "+-", "→": "->", "≤": "<=", "≥": ">=", "²": "^2", "§": "section "}
 )
@@ -104,8 +103,7 @@ def print_drawing(drawing: str) -> None:
 def print_line(line: str = "") -> None:
     """A line on standard output, whatever the names in it hold.
 
-    It is wrapped where somebody sees it: on a terminal, or in as many columns as `COLUMNS` says. Otherwise a program
-    reads it, which finds each sentence on one line.
+    It is wrapped on a terminal, or to the width that `COLUMNS` sets. In a pipe each sentence stays on one line.
     """
     shown = spelled(printable_line(line))
     if sys.stdout.isatty() or columns_given():
@@ -149,72 +147,44 @@ def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
 #: Seconds after which progress is printed where standard error is no terminal.
 PRINTED_AFTER = 5.0
 
-
-class ProgressLine:
-    """A line of progress that can be changed."""
-
-    def __init__(self, line: Status) -> None:
-        self._line = line
-
-    def update(self, text: str) -> None:
-        """Shows this from now on."""
-        self._line.update(Text(printable(text)))
-
-    def hide(self, hidden: bool) -> None:
-        """Takes the line away, or shows it again."""
-        (self._line.stop if hidden else self._line.start)()
+Clock = Callable[[], float]
 
 
-@contextmanager
-def away(line: ProgressLine | None) -> Iterator[None]:
-    """Without the line of progress, if there is one, while something is printed on standard output."""
-    if line is not None:
-        line.hide(True)
-    try:
-        yield
-    finally:
-        if line is not None:
-            line.hide(False)
-
-
-class PrintedProgress:
-    """Progress where lines cannot be changed: one is printed after some seconds, and then each time that the time since
-    the beginning has doubled.
+class Progress:
+    """How far a verb is, on standard error: one line that changes if that is a terminal; otherwise, with `printed`, a
+    line after some seconds, and then each time that the time since the beginning has doubled.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+    def __init__(self, line: Status | None = None, *, printed: bool = False, clock: Clock = time.monotonic) -> None:
+        self._line, self._printed, self._clock = line, printed, clock
         self._began, self._next = clock(), PRINTED_AFTER
 
     def update(self, text: str) -> None:
-        """Prints this if it is time."""
-        seconds = self._clock() - self._began
-        if seconds >= self._next:
+        """Shows this from now on."""
+        if self._line is not None:
+            self._line.update(Text(printable(text)))
+        elif self._printed and (seconds := self._clock() - self._began) >= self._next:
             self._next = 2 * seconds
             say(f"{text}, {seconds:.0f} s")
 
+    @contextmanager
+    def hidden(self) -> Iterator[None]:
+        """Takes the line away while something is printed on standard output."""
+        if self._line is not None:
+            self._line.stop()
+        try:
+            yield
+        finally:
+            if self._line is not None:
+                self._line.start()
+
 
 @contextmanager
-def status(quiet: bool) -> Iterator[ProgressLine | None]:
-    """A line of progress on standard error; None if that is no terminal or nobody wants it."""
+def status(quiet: bool, *, printed: bool = False) -> Iterator[Progress]:
+    """The progress of a verb, which shows nothing if that is not wanted."""
     stderr = SafeConsole(stderr=True, highlight=False, markup=False)
     if quiet or not stderr.is_terminal:
-        yield None
+        yield Progress(printed=printed and not quiet)
     else:
         with stderr.status("") as line:
-            yield ProgressLine(line)
-
-
-@contextmanager
-def shown_progress(quiet: bool) -> Iterator[ProgressLine | PrintedProgress | None]:
-    """The same, and printed lines if it is no terminal."""
-    with status(quiet) as line:
-        yield PrintedProgress() if line is None and not quiet else line
-
-
-def ended_with_nothing(part: Part, answer: Mapping[str, Any] | None) -> int:
-    """Says why a part ended that has nothing to report yet; the exit code. `answer`: what is printed as JSON."""
-    if answer is not None:
-        print_json(answer)
-    say(f"{part.reason}; nothing is known yet")
-    return EXIT_INTERRUPTED if part.reason == INTERRUPTED else EXIT_UNKNOWN
+            yield Progress(line)

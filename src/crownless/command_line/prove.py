@@ -9,7 +9,7 @@ import click
 
 from crownless.impl.registry import protocol_named
 from crownless.proofs.induction import second_solver
-from crownless.proofs.induction.causal_order import CODE
+from crownless.proofs.induction.causal_order import CODE, CausalOrder
 from crownless.proofs.induction.proving import (
     PROOFS,
     SHOWN,
@@ -20,22 +20,20 @@ from crownless.proofs.induction.proving import (
     prove,
     trusted,
 )
-from crownless.proofs.induction.replay import Replayed
+from crownless.proofs.induction.replay import MOST_MESSAGES
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
 from .endings import say
-from .imports import import_protocols
 from .options import Verb, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    ended_with_nothing,
     print_json,
     print_line,
     print_run,
@@ -96,11 +94,9 @@ def prove_(
     if discover and program is not None:
         raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
     if program is not None:
-        import_protocols(protocols, limits, {"programs": []} if as_json else None)
         return prove_program(protocols, program, channel, effort, limits, as_json=as_json, quiet=quiet)
     if channel:
         raise BadInput("--channel goes with --program", hint="name a program")
-    import_protocols(protocols, limits, {"discoveries" if discover else "proofs": []} if as_json else None)
     if discover:
         return prove_discovered(protocols, effort, limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
@@ -113,8 +109,7 @@ def prove_(
         for name, proof in proofs.items():
 
             def report(claim: str, name: str = name) -> None:
-                if line is not None:
-                    line.update(f"{name}: {claim}")
+                line.update(f"{name}: {claim}")
 
             found.append(prove(name, proof, effort, report, recheck=recheck))
             if found[-1].stopped is not None:
@@ -122,7 +117,7 @@ def prove_(
             if why:
                 needed[name] = necessary_hypotheses(proof, effort, report)
     if part.reason is not None and not found:
-        return ended_with_nothing(part, {"proofs": []} if as_json else None)
+        raise Stopped(part.reason)
     if as_json:
         facts = [proved.json() for proved in found]
         facts = [{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts
@@ -156,7 +151,7 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
         rows.add_row(proved.protocol, *outcomes, *counted)
     rows.print()
     for proved in found:
-        _print_doubts(proved, needed.get(proved.protocol, {}), drawings=drawings)
+        _print_doubts(proved, needed.get(proved.protocol, {}))
     undecided = [proved for proved in found if not proved.stopped and not proved.refuted]
     if any(put.verdict.outcome == "unknown" for proved in undecided for put in proved.claims):
         print_line("Where z3 gave up: raise --effort.")
@@ -181,22 +176,20 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
         print_line(f"Assumed{names}:")
         for assumption in assumed:
             print_line(f"- {assumption}")
-    for rests_on, names in _together(
-        (trusted(proved.proof, compares=proved.stopped is None), proved.protocol) for proved in by_z3
-    ):
+    for rests_on, names in _together((trusted(proved.proof), proved.protocol) for proved in by_z3):
         print_line(f"Trusted{names}:")
         for thing in rests_on:
             print_line(f"- {thing}")
 
 
 def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
-    """The run that refutes something, if there is one; what z3 gave up beside it makes no difference."""
-    if not proved.refuted or proved.replayed is None or proved.replayed.run is None:
+    """The run that refutes something; what z3 gave up beside it makes no difference."""
+    if not proved.refuted or proved.refutation is None:
         return
     for shown in proved.refuted:
         print_line(f"{proved.protocol}: {shown} is refuted: {proved.proof.shown[shown][0]}")
     print_line("by this run of its code alone, over the unordered channel; nothing else is assumed:")
-    print_run(proved.replayed.run, drawn=drawings)
+    print_run(proved.refutation.run, drawn=drawings)
     print_line()
 
 
@@ -209,25 +202,23 @@ def _print_machine(proved: ProofReport) -> None:
             f"abstraction one of its code ({some(len(steps), 'claim')}; queues of any content)"
         )
     elif proved.unsupported is not None:
-        print_line(f"{proved.protocol}: its steps are not shown for queues of any content: {proved.unsupported}")
-    for same in proved.refinements:
-        compared = "the machine matches what is proved" if same else f"the machine does something else: {same.differs}"
-        print_line(f"{proved.protocol}: {compared} ({same.scope}, {same.states:,} states)")
+        print_line(f"{proved.protocol}: its steps cannot be compared with what is proved: {proved.unsupported}")
+    for each in proved.compared:
+        compared = "the machine matches what is proved" if each else f"the machine does something else: {each.differs}"
+        scope = f"up to {each.processes} processes and any number of messages"
+        print_line(f"{proved.protocol}: {compared} ({scope}, {each.states:,} states)")
 
 
-def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings: bool) -> None:
+def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
     """The unproved claims, and the necessary hypotheses of the others."""
+    claims = some(len(proved.claims), "claim")
+    given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
     if proved.stopped is not None:
-        given_up = sum(put.verdict.reason == proved.stopped for put in proved.claims)
-        print_line(
-            f"{proved.protocol}: {proved.stopped}: {given_up} of its {some(len(proved.claims), 'claim')} not put to z3"
-        )
+        print_line(f"{proved.protocol}: {proved.stopped}: {given_up} of its {claims} not put to z3")
         return
-    if all(proved.outcome(shown) == "unknown" for shown in proved.proof.shown) and not needed:
-        given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
-        if given_up == len(proved.failures) > 0:
-            print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {some(len(proved.claims), 'claim')}")
-            return
+    if given_up == len(proved.failures) > 0 and not proved.refuted and not needed:
+        print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {claims}")
+        return
     for put in proved.failures:
         if proved.refuted and put.verdict.outcome == "unknown":
             continue  # the run has decided
@@ -236,10 +227,12 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings
         outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
         print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
     if not proved.refuted:
-        if proved.replayed is not None:
-            _print_replayed(proved.replayed, drawings=drawings)
-        for difference in proved.ops_differ:
-            print_line(f"{proved.protocol}: z3 sees other arithmetic than runs: {difference}")
+        if proved.failures and isinstance(proved.proof, CausalOrder):
+            print_line(
+                f"{proved.protocol}: nothing is refuted: no run of up to {some(MOST_MESSAGES, 'message')} breaks the "
+                "order, or does not deliver all; perhaps the protocol is right, and the proof lacks an invariant "
+                "(crownless check goes on to larger bounds)"
+            )
         if not proved.not_vacuous:
             print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
     for put in proved.claims:
@@ -247,24 +240,6 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]], *, drawings
             print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
     for name, hypotheses in needed.items():
         print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
-
-
-def _print_replayed(found: Replayed, *, drawings: bool) -> None:
-    """Says where a proof fails whether that is a fault of the protocol."""
-    if found.sent:
-        size = f"{some(found.processes, 'process')} and {some(sum(found.sent.values()), 'message')} sent"
-        print_line(f"{found.claim}: fails in a state with {size}")
-    else:
-        print_line(f"{found.claim}: no state of a few processes and messages was found in which it fails")
-    if found.run is None:
-        print_line(
-            "no run of as many messages breaks the order, or delivers not all: so nothing is refuted; perhaps the "
-            "protocol is right, and the proof lacks an invariant (crownless check goes on to larger bounds)"
-        )
-        return
-    whose = "the same messages" if found.same_messages else "other messages"
-    print_line(f"a run with {whose} in which the order breaks, or not all is delivered:")
-    print_run(found.run, drawn=drawings)
 
 
 def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import STEPS
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput
 
 from .endings import say
@@ -14,7 +14,6 @@ from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
-    ended_with_nothing,
     print_drawing,
     print_json,
     print_line,
@@ -34,13 +33,12 @@ def prove_discovered(
     with status(quiet or as_json) as line, stoppable(limits) as part:
 
         def report(what: str) -> None:
-            if line is not None:
-                line.update(what)
+            line.update(what)
 
         for name in protocols:
             found.append(discover(name, effort or STEPS, report))
     if part.reason is not None and not found:
-        return ended_with_nothing(part, {"discoveries": []} if as_json else None)
+        raise Stopped(part.reason)
     if as_json:
         print_json({"discoveries": [each.json() for each in found]})
     else:

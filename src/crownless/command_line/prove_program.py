@@ -9,7 +9,7 @@ from crownless.model_check.search.engines import why_not_applicable
 from crownless.model_check.system.properties import Property
 from crownless.proofs.programs.every_interleaving import EFFORT, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_run import protocols_on_terms
-from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.printable import some
 
 from .endings import say
@@ -18,7 +18,6 @@ from .output import (
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
     STYLES,
-    ended_with_nothing,
     print_json,
     print_line,
     print_run,
@@ -52,12 +51,11 @@ def prove_program(
         for one in checks:
 
             def report(known: Property, protocol: str = one.name) -> None:
-                if line is not None:
-                    line.update(f"{protocol}: {known.name}")
+                line.update(f"{protocol}: {known.name}")
 
             found.append(judge(one, effort or EFFORT, progress=report))
     if part.reason is not None and not found:
-        return ended_with_nothing(part, {"programs": []} if as_json else None)
+        raise Stopped(part.reason)
     if as_json:
         print_json({"programs": [judged.json() for judged in found]})
     else:

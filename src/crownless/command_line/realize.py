@@ -19,7 +19,6 @@ from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
 from .completion import complete_protocol
-from .imports import import_protocols
 from .options import Verb, parse_settings, with_limits, with_output
 from .output import (
     EXIT_HOLDS,
@@ -36,8 +35,8 @@ from .tables import Rows
 
 @click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
@@ -65,7 +64,6 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
     3 a limit was reached first.
     """
-    import_protocols([protocol], limits, {"protocol": protocol, "decided": False} if as_json else None)
     request = Check(
         protocol,
         processes,
@@ -78,8 +76,7 @@ def realize(
     with status(quiet or as_json) as line:
 
         def progress(said: str) -> None:
-            if line is not None:
-                line.update(f"{protocol}: {said}")
+            line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # what a machine prints is no answer
             answer = realizing.realize(request, limits=limits, progress=progress)

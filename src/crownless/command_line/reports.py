@@ -35,7 +35,10 @@ class Reports(NamedTuple):
         if self.sarif is not None:
             write_file("--sarif", self.sarif, as_json(sarif(suites), indent=2) + "\n")
         shown = [
-            (suite.subject, line.name, line.run) for suite in suites for line in suite.lines if line.run is not None
+            (suite.subject, line.property.name, line.run)
+            for suite in suites
+            for line in suite.lines
+            if line.run is not None
         ]
         if not shown:
             certain = all(line.verdict == "holds" for suite in suites for line in suite.lines)
@@ -49,7 +52,7 @@ class Reports(NamedTuple):
             write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
         if self.svg is not None or self.html is not None:
             titles = dict.fromkeys(subject for subject, _, _ in shown)
-            found = ((suite.subject, [(line.name, line.run) for line in suite.lines]) for suite in suites)
+            found = ((suite.subject, [(line.property.name, line.run) for line in suite.lines]) for suite in suites)
             diagrams = [one for subject, runs in found for one in diagrams_of_violations(subject, runs)]
             write_diagrams(self.svg, self.html, diagrams, f"Violations: {', '.join(titles)}")
 

@@ -67,9 +67,8 @@ class StateSpace:
         self.system: System = check.system()
         self.properties = [known for known in check.properties() if known.kind == "always" or known == DELIVERS_ALL]
         self._place = {known.name: k for k, known in enumerate(self.properties)}
-        self._effects = Table()
+        self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())
-        self._messages, self._packets, self._steps, self._locals = Table(), Table(), Table(), Table()
         self._guards: dict[str, list[str]] = {}
         self._keys: list[tuple[Any, ...]] = []  # of each step, by which moves are sorted
         self._nodes: list[tuple[State, MonitorState]] = []
@@ -95,30 +94,30 @@ class StateSpace:
         check = self.check
         moves: list[list[int]] = []
         ends: dict[str, int] = {}
+        #: The places of the nodes on the page.
+        places: dict[int, int] = {}
+
+        def add(node: int) -> int:
+            flat, broken = self.moves(node)
+            if broken:
+                ends[str(len(moves))] = broken
+            places[node] = len(moves)
+            moves.append(flat)
+            return len(flat) // 3
+
         with stoppable(limits) as part:
             in_all = 0
             while len(moves) < min(len(self._nodes), nodes) and in_all < MOVES:
                 look()
-                flat, broken = self.moves(len(moves))
-                if broken:
-                    ends[str(len(moves))] = broken
-                moves.append(flat)
-                in_all += len(flat) // 3
+                in_all += add(len(moves))
                 if progress is not None and not len(moves) % EVERY:
                     progress(len(moves))
-        kept = list(range(len(moves)))
-        if not serves_more:
-            for node in self._nodes_of(start):
-                if node >= len(kept) and node not in kept:
-                    kept.append(node)
-                    flat, broken = self.moves(node)
-                    if broken:
-                        ends[str(len(moves))] = broken
-                    moves.append(flat)
+        for node in () if serves_more else self._nodes_of(start):
+            if node not in places:
+                add(node)
         beyond = len(self._nodes) > len(moves)
         if beyond and not serves_more:
-            number = {node: k for k, node in enumerate(kept)}
-            moves = [[number.get(x, BEYOND) if k % 3 == 1 else x for k, x in enumerate(flat)] for flat in moves]
+            moves = [[places.get(x, BEYOND) if k % 3 == 1 else x for k, x in enumerate(flat)] for flat in moves]
         initial = self._nodes[0][0]
         return {
             "protocol": printable(check.protocol),
@@ -127,18 +126,14 @@ class StateSpace:
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
             "processes": [printable(name) for name in self.names.processes],
-            "states": len({self._nodes[node][0] for node in kept}),
+            "states": len({self._nodes[node][0] for node in places}),
             "properties": [[printable(known.name), printable(known.meaning)] for known in self.properties],
             "initial": [self._local(p, initial[p]) for p in range(self.system.n)],
             "moves": moves,
             "ends": ends,
-            "effects": self._effects.rows,
             "beyond": beyond,
             "stopped": part.reason,
-            "messages": self._messages.rows,
-            "packets": self._packets.rows,
-            "steps": self._steps.rows,
-            "locals": self._locals.rows,
+            **{name: table.rows for name, table in self._tables.items()},
             "guards": self._guards,
         }
 
@@ -149,40 +144,31 @@ class StateSpace:
         if not 0 <= node < len(self._nodes):
             raise IndexError(node)
         moves, ends = self.moves(node)
-        tables = {
-            "effects": self._effects.rows,
-            "messages": self._messages.rows,
-            "packets": self._packets.rows,
-            "steps": self._steps.rows,
-            "locals": self._locals.rows,
-        }
-        further = {name: rows[max(known.get(name, 0), 0) :] for name, rows in tables.items()}
+        further = {name: table.rows[max(known.get(name, 0), 0) :] for name, table in self._tables.items()}
         guards = dict(list(self._guards.items())[max(known.get("guards", 0), 0) :])
         return {"moves": moves, "ends": ends, **further, "guards": guards}
 
     @property
     def step_rows(self) -> list[list[Any]]:
         """The table of steps; see `_step`."""
-        return self._steps.rows
+        return self._tables["steps"].rows
 
     @property
     def message_rows(self) -> list[str]:
         """The table of messages: their names, if a program gives them names."""
-        return self._messages.rows
-
-    @property
-    def packet_rows(self) -> list[list[Any]]:
-        """The table of packets; see `_packet`."""
-        return self._packets.rows
+        return self._tables["messages"].rows
 
     def moves(self, node: int) -> tuple[list[int], int]:
         """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
         state, monitor_state = self._nodes[node]
-        moves = self._moves(state)
+        moves, machine = self._moves(state), self.system.machine
         flat: list[int] = []
         for step, target in moves:
             after, broken = self.system.evaluate(monitor_state, step)
-            effect = self._effect({*broken, *self._false_after(step)})
+            local = self.system.state_after(step)
+            invariants = {} if local is None else machine.invariants
+            false = [name for name, holds in invariants.items() if not holds(machine, step.action.process, local)]
+            effect = self._effect({*broken, *false})
             flat += (self._step(step), self._node(target, after), effect)
         self._explain(state)
         owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
@@ -190,7 +176,7 @@ class StateSpace:
 
     def broken_by(self, effect: int) -> list[str]:
         """The properties in a row of the table `effects`."""
-        return [self.properties[k].name for k in self._effects.rows[effect]]
+        return [self.properties[k].name for k in self._tables["effects"].rows[effect]]
 
     def step(self, node: int, choice: int) -> LocalStep:
         """The step of a move of a node."""
@@ -229,15 +215,7 @@ class StateSpace:
     def _effect(self, broken: Iterable[str]) -> int:
         """The set of these properties, as the numbers of those that the page has."""
         places = tuple(sorted(self._place[name] for name in broken if name in self._place))
-        return self._effects.number(places, lambda: list(places))
-
-    def _false_after(self, step: LocalStep) -> list[str]:
-        """The invariants that are false of the local state after a step."""
-        state = self.system.state_after(step)
-        if state is None:
-            return []
-        machine, i = self.system.machine, step.action.process
-        return [name for name, holds in machine.invariants.items() if not holds(machine, i, state)]
+        return self._tables["effects"].number(places, lambda: list(places))
 
     def _explain(self, state: State) -> None:
         """Why the guard holds back each packet that is there."""
@@ -257,7 +235,7 @@ class StateSpace:
 
         -1 stands for no message, packet or local state.
         """
-        return self._steps.number(step[:4], lambda: self._data_of_step(step))
+        return self._tables["steps"].number(step[:4], lambda: self._data_of_step(step))
 
     def _data_of_step(self, step: LocalStep) -> list[Any]:
         action = step.action
@@ -302,11 +280,11 @@ class StateSpace:
         """Its name, if a program gives it one."""
         free = self.check.workload.takes_anything
         name = self.names.messages.get(message.name, message.name)
-        return self._messages.number(message, lambda: "" if free else printable(name))
+        return self._tables["messages"].number(message, lambda: "" if free else printable(name))
 
     def _packet(self, packet: Packet) -> int:
         """Kind, message, source, destination, and 1 if it carries no message."""
-        return self._packets.number(
+        return self._tables["packets"].number(
             packet,
             lambda: [
                 printable(packet.kind),
@@ -326,7 +304,7 @@ class StateSpace:
             variables = variables_of(self.system.local_state(number), lambda message: f"\0{self._message(message)}\0")
             return [[printable(each.name), [[_shown(cell) for cell in row] for row in each.rows]] for each in variables]
 
-        return self._locals.number((process, number), data)
+        return self._tables["locals"].number((process, number), data)
 
 
 def _in_text(value: Any) -> str:

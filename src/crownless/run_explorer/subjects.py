@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -9,21 +10,23 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.runs.run_diagrams import computation_of_run
-from crownless.model_check.runs.runs import Run, ShownAction, run_of
+from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
+from crownless.model_check.runs.stepwise import Follower
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
+from crownless.model_check.system.system import LocalStep
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
-from crownless.oracle.conformance.schedules import Follower, Schedule, cannot_be_taken
+from crownless.oracle.conformance.schedules import Schedule
 from crownless.spec import notation
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
 from crownless.spec.printable import printable_name, some
 
-from .state_space import BEYOND, Names, StateSpace
+from .state_space import Names, StateSpace
 
 #: What the page of a computation has.
 ANY_LINEARIZATION = "in every order that happened-before allows"
@@ -71,15 +74,8 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
     replies = schedule is not None and schedule.replies
     check = check_of_nodes(Answers(implementation), request, orders, replies=replies)
     space = StateSpace(replace(check.resolve(), protocol=implementation.name))
-    start: list[int] = []
-    node = 0
-    follower = Follower(space.system)
-    for number, step in enumerate(() if schedule is None else schedule.steps, 1):
-        if follower.follow(step) is None:
-            hint = "nodes that are no longer wrong may not follow it: see 'conform --replay'"
-            raise BadInput(f"step {number} of the schedule: {cannot_be_taken(step)}", hint=hint)
-        start.append(space.choice_of(node, follower.steps[-1]))
-        node = space.moves(node)[0][3 * start[-1] + 1]
+    actions = () if schedule is None else [step.shown() for step in schedule.steps]
+    start = _followed(space, actions, exactly=False)
     return Explored(space, f"{implementation.name}: every run, step by step", start, check)
 
 
@@ -122,12 +118,10 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
 
 def with_variables(saved: SavedCheck, run: Run) -> Run:
     """The same run, made once more, so that its local states are known; raises `BadInput` if it cannot be made."""
-    space = StateSpace(_check_of(saved).resolve())
-    steps, node = [], 0
-    for choice in choices_of(space, run):
-        steps.append(space.step(node, choice))
-        node = space.moves(node)[0][3 * choice + 1]
-    return run_of(space.system, steps, keep_names=saved.program is not None)
+    follower = Follower(_check_of(saved).resolve().system())
+    for number, action in enumerate(run.actions, 1):
+        _follow(follower, number, action)
+    return follower.run
 
 
 def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
@@ -153,56 +147,24 @@ def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
 
 def choices_of(space: StateSpace, run: Run) -> list[int]:
     """The choices that make a run; raises `BadInput` with its first action that cannot happen."""
-    node, choices = 0, []
-    names: dict[str, int] = {}
-    for number, action in enumerate(run.actions, 1):
-        flat, _ = space.moves(node)
-        found = next(
-            (choice for choice in range(len(flat) // 3) if _is(space, flat[3 * choice], action, run, names)), None
-        )
-        if found is None:
-            raise BadInput(
-                f"action {number} of the run, {action.say()}, cannot happen there",
-                hint="was it saved by another version of the protocol? check it again",
-            )
-        choices.append(found)
-        node = flat[3 * found + 1]
-        assert node != BEYOND, "a state space that is searched has every node"
-        _note_names(space, flat[3 * found], action, names)
+    return _followed(space, run.actions)
+
+
+def _followed(space: StateSpace, actions: Iterable[ShownAction], *, exactly: bool = True) -> list[int]:
+    follower = Follower(space.system)
+    node, choices = 0, list[int]()
+    for number, action in enumerate(actions, 1):
+        choices.append(space.choice_of(node, _follow(follower, number, action, exactly=exactly)))
+        node = space.moves(node)[0][3 * choices[-1] + 1]
     return choices
 
 
-def _is(space: StateSpace, step: int, action: ShownAction, run: Run, names: dict[str, int]) -> bool:
-    """Is this step that action? Messages that were not there before may be any that have not got a name yet."""
-    process, name, message, packet, to, transmits, *_ = space.step_rows[step]
-    if (run.processes[process], name) != (action.process, action.action):
-        return False
-    if (message == -1) != (action.message is None) or len(transmits) != len(action.transmits):
-        return False
-    if action.message is not None:
-        known = names.get(action.message)
-        if known != message if known is not None else message in names.values():
-            return False
-    if action.to and [run.processes[q] for q in to] != list(action.to):
-        return False
-    if (packet == -1) != (action.packet is None):
-        return False
-    if action.packet is None:
-        return True
-    kind, _, source, *_ = space.packet_rows[packet]
-    return (kind, run.processes[source]) == (action.packet.kind, action.packet.source)
-
-
-def _note_names(space: StateSpace, step: int, action: ShownAction, names: dict[str, int]) -> None:
-    """The messages that the action names, in the order in which both name them."""
-    _, _, message, _, _, transmits, happened, *_ = space.step_rows[step]
-    if action.message is not None:
-        names.setdefault(action.message, message)
-    for packet, shown in zip(transmits, action.transmits, strict=True):
-        if shown.message is not None:
-            names.setdefault(shown.message, space.packet_rows[packet][1])
-    for (_, which), (_, called) in zip(happened, action.happened, strict=False):
-        names.setdefault(called, which)
+def _follow(follower: Follower, number: int, action: ShownAction, *, exactly: bool = True) -> LocalStep:
+    step = follower.follow(action, exactly=exactly)
+    if step is None:
+        hint = "was it saved by another version of it? check it again; of nodes, see 'conform --replay'"
+        raise BadInput(f"action {number} of the run, {action.say()}, cannot happen there", hint=hint)
+    return step
 
 
 def _with_orders(check: Check) -> Check:

@@ -14,14 +14,16 @@ from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import WrongMachine, check_class
-from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
-from crownless.model_check.runs.runs import Run, run_of, wrong_event
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check, ResolvedCheck
+from crownless.model_check.runs.runs import wrong_event
+from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.system.properties import DELIVERS_ONCE
-from crownless.model_check.system.system import Action, LocalStep, State, System
+from crownless.model_check.system.system import Action, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import InProcess, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
+from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import order_named
@@ -57,8 +59,6 @@ def stateful(
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
-    delivers_all = arguments.truth("delivers_all", delivers_all)
-    order = arguments.optional(arguments.text, "order", order)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
         held_to, needed = order or subject.promises, subject.needs_channel
@@ -116,7 +116,7 @@ def _bounds(processes: Any) -> tuple[int, int]:
 def _channel(given: Any) -> type[Channel]:
     if isinstance(given, type) and issubclass(given, Channel):
         return given
-    return channel_named(arguments.text("channel", given))
+    return channel_named(given)
 
 
 def _named(subject: Any) -> str:
@@ -189,7 +189,7 @@ class _Driven(RuleBasedStateMachine):
     def the_order_is_kept(self) -> None:
         """The deliveries so far can still become a computation that keeps the order."""
         if self.subject is not None:
-            broken = self.subject.broken(self.order)
+            broken = self.subject.violation(self.order)
             self.failed |= broken is not None
             if broken is not None:
                 raise AssertionError(f"{broken}\n{self.subject.story()}")
@@ -211,25 +211,25 @@ class _Driven(RuleBasedStateMachine):
 
 
 class _Nodes(Network):
-    """Nodes, driven. `answers`: those known so far, by the number of processes."""
+    """Nodes, driven. `checks`: those made so far, by processes and messages."""
 
     def __init__(
         self,
         subject: type,
-        answers: dict[int, Answers],
+        checks: dict[tuple[int, int], ResolvedCheck],
         *,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
-        if processes not in answers:
-            answers[processes] = Answers(InProcess(subject, processes))
-        request = Request(processes, messages, sends=sends_of(subject), replies=0)
-        super().__init__(answers[processes], request, channel)
+        if (processes, messages) not in checks:
+            request = Request(processes, messages, sends=sends_of(subject), replies=0)
+            checks[processes, messages] = check_of_walks(Answers(InProcess(subject, processes)), request, channel)
+        super().__init__(checks[processes, messages].system())
 
 
-class _Protocol:
+class _Protocol(StepwiseRun):
     """A protocol, driven: the moves, the monitors and the properties of the very check that `cr.check` makes.
 
     `systems`: those made so far, by processes and messages, with the names of the properties.
@@ -248,10 +248,8 @@ class _Protocol:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
             systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
-        self._system, self._properties = systems[processes, messages]
-        self._state, self._monitor_state = self._system.initial(), self._system.initial_monitor_state()
-        self._steps: list[LocalStep] = []
-        self._broken: list[str] = []
+        system, self._properties = systems[processes, messages]
+        super().__init__(system)
 
     def moves(self) -> list[Move]:
         """All that may happen next."""
@@ -259,41 +257,31 @@ class _Protocol:
             Move(
                 "fault" if step.action.by_channel else "send" if step.hands_over else "step",
                 _like(step.action),
-                partial(self._take, step, target),
+                partial(self.take, step, target),
             )
-            for step, target in self._system.moves(self._state)
+            for step, target in self.system.moves(self.state)
         ]
 
     @property
     def progress(self) -> int:
         """A number that changes when the order may have been broken."""
-        return len(self._steps)
+        return len(self.steps)
 
-    def _take(self, step: LocalStep, target: State) -> None:
-        self._monitor_state, broken = self._system.evaluate(self._monitor_state, step)
-        self._state = target
-        self._steps.append(step)
-        self._broken += [name for name in broken if name in self._properties]
-
-    def broken(self, order: str) -> str | None:
+    def violation(self, order: str) -> str | None:
         """The properties that the run so far breaks; None if there are none."""
-        if not self._broken:
-            return None
-        why = f", {wrong_event(self._run())}" if DELIVERS_ONCE.name in self._broken else ""
-        return f"{', '.join(dict.fromkeys(self._broken))}: broken{why}"
+        broken = [name for name in dict.fromkeys(self.broken) if name in self._properties]
+        why = f", {wrong_event(self.run)}" if DELIVERS_ONCE.name in broken else ""
+        return f"{', '.join(broken)}: broken{why}" if broken else None
 
     @property
     def owed(self) -> set[tuple[str, str]]:
         """The submitted messages that are not delivered."""
-        names, processes = self._run().names, self._system.workload.processes
-        return {(names[m], processes[q]) for m, q in self._system.undelivered(self._monitor_state, self._state)}
+        names, processes = self.run.names, self.system.workload.processes
+        return {(names[m], processes[q]) for m, q in self.system.undelivered(self.monitor_state, self.state)}
 
     def story(self) -> str:
         """All that has happened, drawn and in words."""
-        return f"\n{self._run()}"
-
-    def _run(self) -> Run:
-        return run_of(self._system, self._steps, keep_names=False)
+        return f"\n{self.run}"
 
 
 def _like(action: Action) -> Hashable:
