@@ -89,13 +89,6 @@ def test_a_part_within_another_ends_alone() -> None:
     assert (inner.reason, outer.reason) == ("0.05 seconds are over", None)
 
 
-def test_a_search_within_a_part_ends_with_it() -> None:
-    with stoppable(Limits(seconds=0)) as part:
-        result = run_check(Check("rst", 2, 2))
-    assert (result.verdict, result.exploration.stopped) == ("unknown", "0 seconds are over")
-    assert part.reason == "0 seconds are over"
-
-
 def test_no_memory_ends_a_part_and_a_fault_does_not() -> None:
     with stoppable() as part:
         raise MemoryError
@@ -273,13 +266,6 @@ def test_terms_that_another_thread_drops_do_not_break_z3_at_work() -> None:
 
 
 # -- memory ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("engine", ["native", "plain"])
-def test_a_search_stops_by_itself_at_its_limit_of_memory(engine: str) -> None:
-    result = run_check(Check("rst", 3, 4), Limits(memory=1), engine=engine)
-    assert result.verdict == "unknown"
-    assert "0 MiB of memory are used" in result.scope
 
 
 def test_counting_and_realizing_end_at_a_limit_with_what_is_known() -> None:

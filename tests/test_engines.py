@@ -18,7 +18,6 @@ from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native import expansion, kernels
 from crownless.model_check.search.engines import (
     LONG_TO_COMPILE,
-    NATIVE_CHANNELS,
     Engine,
     compiling,
     cpus,
@@ -63,10 +62,6 @@ def test_a_channel_that_the_native_engine_does_not_number_is_the_plain_explorers
     assert engine_of(Check("rst", 2, 2, channel="another")) == Engine("plain", because=reason)
 
 
-def test_every_native_channel_is_in_the_table() -> None:
-    assert set(NATIVE_CHANNELS) <= set(CHANNELS)
-
-
 def test_what_is_checked_by_default_is_promised_or_implied() -> None:
     for promises, orders in {
         "asynchronous": ("fifo", "causal"),
@@ -91,12 +86,6 @@ def test_what_a_verdict_rests_on_is_said() -> None:
     assert plain.scope.endswith("; plain explorer, no reductions")
     assert [result.engine.name for result in (native, reduced, crash, plain)] == ["native", "native", "plain", "plain"]
     assert [result.json()["workers"] for result in (native, reduced, crash, plain)] == [1, 2, 1, 1]
-
-
-def test_the_native_engine_requested_by_name_is_not_replaced() -> None:
-    with pytest.raises(BadInput) as error:
-        run_check(Check("ses", crash="P1"), engine="native")
-    assert str(error.value) == ("ses: --engine native: the native engine knows no crashes; leave that out")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -18,12 +18,10 @@ from click.shell_completion import ShellComplete
 
 from crownless import command_line
 from crownless.command_line import main
-from crownless.command_line.output import wrapped
 from crownless.command_line.tables import Rows
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.impl.rst_variants import RstColumn
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
@@ -32,8 +30,7 @@ from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import NOT_CHECKED
 from crownless.model_check.system import exploration
 from crownless.model_check.system.exploration import Exploration
-from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
-from crownless.spec.computation import Message
+from crownless.runtime.ending import INTERRUPTED, Limits
 
 Capture = pytest.CaptureFixture[str]
 Run = Callable[..., tuple[int, str, str]]
@@ -88,18 +85,6 @@ def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownles
     assert (facts["rst"]["expected"], facts["rst"]["as_expected"]) == ([], False)
 
 
-def test_a_bundled_protocol_that_no_longer_breaks_its_order_makes_its_row_unexpected(crownless: Run) -> None:
-    """The unsafe `rst-column` sends the whole matrix after all."""
-    repaired = {
-        name: getattr(Rst, name) for name in ("send", "deliverable", "after_delivering", "renamed_stamp", "rules")
-    }
-    with suite_of("unordered", "rst-column"), patch.multiple(RstColumn, **repaired):
-        code, out, _ = crownless("check")
-    assert code == 1
-    assert out.endswith("\n2 checks: 1 holds, 1 breaks; not as expected: rst-column\n")
-    assert "holds; expected to break causal" in re.sub(r"\s+", " ", out)
-
-
 def test_a_row_that_no_longer_breaks_what_it_is_known_to_break_is_unexpected() -> None:
     row = SuiteRow(Check("rst"), frozenset({"causal"}))
     assert row.as_expected(run_check(Check("rst", 2, 2))) is False
@@ -110,23 +95,6 @@ def test_a_row_that_is_unknown_exits_3(crownless: Run) -> None:
         code, out, _ = crownless("check", "--max-states", "600")
     assert code == 3
     assert "; not known to be as expected: rst\n" in out
-
-
-def test_a_row_is_printed_before_the_next_is_searched(capsys: Capture) -> None:
-    printed: list[str] = []
-
-    def searched(check: Check, *arguments: Any, **options: Any) -> Any:
-        printed.append(capsys.readouterr().out)
-        return run_check(check, *arguments, **options)
-
-    with (
-        suite_of("unordered", "rst", "ses"),
-        patch("crownless.command_line.check.run_check", searched),
-        pytest.raises(SystemExit),
-    ):
-        main(["check"])
-    assert [text.splitlines()[-1].split()[0] for text in printed] == ["protocol", "expected", "rst"]
-    assert "unordered  " in printed[1]
 
 
 # -- the first violation, and early reports ----------------------------------------------------------------------------
@@ -168,52 +136,23 @@ class SlowP3(DeafP3):
         return [("think", Step(state - 1))] if state else []
 
 
-class NeverRests(ProtocolMachine):
-    """Sends one message from each process and delivers none; whoever has received one goes on for ever."""
-
-    promises = "asynchronous"
-
-    def initial(self, i: int) -> tuple[bool, int]:
-        return False, 0
-
-    def send(self, i: int, state: tuple[bool, int], message: Message) -> Sequence[Step]:
-        sent, spins = state
-        if sent:
-            return []
-        return [Step((True, spins), [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def on_packet(self, i: int, state: tuple[bool, int], packet: Packet) -> Sequence[Step]:
-        return [Step((state[0], 1))]
-
-    def internal(self, i: int, state: tuple[bool, int]) -> Sequence[tuple[str, Step]]:
-        sent, spins = state
-        return [("spin", Step((sent, 3 - spins)))] if spins else []
-
-
 @pytest.mark.parametrize(
     ("kind", "options", "shown", "actions"),
     [
         (DeafP3, {"engine": "plain"}, {"delivers-all"}, 2),
         (DeafP3, {"engine": "native"}, {"delivers-all"}, 2),
         (SlowP3, {"engine": "native"}, {"fifo", "causal"}, 3),
-        (NeverRests, {"engine": "plain"}, {"delivers-all"}, 2),
     ],
 )
 def test_first_shows_the_shortest_violation_and_no_longer_one(
     kind: type[ProtocolMachine], options: dict[str, Any], shown: set[str], actions: int
 ) -> None:
-    check = Check(kind, 3 if kind is not NeverRests else 2, 3)
+    check = Check(kind, 3, 3)
     result = run_check(check, first=True, **options)
     assert {name: len(line.run or ()) for name, line in result.violations.items()} == dict.fromkeys(shown, actions)
     whole = run_check(check, **options)
     assert max(len(line.run or ()) for line in whole.violations.values()) > actions
     assert {whole[name].verdict for name in shown} == {"violated"}
-
-
-def test_first_changes_nothing_where_nothing_is_violated() -> None:
-    for engine in ("plain", "native"):
-        result = run_check(Check("rst", 3, 3), first=True, engine=engine)
-        assert (result.verdict, result.exploration.stopped) == ("holds", None)
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
@@ -224,13 +163,6 @@ def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
     assert said == ["unordered: violated: fifo and causal; still searching…"]
 
 
-def test_a_short_search_reports_nothing_before_its_end() -> None:
-    said: list[str] = []
-    with patch.object(exploration, "REPORTED_AFTER", 600.0):
-        run_check(Check("unordered", 3, 3), on_violation=said.append)
-    assert said == []
-
-
 # -- which engine ------------------------------------------------------------------------------------------------------
 
 
@@ -239,17 +171,6 @@ def test_a_small_search_is_answered_by_the_plain_explorer_and_a_large_one_by_the
     assert (small.engine.name, small.json()["engine"]) == ("plain", "plain")
     assert (large.engine.name, large.json()["engine"]) == ("native", "native")
     assert large.exploration.states == 60_982
-
-
-def test_reductions_workers_and_saved_searches_ask_for_the_native_engine_at_once(tmp_path: Path) -> None:
-    variants: list[dict[str, Any]] = [
-        {"reductions": ["symmetry"]},
-        {"workers": 1},
-        {"engine": "native"},
-        {"checkpoint": tmp_path / "saved"},
-    ]
-    with patch("crownless.model_check.check.check.Search.first_try", side_effect=AssertionError):
-        assert [run_check(Check("rst", 2, 2), **options).engine.name for options in variants] == ["native"] * 4
 
 
 def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None:
@@ -272,33 +193,20 @@ def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None
     assert ended.exploration.stopped == "0 seconds are over"
 
 
-#: A native search that explores nothing.
-OUT_OF_TIME = SimpleNamespace(
-    explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=NOT_CHECKED
-)
-
-
-@pytest.mark.parametrize(
-    ("where", "how"),
-    [
-        ("check.check._saving", {"side_effect": Stopped(INTERRUPTED)}),  # while the engine is imported
-        ("check.check.Search._native", {"return_value": OUT_OF_TIME}),
-    ],
-)
-def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further(where: str, how: dict[str, Any]) -> None:
+def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -> None:
     reported: list[str] = []
-    with patch(f"crownless.model_check.{where}", **how), patch.object(checking, "FIRST_TRY_STATES", 1_000):
+    nothing = SimpleNamespace(
+        explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=NOT_CHECKED
+    )
+    with (
+        patch("crownless.model_check.check.check.Search._native", return_value=nothing),
+        patch.object(checking, "FIRST_TRY_STATES", 1_000),
+    ):
         result = run_check(Check("unordered", 4, 5), on_violation=reported.append)
     assert reported == ["unordered: violated: fifo and causal; still searching…"]
     assert (result.verdict, result.engine.name, result.exploration.states) == ("violated", "plain", 1_000)
     assert result.interrupted
     assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]
-
-
-def test_an_interrupt_before_anything_was_explored_leaves_all_unknown() -> None:
-    with patch("crownless.model_check.check.check._saving", side_effect=Stopped(INTERRUPTED)):
-        result = run_check(Check("rst", 2, 2), engine="native")
-    assert (result.verdict, result.interrupted, result.exploration.states) == ("unknown", True, 0)
 
 
 def test_a_small_question_loads_no_compiler() -> None:
@@ -357,10 +265,6 @@ def test_no_line_of_a_table_or_a_scope_is_wider_than_the_terminal(
     assert [line for line in out.splitlines() if len(line) > width and not DRAWN.search(line)] == []
 
 
-def test_every_verb_has_a_command_among_those() -> None:
-    assert {command.split()[0] for command in COMMANDS} == set(command_line.VERBS)
-
-
 def test_a_cell_is_folded_and_not_cut_and_the_first_stays_whole(
     capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -372,17 +276,6 @@ def test_a_cell_is_folded_and_not_cut_and_the_first_stays_whole(
     assert max(map(len, out.splitlines())) <= 60
     assert out.splitlines()[1].startswith("a-protocol-of-some-length  ")
     assert out.count("x") == 30 + 1, "one is of the heading"
-
-
-def test_a_line_is_wrapped_between_words_with_an_indent() -> None:
-    assert wrapped("  one two three", 10) == "  one two\n    three"
-    assert wrapped("x" * 30, 10) == "x" * 30
-
-
-def test_in_a_pipe_each_sentence_stays_on_one_line(crownless: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
-    _, out, _ = crownless("check", "rst", "-n", "2", "-m", "1")
-    assert any(line.startswith("rst: 2 processes") and line.endswith("no reductions") for line in out.splitlines())
 
 
 @pytest.mark.parametrize(

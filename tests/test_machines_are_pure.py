@@ -19,7 +19,6 @@ from in_order import all_renamings, bound
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.extra_messages import State as CrowdedState
 from crownless.impl.free_message import FreeMessage
-from crownless.impl.ops import Integers
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
@@ -190,19 +189,6 @@ def test_no_machine_reads_clocks_randomness_threads_or_the_system(protocol: str)
     called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
     assert not called & {"id", "hash", "open", "input", "print", "globals", "exec", "eval", "__import__"}
     assert not any(isinstance(node, ast.Global | ast.Nonlocal) for node in nodes)
-
-
-def test_the_integers_do_what_their_names_say() -> None:
-    ops = Integers(3)
-    assert ops.vector(lambda k: k * k) == (0, 1, 4)
-    assert ops.matrix(lambda k, l: 10 * k + l) == ((0, 1, 2), (10, 11, 12), (20, 21, 22))
-    assert [ops.every(lambda k, most=most: k < most) for most in (3, 2)] == [True, False]  # type: ignore[misc]
-    assert ops.maximum(2, 1) == ops.maximum(1, 2) == 2
-    assert ops.maximum((1, 5, 0), (2, 4, 0)) == (2, 5, 0)
-    assert ops.maximum(((1, 5), (0, 3)), ((2, 4), (0, 4))) == ((2, 5), (0, 4))
-    assert ops.incremented((1, 5, 0), 1) == (1, 6, 0)
-    assert ops.incremented(((1, 5, 0), (0, 3, 2), (7, 8, 9)), 2, 0) == ((1, 5, 0), (0, 3, 2), (8, 8, 9))
-    assert [ops.one_if(True), ops.one_if(True, False), ops.one_if(), ops.one_if(True, True)] == [1, 0, 1, 1]
 
 
 # -- symmetry ----------------------------------------------------------------------------------------------------------

@@ -148,20 +148,6 @@ def test_a_monitor_state_never_splits_a_state_of_rst(channel: str, n: int, m: in
     assert found.nodes == found.states > n * m
 
 
-@pytest.mark.parametrize("workload", ["mf-program-1", "mf-program-1-selective", "mf-program-3"])
-def test_a_monitor_state_never_splits_a_state_of_rst_that_runs_a_program(workload: str) -> None:
-    found = explore(
-        system_of(
-            "rst",
-            "fifo",
-            workload,
-            lambda n: monitors_for(n, ("fifo", "causal"), sends_before_delivery=True),
-        ),
-        [],
-    )
-    assert found.nodes == found.states
-
-
 # -- any sequence of events --------------------------------------------------------------------------------------------
 
 
@@ -301,29 +287,6 @@ def test_crowns_reports_exactly_what_the_spec_finds_broken(run: tuple[int, list[
         assert bool(reported) != synchronous(computation_of(n, happened[:length]), "pending").kept
 
 
-def test_what_was_before_a_point_on_a_line_is_before_all_that_follows_there() -> None:
-    """A crown of three messages, by way of a fourth that is finished: m1 before m2 before m4 before m1."""
-    m2, m3, m4, m1 = (Message(name, p, (q,)) for name, p, q in (("2", 3, 2), ("3", 3, 1), ("4", 0, 3), ("1", 2, 0)))
-    happened = [sends(m2), sends(m3), sends(m4), delivers(m4), delivers(m3), sends(m1)]
-    assert reported_by(Crowns(4), happened)[-2:] == [set(), {"synchronous"}]
-
-
-def test_two_messages_sent_crosswise_are_a_crown_before_either_is_delivered() -> None:
-    assert reported_by(Crowns(2), [sends(A), sends(B)]) == [set(), {"synchronous"}]
-
-
-@pytest.mark.parametrize(
-    "happened",
-    [
-        pytest.param([sends(A), delivers(A), sends(B), delivers(A), sends(A), delivers(B)], id="sent first"),
-        pytest.param([delivers(A), sends(A), sends(B), delivers(A), sends(A), delivers(B)], id="delivered first"),
-    ],
-)
-def test_to_crowns_a_message_that_comes_again_is_nothing_new(happened: list[Observation]) -> None:
-    assert crown_can_be_avoided(2, happened)
-    assert reported_by(Crowns(2), happened)[-1] == set()
-
-
 @given(sequences(again=["deliver"]), st.data())
 def test_the_delivery_monitor_owes_exactly_what_was_submitted_and_not_delivered(
     run: tuple[int, list[Observation]], data: st.DataObject
@@ -429,11 +392,6 @@ def test_a_monitor_state_renamed_is_the_monitor_state_of_the_run_renamed(
             other, reported_after = monitor.observe(other, code_after)
             assert reported == reported_after
         assert monitor.renamed(monitor_state, renaming) == other
-
-
-def test_a_monitor_need_not_know_how_to_rename() -> None:
-    with pytest.raises(NotImplementedError):
-        Monitor().renamed((), Renaming((0, 1, 2)))
 
 
 def test_the_smallest_monitors_that_watch_the_orders_are_chosen() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import EntryPoint
@@ -73,13 +71,6 @@ def test_a_class_is_checked_by_its_file_or_module(hub: Path, command: Command, s
     assert ":Hub" in out
 
 
-def test_the_shortest_run_is_drawn(hub: Path, command: Command) -> None:
-    code, out, _ = command("check", "hub.py:Hub", "-n", "3", "-m", "3")
-    assert code == 1
-    assert "hub.py:Hub breaks fifo, causal:" in out
-    assert "3. P2: deliver m2 from P1" in out
-
-
 def test_every_verb_takes_it(hub: Path, command: Command) -> None:
     code, out, _ = command("realize", "hub.py:Hub", "-n", "2", "-m", "2")
     assert code == 1
@@ -93,14 +84,6 @@ def test_every_verb_takes_it(hub: Path, command: Command) -> None:
     code, _, err = command("prove", "hub.py:Hub")
     assert code == 2
     assert "hub.py:Hub: there is no proof of it, nor of what it is derived from" in err
-
-
-def test_what_it_prints_is_shown_again(hub: Path, command: Command) -> None:
-    _, out, _ = command("check", "hub.py:Hub", "-n", "2", "-m", "2", "--json")
-    (hub.parent / "result.json").write_text(out)
-    code, shown, _ = command("show", "result.json")
-    assert code == 0
-    assert "hub.py:Hub breaks fifo" in shown
 
 
 def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path, command: Command) -> None:
@@ -224,18 +207,6 @@ def test_a_new_file_overwrites_nothing(hub: Path, command: Command) -> None:
     assert hub.read_text() == HUB
     assert command("new", "mine")[2] == "crownless: mine: not the name of a Python file; name it mine.py\n"
     assert "no class can be called '1'" in command("new", "1.py")[2]
-
-
-def test_three_lines_of_python_check_a_file_of_ones_own(hub: Path) -> None:
-    code = "import crownless as cr\nfrom hub import Hub\nprint(cr.check(Hub, 3, 3))"
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([".", *filter(None, sys.path)])}
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    assert "3. P2: deliver m2 from P1" in ran.stdout
-
-
-def test_json_names_the_class_so_that_it_is_found_again(hub: Path, command: Command) -> None:
-    _, out, _ = command("check", "hub.py", "-n", "2", "-m", "2", "--json")
-    assert "hub.py:Hub" in json.dumps(json.loads(out))
 
 
 class Broadcasts(Unordered):
