@@ -358,10 +358,17 @@ class Induction:
         )
         return None if before is None else stage.replayed(before, 0)
 
-    def core(self, stage: int, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """The given clauses used to show that the clause holds after the step; None if it does not, or z3 gives up."""
-        at = self.stages[stage]
-        return self.query(at, placed[0]).core(self.fails(at, placed), given if at.event else [])
+    def kept_by(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """The given clauses that are used to show that the clause holds at the start and after each step; None if it
+        does not, or z3 gives up.
+        """
+        used: list[Placed] = []
+        for stage in self.stages:
+            because = self.query(stage, placed[0]).core(self.fails(stage, placed), given if stage.event else [])
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:

@@ -63,7 +63,7 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
     "reductions",
     multiple=True,
     metavar="REDUCTION",
-    help="symmetry: explore one of the states that differ by names alone.",
+    help="symmetry (one of the states that differ by names alone) or all.",
 )
 @click.option(
     "--workers",
