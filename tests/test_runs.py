@@ -30,17 +30,15 @@ def play(protocol: str, channel: str, workload: int | str, *script: str) -> Run:
     work: Workload = Free(3, workload) if isinstance(workload, int) else Program(notation.parse(workload))
     n = len(work.processes)
     system = System(PROTOCOLS[protocol](n), work, CHANNELS[channel], [DeliveryMonitor()])
-    keep_names = isinstance(work, Program)
     state, steps = system.initial(), list[LocalStep]()
     for words in script:
         said = {
-            run_of(system, [*steps, step], keep_names=keep_names).actions[-1].say(): (step, target)
-            for step, target in system.moves(state)
+            run_of(system, [*steps, step]).actions[-1].say(): (step, target) for step, target in system.moves(state)
         }
         assert words in said, f"{words}: not among {list(said)}"
         step, state = said[words]
         steps.append(step)
-    return run_of(system, steps, keep_names=keep_names)
+    return run_of(system, steps)
 
 
 def golden(text: str) -> str:
