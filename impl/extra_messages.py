@@ -80,7 +80,7 @@ class ExtraMessages(ProtocolMachine):
     # -- encoding ------------------------------------------------------------------------------------------------------
 
     def entries(self, matrix: Value) -> Entries:
-        """The tuples (k, l, M[k, l]) with M[k, l] > 0: what is zero is trivially true."""
+        """The tuples (k, l, M[k, l]) with M[k, l] > 0: a zero entry is trivially satisfied."""
         return tuple((k, l, value) for k, row in enumerate(matrix) for l, value in enumerate(row) if value)
 
     def matrix_of(self, entries: Entries) -> Value:
@@ -90,7 +90,7 @@ class ExtraMessages(ProtocolMachine):
     # -- sending -------------------------------------------------------------------------------------------------------
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        """Attach M_i; then clear column j but for the entry of this message; then clear what is too much."""
+        """Attach M_i; then clear column j but for the entry of this message; then clear the excess entries."""
         packet = Packet(i, message.receiver, "message", message, self.entries(state.matrix))
         after = self.after_sending(i, state, message.receiver)
         return [

@@ -1,6 +1,6 @@
 """FIFO order by acknowledgements ([MF] §2): the sender is blocked until its last message is acknowledged.
 
-The destination process acknowledges a message as it delivers it. Until then its sender sends nothing more, to anybody.
+The destination process acknowledges a message as it delivers it. Until then its sender sends nothing to any process.
 
 A reading: "resort to synchronous communication and block the sender until an acknowledgement from the destination
 process is received" blocks its sends here, which is not synchronous communication but enough for FIFO order; it goes

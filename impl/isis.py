@@ -6,8 +6,8 @@ its destination.
 
 Modelling choices: a message may have several destinations (the paper's §2 broadcasts updates under this order); each
 gets the packet. A packet is received as a whole, in one step, and may deliver several messages. In a program such a
-packet waits until the application stands at a receive for each of them. What is new in a packet is appended in the
-packet's order; that is an order of emission, since what precedes a known message causally is known too.
+packet waits until the application stands at a receive for each of them. New messages are appended in the order of
+their packet; that is an order of emission, since every causal predecessor of a known message is known too.
 """
 
 from __future__ import annotations

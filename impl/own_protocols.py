@@ -33,7 +33,7 @@ _names: WeakKeyDictionary[type[ProtocolMachine], str] = WeakKeyDictionary()
 
 
 def is_own(name: str) -> bool:
-    """True if this names a class of somebody's own, not a protocol of the registry."""
+    """True if this names a user's class, not a protocol of the registry."""
     return ":" in name or name.endswith(".py")
 
 
@@ -149,7 +149,7 @@ def _cannot_be_imported(called: str, error: BaseException) -> BadInput:
 
 
 class _Sought(NamedTuple):
-    """A class that is looked for: what it is called, whether it is one, and how to come by one."""
+    """A kind of class to look for: its name in messages, a test for it, and a hint."""
 
     called: str
     several: str

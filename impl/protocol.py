@@ -169,7 +169,7 @@ class Parameter(NamedTuple):
     least: int
     #: Says why nothing smaller does.
     because: str
-    #: May every process have a value of its own (`--set KEY=4,4,5`)?
+    #: True if each process may have its own value (`--set KEY=4,4,5`).
     per_process: bool = False
     #: The greatest value for a system of n processes, if there is one.
     most: Callable[[int], int] | None = None
@@ -198,7 +198,7 @@ class ProtocolMachine:
     admits_multicast: ClassVar[bool] = False
     #: True if its purity is known otherwise: then no call is made twice to look for what is impure.
     is_known_to_be_pure: ClassVar[bool] = False
-    #: False if its local states are no variables that anybody would look at.
+    #: False if its local states are not worth showing as variables.
     shows_variables: ClassVar[bool] = True
     #: Kinds of packets that name a message without carrying it, such as a request to send it.
     control_kinds: ClassVar[frozenset[str]] = frozenset()
@@ -272,7 +272,7 @@ class ProtocolMachine:
         raise NotImplementedError
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
-        """The application at process i requests a message: from `sender`, or from anybody (None)."""
+        """The application at process i requests a message: from `sender`, or from any process (None)."""
         return ()
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:

@@ -1,4 +1,4 @@
-"""Variants of protocols: a protocol with named pieces overridden, and what is known of it.
+"""Variants of protocols: a protocol with named pieces overridden, and what is known about it.
 
 `variant` makes one. `breaks` says which rule of the text it breaks, and which property shows that, with the smallest
 processes and messages, and the actions of a shortest run; `keeps` says that a check notices nothing. Both take a class:

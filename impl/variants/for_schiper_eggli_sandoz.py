@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from crownless.impl.isis_gc import IsisGc
 from crownless.impl.isis_gc import State as GcState
@@ -14,6 +14,7 @@ from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.ses_rollback import State as SiteState
+from crownless.impl.unordered import Unordered
 from crownless.spec.computation import Message
 
 from . import variant
@@ -26,6 +27,25 @@ DeliveriesDoNotTick = variant(
 )
 #: A clock that sends do not advance, nor local events.
 NothingTicks = variant(Ses, "NothingTicks", after_event=lambda self, i, time: time)
+
+
+class TokenHolder(Unordered):
+    """[SES] §2: one token, first at P1; who has it may write, to all others, or send it on, to one other."""
+
+    symmetric = False
+
+    def initial(self, i: int) -> Any:
+        return i == 0
+
+    def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
+        if not state:
+            return []
+        writes = len(message.receivers) == self.n - 1
+        return [step._replace(state=writes) for step in super().send(i, state, message)]
+
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        is_token = packet.message is not None and len(packet.message.receivers) == 1
+        return [step._replace(state=state or is_token) for step in super().on_packet(i, state, packet)]
 
 
 class TheAskedSiteDeletesToo(IsisGc):

@@ -35,7 +35,7 @@ from crownless.spec.printable import some
 ENGINES = ("native", "plain", "spark")
 #: The channels that the native engine knows, as its kernels number them.
 NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
-REDUCTIONS = ("symmetry",)
+REDUCTIONS, ALL = ("symmetry",), "all"
 
 #: Symmetry reduction tries every renaming of the processes, which of more are too many.
 MOST_RENAMED = 8
@@ -144,11 +144,12 @@ def may_be_native(check: ResolvedCheck) -> bool:
 
 
 def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `engine` is the one requested by name."""
-    wanted = tuple(dict.fromkeys(names))
-    for name in wanted:
-        if name not in REDUCTIONS:
-            raise unknown_name("reduction", name, REDUCTIONS)
+    """The reductions of those names, each once; "all": every one. `engine` is the one requested by name."""
+    given = tuple(dict.fromkeys(names))
+    for name in given:
+        if name not in (*REDUCTIONS, ALL):
+            raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
+    wanted = REDUCTIONS if ALL in given else given
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
     if wanted and engine == "plain":

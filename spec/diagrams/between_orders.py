@@ -14,8 +14,8 @@ from .shapes import line, text
 from .svg import LINE, described, in_svg, with_ids
 from .widths import width, wrapped
 
-#: For unicasts each order allows no more than the one before: a computation that the order of this name breaks, of as
-#: few messages as can be, and that the order before keeps.
+#: For unicasts each order is at least as strict as the one before: by order, a computation that violates it and keeps
+#: the order before, with as few messages as possible.
 SMALLEST = {
     "fifo": "P1: send m1 to P2; send m2 to P2\nP2: receive m2; receive m1",
     "causal": "P1: send m1 to P2; send m2 to P3\nP2: receive m3; receive m1\nP3: receive m2; send m3 to P2",
@@ -33,7 +33,7 @@ NOTE = "Of multicasts, one-n allows some that mailbox does not; otherwise each o
 
 
 def smallest_between(order: str) -> Computation:
-    """The computation that breaks this order, and no weaker one."""
+    """The computation that violates this order and keeps every weaker one."""
     return to_computation(parse(SMALLEST[order]))
 
 

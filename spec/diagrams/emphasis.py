@@ -25,9 +25,9 @@ Highlight = Literal["none", "weakest"] | str  # or an order
 def diagram_of(
     c: Computation, title: str = "", highlight: Highlight | None = None, reading: UnreceivedPolicy = "lost"
 ) -> Diagram:
-    """The diagram of a computation, with emphasis on what breaks the order `highlight`, or FIFO or causal order.
+    """The diagram of a computation, with emphasis on a violation of the order `highlight`, or FIFO or causal order.
 
-    'weakest': on what breaks one of these, or else synchronous order; 'none': on nothing.
+    'weakest': on a violation of these or, failing that, of synchronous order; 'none': no emphasis.
     Raises `BadInput` if there is no order of that name.
     """
     named = {None: NOTICED, "weakest": SEEN, "none": ()}

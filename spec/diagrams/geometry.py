@@ -24,7 +24,7 @@ COLUMN, FARTHEST, COLUMNS = 104, 180, 420
 RADIUS, CLEARANCE, TOUCHING = 4.5, 9, 6
 #: How far the middle of an arrow may be moved up or down, as a part of its height: it never leads up.
 BENDS = (0, -0.2, 0.2, -0.35, 0.35, -0.5, 0.5, -0.1, 0.1, -0.27, 0.27, -0.43, 0.43)
-#: How often it is looked where empty rows are needed, and how many ways of arrows are looked at, at most.
+#: The most rounds in which empty rows are inserted, and the most arrow paths that are tried.
 ROUNDS, WAYS = 6, 1300
 #: The part of the way to the next column that an arrow goes that does not arrive, and how far it goes down.
 STUB, STUB_DOWN = 0.3, 0.7

@@ -1,6 +1,6 @@
 """Places for the names of messages beside their arrows, where they cover as little as possible.
 
-What is drawn already is known by pixels: a row of them is one number, in which a bit says that there is something.
+Covered pixels are bits: each row of pixels is one number.
 """
 
 from __future__ import annotations

@@ -83,7 +83,7 @@ def as_data(value: Any) -> str:
 
 
 def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
-    """What is said of an event."""
+    """The facts of an event."""
     variables = [
         {
             "name": printable(variable.name),

@@ -1,4 +1,4 @@
-"""The look of diagrams and pages, light and dark. What is meant is never said by a colour alone."""
+"""The look of diagrams and pages, light and dark. No meaning is carried by colour alone."""
 
 from __future__ import annotations
 

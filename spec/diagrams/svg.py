@@ -1,4 +1,4 @@
-"""Space-time diagrams as SVG: what breaks an order stands out, and each event says in words what happens there.
+"""Space-time diagrams as SVG: a violation stands out, and each event has a description in words.
 
 The same diagram makes the same bytes. Ids begin with a hash of the content, so that several fit on one page.
 """

@@ -1,4 +1,4 @@
-"""Diagrams in words, for those who do not see them, and for whoever points at an event."""
+"""Diagrams in words: for screen readers, and for the event under the pointer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .diagram import Diagram, Wait
 
 
 def name_of(diagram: Diagram) -> str:
-    """What it is: its title, and what is broken."""
+    """Its title, and the violated order."""
     title = printable(diagram.title)
     says = "" if diagram.emphasis is None else printable(diagram.emphasis.says)
     return ": ".join(filter(None, (title, says))) or "Space-time diagram"

@@ -1,6 +1,6 @@
 """The command line: one file a verb. Names, keys and exit codes are stable, since scripts rely on them.
 
-A verb is imported when it is used: each needs other libraries, some of which take a while.
+A verb is imported when it is used, since some of their libraries take long to import.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def crownless(context: click.Context) -> None:
 
     \b
     Examples:
-      crownless check                  every protocol, beside what is expected
+      crownless check                  every protocol, with the expected verdicts
       crownless check rst -n 3 -m 4    one protocol, over every interleaving
       crownless classify log.jsonl     which orders does a log keep?
 

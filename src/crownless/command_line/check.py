@@ -49,7 +49,12 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
 @with_system
-@click.option("--clock", "clocks", multiple=True, help="Report messages that are late by this clock (repeatable).")
+@click.option(
+    "--clock",
+    "clocks",
+    multiple=True,
+    help="Report deliveries that contradict this clock, lamport or vector (repeatable).",
+)
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
 @click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
@@ -58,7 +63,7 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
     "reductions",
     multiple=True,
     metavar="REDUCTION",
-    help="symmetry: explore one of the states that differ by names alone.",
+    help="symmetry (one of the states that differ by names alone) or all.",
 )
 @click.option(
     "--workers",
@@ -71,9 +76,9 @@ EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS
     "--checkpoint",
     metavar="DIR",
     callback=output_folder,
-    help="Save the search in this directory, a new or an empty one.",
+    help="Save the search in this new or empty directory.",
 )
-@click.option("--resume", metavar="DIR", help="Go on with the search saved in this directory.")
+@click.option("--resume", metavar="DIR", help="Resume the search saved in this directory.")
 @with_reports
 @with_output
 def check(
@@ -97,7 +102,7 @@ def check(
 
     \b
     Examples:
-      crownless check                        every protocol, beside what is expected
+      crownless check                        every protocol, with the expected verdicts
       crownless check rst -n 3 -m 5          one protocol at a larger bound
       crownless check unordered --first      only the shortest violation
 
@@ -185,7 +190,7 @@ def check(
 
 
 def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
-    """The facts of each check; of a suite also what it is expected to break, and whether that is what it breaks."""
+    """The facts of each check; for a suite also the expected violations, and whether they match."""
     facts = [result.json() for result in results]
     for row, result, each in zip(suite or (), results, facts, strict=False):
         each |= {"expected": sorted(row.breaks), "as_expected": row.as_expected(result)}

@@ -153,7 +153,7 @@ def _figures(kind: str) -> list[dict[str, Any]]:
 
 
 def _properties() -> list[dict[str, Any]]:
-    """Every property that is decided of some protocol, orders apart, and of which."""
+    """Every property, orders apart, with the protocols that it is checked for."""
     found: dict[str, dict[str, Any]] = {}
     for name, kind in PROTOCOLS.items():
         for program in (False, True):

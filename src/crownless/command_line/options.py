@@ -66,12 +66,12 @@ def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def with_system(verb: Run) -> Run:
-    """Gives a verb the options that say what is checked; it is called with what is given of them as `system`, by the
+    """Gives a verb the options that define the system to check; it gets those that are given as `system`, by the
     names that `Check` has for them.
     """
 
-    @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
-    @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+    @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
+    @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
     @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
     @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
     @click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]")
@@ -93,7 +93,7 @@ def with_system(verb: Run) -> Run:
         if "sends" in system:
             known_sends(system["sends"])
         if "asynchronous" in system.get("orders", ()):
-            what = "what breaks it fails delivers-once, which is always checked"
+            what = "its violations fail delivers-once, which is always checked"
             raise BadInput(f"--order asynchronous: {what}", hint="name another order")
         return verb(*arguments, system=system, **options)
 
@@ -106,7 +106,7 @@ def with_limits(verb: Run) -> Run:
     @click.option(
         "--max-seconds",
         type=click.FloatRange(min=0),
-        help="End after this time, with what is known by then (exit code 3).",
+        help="Stop after this time and report the results so far (exit code 3).",
     )
     @click.option(
         "--max-memory",

@@ -1,4 +1,4 @@
-"""Output that all verbs share: where text and progress go, JSON, what is said of an answer that is not complete.
+"""Output that all verbs share: text, progress and JSON.
 
 Everything that a verb prints goes through this module or `endings.say`, which let no control character through to the
 terminal.
@@ -103,8 +103,7 @@ def print_drawing(drawing: str) -> None:
 def print_line(line: str = "") -> None:
     """A line on standard output, whatever the names in it hold.
 
-    It is wrapped where somebody sees it: on a terminal, or in as many columns as `COLUMNS` says. Otherwise a program
-    reads it, which finds each sentence on one line.
+    It is wrapped on a terminal, or to the width that `COLUMNS` sets. In a pipe each sentence stays on one line.
     """
     shown = spelled(printable_line(line))
     if sys.stdout.isatty() or columns_given():

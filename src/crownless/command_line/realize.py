@@ -35,8 +35,8 @@ from .tables import Rows
 
 @click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, mostly 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, mostly 4]")
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
 @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")

@@ -15,7 +15,7 @@ from crownless.spec.reading import read_text
 if TYPE_CHECKING:
     from crownless.model_check.runs.saved_runs import SavedCheck
 
-#: So many bytes distinguish a run from a computation and a log.
+#: The number of bytes that suffice to distinguish a run from a computation or a log.
 PEEKED = 1 << 16
 #: How an answer of `--json` begins.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')

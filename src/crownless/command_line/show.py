@@ -44,7 +44,7 @@ RUNS_NAMED = 3
 @click.option(
     "--highlight",
     metavar="ORDER",
-    help="In SVG and HTML, what breaks ORDER stands out; 'none': nothing. Without it FIFO and causal order.",
+    help="In SVG and HTML, highlight a violation of ORDER, or 'none'.  [default: FIFO or causal order]",
 )
 @click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
 @with_run

@@ -47,7 +47,7 @@ class Stopped(KeyboardInterrupt):
 class Limits:
     """When to give up: the verdict is then `unknown`. None: no limit, but for memory.
 
-    `memory`: the bytes that this process may use; None: three quarters of what is available when this is made. `spent`:
+    `memory`: the bytes that this process may use; None: three quarters of the memory available at creation. `spent`:
     the seconds that earlier searches took. `ignores_signals`: of a short search after an interrupt.
     """
 
@@ -264,7 +264,7 @@ def look() -> None:
 
 
 def looking(limits: Limits, calls: int = 1024) -> Callable[[], None]:
-    """A function that raises `Stopped` where one of these limits is reached; it looks at the first of so many calls."""
+    """A function that raises `Stopped` where one of these limits is reached; it looks at one of every `calls` calls."""
     began, made = time.monotonic(), count()
 
     def tick() -> None:

@@ -1,0 +1,298 @@
+"""The claims of [SES] on liveness and on the failure of a site, and shortest runs to what shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, product
+
+from crownless.impl.isis import Isis
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.ses import Ses
+from crownless.impl.ses_rollback import Failure, SesRollback
+from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
+from crownless.impl.workloads import Free, Workload
+from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.search.reachable import Reached, shortest_path
+from crownless.model_check.system.monitors import History
+from crownless.model_check.system.system import AGREED, LocalStep, System
+from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
+from crownless.spec.computation import Message
+
+from .claim import claim
+from .evidence import breaks, ended, explored, keep, program, proved, searched, system_of
+
+# -- machines in no registry -------------------------------------------------------------------------------------------
+
+
+def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | None = None) -> System:
+    """The system, with a monitor that remembers the computation."""
+    machine = kind(len(workload.processes))
+    return system_of(machine, workload, crash=crash, monitors=(History(machine.n, "causal"),))
+
+
+def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
+    """The events of a process so far, as (`send` or `receive`, message), in a system that is `remembering`."""
+    line: Sequence[tuple[str, Message]] = now.monitor_state[1][p]
+    return line
+
+
+def first_run(
+    system: System,
+    there: Callable[[Reached], bool],
+    *,
+    only: Mapping[str, Callable[[Reached], bool]] | None = None,
+    then: str | None = None,
+) -> Run | None:
+    """A shortest run to such a state; None if there is none.
+
+    `only`: some actions, and in which states alone they happen. `then`: an action that is shown at the end, with
+    what all survivors learn by it.
+    """
+    ends: list[Reached] = []
+
+    def wanted(now: Reached) -> bool:
+        if there(now):
+            ends.append(now)
+        return bool(ends)
+
+    def allowed(now: Reached, step: LocalStep) -> bool:
+        happens = (only or {}).get(step.action.name)
+        return happens is None or happens(now)
+
+    steps = shortest_path(system, wanted, monitored=True, allowed=allowed)
+    if steps is None:
+        return None
+    shown = [*steps, *([] if then is None else _with_what_is_learnt(ends[0], then))]
+    return run_of(system, shown)
+
+
+def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
+    step, state = next(move for move in now.moves if move[0].action.name == then)
+    steps = [step]
+    while (moves := now.system.moves(state)) and moves[0][0].action.name == f"receive {AGREED}":
+        step, state = moves[0]
+        steps.append(step)
+    return steps
+
+
+# -- states ------------------------------------------------------------------------------------------------------------
+
+
+def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
+    """Of each message that waits: the sites i with VT(S)[i] < VT[i] in its pair, S, and the packet."""
+    for packet in now.system.refused(now.state):
+        s = packet.destination
+        time = now.locals[s].time
+        yield [i for i, event in enumerate(packet.stamp.buffer[s]) if event > time[i]], s, packet
+
+
+def numbers_a_message_for(now: Reached, s: int, packet: Packet, i: int) -> bool:
+    """True if event VT[i] of site i, VT being the pair for S, is the emission of a message for S."""
+    kind, message = events(now, i)[packet.stamp.buffer[s][i] - 1]
+    return kind == "send" and s in message.receivers
+
+
+def all_of_the_first_is_delivered(now: Reached) -> bool:
+    """P1 has crashed, and the others have delivered all that it sent to them."""
+    flight = [packet for packet in now.in_flight if packet.destination]
+    waiting = [packet for local in now.locals[1:] for packet in local.waiting]
+    return all(packet.source for packet in (*flight, *waiting))
+
+
+def never(now: Reached) -> bool:
+    """In no state."""
+    return False
+
+
+def somebody_waits_for_ever(now: Reached) -> bool:
+    """Nothing can happen any more, and a message waits at a survivor of P1."""
+    return not now.moves and any(local.waiting for local in now.locals[1:])
+
+
+def is_at_rest(now: Reached) -> bool:
+    """Nothing is in flight to a survivor of P1, and none has anything that it might deliver."""
+    deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
+    return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
+
+
+def agreed_event(now: Reached) -> int:
+    """The number on which the survivors of P1 would agree now."""
+    survivors = {i: local for i, local in enumerate(now.locals) if i}
+    failure = now.system.machine.agree(survivors, 0)
+    assert isinstance(failure, Failure)
+    return failure.event
+
+
+def oldest_undelivered(now: Reached) -> int | None:
+    """The number of P1's first event that is the emission of a message which its receiver has not delivered."""
+    return next(
+        (
+            number
+            for number, (kind, message) in enumerate(events(now, 0), 1)
+            if kind == "send" and ("receive", message) not in events(now, message.receiver)
+        ),
+        None,
+    )
+
+
+def programs_of_five(places: Iterable[int]) -> Iterator[str]:
+    """Programs in which S1 sends four messages, to S2 and S3 in any way, and S3 one to S2, after so many deliveries.
+
+    There are receives to spare, for deliveries that are repeated.
+    """
+    for place in places:
+        for receivers in product(("S2", "S3"), repeat=4):
+            sends = "; ".join(f"send M{number} to {receiver}" for number, receiver in enumerate(receivers, 1))
+            before, after = "receive; " * place, "; receive" * 5
+            yield f"S1: {sends}\nS2: receive{after}\nS3: {before}send Z to S2{after}"
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+
+@claim(
+    "SES16",
+    "[SES] §4.2.5, liveness",
+    "Without failures the vector-pair protocol delivers every message.",
+    "proved",
+    reading="what can be delivered for ever is delivered at last. The claim, not its printed proof, which takes the "
+    "event that any missing entry numbers for the emission of a message to the waiting site",
+)
+def ses16(quick: bool) -> Evidence:
+    n, m = (3, 3) if quick else (3, 4)
+
+    def numbers(now: Reached, s: int, packet: Packet, sites: list[int]) -> list[bool]:
+        return [numbers_a_message_for(now, s, packet, i) for i in sites]
+
+    any_entry = first_run(
+        remembering(Ses, Free(3, 3)),
+        lambda now: any(not all(numbers(now, s, packet, sites)) for sites, s, packet in missing(now)),
+    )
+    no_entry = first_run(
+        remembering(Ses, Free(n, m)),
+        lambda now: any(not any(numbers(now, s, packet, sites)) for sites, s, packet in missing(now)),
+    )
+    title = "m3 waits at P3 with a pair that counts P1's event, which is a message to P2"
+    some_entry = f"the printed step holds of some entry of every message that waits, with {n} sites and {m} messages"
+    return (
+        proved("ses", "live")
+        & found(title, any_entry, "counterexample-ses16")
+        & none_found("a message waits, and no entry numbers a message for its site", no_entry, some_entry)
+    )
+
+
+#: Fig. 6, but that S3 goes on and another site hears from it.
+FIG_6_AND_ON = """
+S1: send M1 to S2; send M2 to S3
+S2: receive; receive; receive; receive
+S3: receive; send M3 to S2; send M4 to S2; send M5 to S4
+S4: receive; send M6 to S2
+"""
+
+
+@claim(
+    "SES17",
+    "[SES] §4.3, Fig. 6",
+    "If S1 dies and M1 is lost, nothing that S3 sends after M2, nor any site that then heard from it, ever reaches S2; "
+    "under ISIS all of it does.",
+    "checked",
+    reading="of what is sent after the delivery of M2; what was sent before it still arrives",
+)
+def ses17(quick: bool) -> Evidence:
+    bounds = [(3, 3)] if quick else [(3, 4), (4, 3)]
+    vector_pairs = [searched("ses", n, m, crash="P1") for n, m in bounds]
+    isis = [searched("isis", n, m, crash="P1") for n, m in bounds]
+    isis.append(searched("isis", 3, 2 if quick else 3, crash="P1", sends="multicast"))
+    fig_6 = program(FIG_6_AND_ON, "Fig. 6 with a fourth site")
+    passed, whole = (ended(kind(4), fig_6, crash="S1") for kind in (Ses, Isis))
+    stuck = first_run(remembering(Ses, fig_6, "S1"), _all_wait_for_m1)
+    only_cut_off = passed.violations.keys() == {"delivers-all"} and all(
+        result["delivers-all"].run is not None for result in vector_pairs
+    )
+    cut_off = proved("ses", "safe").saying(
+        "z3: never, since what depends on a message waits for it, lost or not", "P1 may crash, and its packets be lost"
+    )
+    return (
+        cut_off.beside()
+        & keep(vector_pairs, "causal")
+        & fact(only_cut_off, "something stays undelivered, in each of these checks")
+        & found("M3 and M4 of S3, and M6 of S4, wait at S2 for M1, for ever", stuck)
+        & keep([*isis, whole])
+    )
+
+
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P; the number agreed on is then 3.
+ONCE_MORE = """
+S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
+S2: receive; receive
+S3: receive; send Z to S2; receive; receive; receive; receive
+"""
+
+
+@claim(
+    "SES18",
+    "[SES] §4.3",
+    "After the survivors have agreed on N, the first event of S1 of which a message is missing, and those who know of "
+    "it have rewound, nobody is blocked and causal order holds.",
+    {"as printed, they agree once": "refuted", "they agree again whenever a waiting message shows evidence": "checked"},
+    reading="as printed they agree once. Repaired: they agree, and rewind, again whenever a waiting message shows "
+    "evidence. Nothing else happens meanwhile; what depends on event N is dropped",
+)
+def ses18(quick: bool) -> list[Evidence]:
+    once_more = program(ONCE_MORE, "agreeing once leaves a message blocked")
+    once, again = (ended(kind(3), once_more, crash="S1") for kind in (AgreesOnlyOnce, SesRollback))
+    at_rest = first_run(
+        remembering(AgreesOnlyOnce, once_more, "S1"),
+        somebody_waits_for_ever,
+        only={"agree": is_at_rest},
+    )
+    results = [searched("ses-rollback", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 2)])]
+    texts = islice(programs_of_five((1,)), 6, 9) if quick else programs_of_five(range(5))
+    alike = [program(text, "like that one") for text in texts]
+    blocked = sum(bool(ended(AgreesOnlyOnce(3), each, crash="S1").violations) for each in alike)
+    not_oldest = first_run(
+        remembering(SesRollback, Free(2, 3), "P1"),
+        lambda now: now.may("agree") and is_at_rest(now) and agreed_event(now) != oldest_undelivered(now),
+        only={"agree": never},
+        then="agree",
+    )
+    late, needless = (
+        first_run(
+            remembering(SesRollback, Free(n, m), "P1"),
+            lambda now, delivered=delivered: (  # type: ignore[misc]
+                now.may("agree") and (not delivered or all_of_the_first_is_delivered(now))
+            ),
+            only={"lose": never, "agree": never},
+            then="agree",
+        )
+        for n, m, delivered in ((2, 2, False), (3, 3, True))
+    )
+    as_printed = (
+        breaks(once, "delivers-all", "agreeing once leaves a message blocked")
+        & found(
+            "agreeing once: the number is 3, that of P; S3 keeps M2, and Z waits for M1",
+            at_rest,
+            "counterexample-ses18",
+        )
+        & keep(explored(AgreesOnlyOnce(3), Free(3, 2 if quick else 4), crash="P1"))
+        & found(
+            "m1 and m2 are lost, and the number is 2: the pair tells of the younger",
+            not_oldest,
+            "counterexample-ses18-number",
+        )
+        & found("sites rewind though nothing is lost", late)
+        & found(
+            "nothing is lost; m3 waits for m2 alone, and P2 undoes the delivery of m1",
+            needless,
+            "counterexample-ses18-needless",
+        )
+    )
+    repaired = keep([*results, again, *(ended(SesRollback(3), each, crash="S1") for each in alike)])
+    programs = f"{blocked} of {len(alike)} programs like that one in which agreeing once leaves a site blocked"
+    return [as_printed.refutes(), repaired & fact(blocked > 0, programs)]
+
+
+def _all_wait_for_m1(now: Reached) -> bool:
+    """All is sent, S2 has nothing, and nothing can happen any more."""
+    sent = {message.name for p in range(4) for kind, message in events(now, p) if kind == "send"}
+    return not now.moves and len(sent) == 6 and not events(now, 1)
