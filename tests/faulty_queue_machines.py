@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from overrides import changed, twice
+
 from crownless.impl import buffer, murty_garg
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.variants import changed, twice
 from crownless.spec.computation import Message
 
 

@@ -269,7 +269,7 @@ class _Queries:
         replay = _Replay(self.run, self.check, known, answer.model)
         note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
         seconds = time.monotonic() - began
-        shown = run_of(replay.system, replay.steps, keep_names=True)
+        shown = run_of(replay.system, replay.steps)
         return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
     def _shorter(self, formula: Condition, answer: Answer) -> tuple[Answer, bool]:
