@@ -274,8 +274,8 @@ def _with_deliv() -> ProofReport:
         "if who delivers a broadcast counts it for all of its receivers": "checked",
         "if the increments come before the sending": "checked",
     },
-    reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is one "
-    "message or one unicast after another",
+    reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "
+    "one message or one unicast after another",
 )
 def ku8(quick: bool) -> list[Evidence]:
     m = 3 if quick else 4

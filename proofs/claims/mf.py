@@ -117,8 +117,8 @@ def mf4(quick: bool) -> Evidence:
         "over FIFO channels": "checked",
         "over any channel, if the sender's next message is asked for": "checked",
     },
-    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The server's "
-    "condition leaves the sender out",
+    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The "
+    "server's condition leaves the sender out",
 )
 def mf5(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)
