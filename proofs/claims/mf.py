@@ -78,8 +78,8 @@ def mf2(quick: bool) -> Evidence:
         "only its sends are blocked, FIFO order": "checked",
         "only its sends are blocked, synchronous order": "refuted",
     },
-    reading="a blocked process receives nothing either (`rendezvous`), or goes on receiving (`fifo-ack`); of the order of "
-    "deliveries, since the first may deadlock (MF7)",
+    reading="a blocked process receives nothing either (`rendezvous`), or goes on receiving (`fifo-ack`); of the order "
+    "of deliveries, since the first may deadlock (MF7)",
 )
 def mf3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)
