@@ -354,7 +354,7 @@ def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Pa
     ("change", "said"),
     [
         ({}, "missing required field schedule"),
-        ({"processes": "2"}, "expected int, got str, at $.schedule.processes"),
+        ({"processes": "2"}, "expected int, got str, at $.schedule.request.processes"),
         ({"processes": 99}, "it has 99 processes"),
         ({"channel": "tube"}, "unknown channel 'tube'"),
         ({"sends": "none"}, "invalid enum value 'none'"),
@@ -366,7 +366,9 @@ def test_a_schedule_that_cannot_be_is_refused(
 ) -> None:
     schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
     assert schedule is not None
-    content = {"schedule": schedule.json()["schedule"] | change} if change else {}
+    saved = schedule.json()["schedule"]
+    saved = saved | change if "steps" in change else saved | {"request": saved["request"] | change}
+    content = {"schedule": saved} if change else {}
     file = tmp_path / "schedule.json"
     file.write_text(json.dumps(content))
     answer = crownless("conform", f"{__file__}:Relay", "--replay", str(file))
