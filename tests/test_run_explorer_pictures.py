@@ -97,7 +97,7 @@ def test_the_messages_that_stand_out_show_the_violation(
             for choice in choices:
                 steps.append(space.step(node, choice))
                 node = data["moves"][node][3 * choice + 1]
-            c = computation_of_run(run_of(space.system, steps, keep_names=False))
+            c = computation_of_run(run_of(space.system, steps))
             assert c is not None
             names = [message.name for message in c.messages]
             verdict = decide(c, order, "pending")

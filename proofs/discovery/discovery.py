@@ -25,14 +25,14 @@ from crownless.proofs.induction.any_run import ASSUMED, AnyRun
 from crownless.proofs.induction.causal_order import CausalOrder, parts_of
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
-from crownless.proofs.induction.theorem import Outcome, theorem
+from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.extra_messages import OneMessagePerStep
 from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
-from .houdini import STEPS, CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
+from .houdini import CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
 from .numeric_states import simulated
 from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
@@ -75,6 +75,11 @@ class Discovered:
     #: What of the protocol was put to z3, if not all of it.
     remark: str
     seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """As of a check."""
+        return {"proved": "holds", "refuted": "violated"}.get(self.safe, "unknown")
 
     def json(self) -> dict[str, Any]:
         return {
@@ -119,7 +124,7 @@ class Discovered:
 
 def discover(
     protocol: str | type[ProtocolMachine],
-    effort: int = STEPS,
+    effort: int = EFFORT,
     progress: Progress | None = None,
     *,
     anyway: bool = False,

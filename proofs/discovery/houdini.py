@@ -18,6 +18,7 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.language.arrays import Eliminator
 from crownless.proofs.language.ground import instances
 from crownless.proofs.language.terms import Term, is_array
@@ -30,8 +31,6 @@ from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms,
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
 
-#: z3 steps allowed to one query.
-STEPS = 2_000_000
 #: Of one hypothesis that a state breaks z3 is given at most that many instances at a time.
 AT_A_TIME = 4
 
@@ -76,7 +75,7 @@ class CounterexampleQuery:
         messages: Sequence[Term],
         processes: Sequence[Term],
         changed: Iterable[Term] = (),
-        steps: int = STEPS,
+        steps: int = EFFORT,
     ) -> None:
         """`changed`: terms in which quantifiers may be hidden; what they speak of belongs to the things."""
         self.run, self.vocabulary = run, vocabulary
@@ -305,7 +304,7 @@ class Induction:
     """The questions whether the start has, and each step keeps, what clauses say."""
 
     def __init__(
-        self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = STEPS
+        self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = EFFORT
     ) -> None:
         self.run, self.vocabulary, self.steps = run, vocabulary, steps
         self.stages = [Stage(run, protocol, event) for event in (None, *run.events())]
