@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from crownless.oracle.event_logs import LoggedRun, read_log
-from crownless.oracle.logs.lost_events import Gap, MissingSend
+from crownless.oracle.logs.lost_events import gap, missing_send
 from crownless.spec.computation import Computation
 from crownless.spec.errors import BadInput
 
@@ -103,8 +103,8 @@ def test_blank_lines_further_keys_nulls_and_integer_names_are_accepted() -> None
 
 def test_a_run_in_which_1_is_the_least_index_counts_from_1() -> None:
     assert read(event("P1", 1, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == ()
-    assert read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == (Gap("P2", 0, 0),)
-    assert read(event("P1", 2, "send", "x", "P2")).holes == (Gap("P1", 0, 1),)
+    assert read(event("P1", 0, "send", "x", "P2"), event("P2", 1, "deliver", "x")).holes == (gap("P2", 0, 0),)
+    assert read(event("P1", 2, "send", "x", "P2")).holes == (gap("P1", 0, 1),)
 
 
 # -- holes -------------------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
         event("P2", 6, "internal"),
         event("P4", 0, "deliver", "x"),
     )
-    assert run.holes == (Gap("P2", 0, 1), Gap("P2", 3, 5))
+    assert run.holes == (gap("P2", 0, 1), gap("P2", 3, 5))
     assert in_words(run.computation) == [
         "P1 sends x",
         "internal event at P1",
@@ -139,7 +139,7 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
 
 def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole() -> None:
     run = read(event("P2", 0, "send", "y", "P3"), event("P3", 0, "deliver", "x", "P2"), event("P3", 1, "deliver", "y"))
-    assert run.holes == (MissingSend("P3", "x"),)
+    assert run.holes == (missing_send("P3", "x"),)
     assert in_words(run.computation) == ["P2 sends y", "internal event at P3", "P3 receives y"]
 
 
@@ -169,7 +169,7 @@ def test_a_violation_beside_a_hole_stands() -> None:
         event("P2", 0, "deliver", "y"),
         event("P2", 4, "deliver", "x"),
     )
-    assert run.holes == (Gap("P2", 1, 3),)
+    assert run.holes == (gap("P2", 1, 3),)
     assert in_words(run.computation) == ["P1 sends x", "P1 sends y", "P2 receives y", "P2 receives x"]
 
 

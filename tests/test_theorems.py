@@ -14,7 +14,7 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
-from crownless.proofs.claims import bundled, delays, sa
+from crownless.proofs.claims import bundled, delays, thresholds
 from crownless.proofs.claims.ledger import CLAIMS, recompute
 from crownless.proofs.claims.splits import Split, split_by_names
 from crownless.proofs.induction.evidence import fact
@@ -286,8 +286,8 @@ def test_acknowledgements_are_withheld_for_twice_the_smaller_processes_at_most(k
 def test_one_extra_message_leaves_too_many_entries_in_the_bundled_run() -> None:
     run = bundled.run("counterexample-sa6")
     kinds = [action.action for action in run.actions]
-    assert (kinds.count("send"), kinds.count("deliver")) == (sa.MESSAGES, sa.DELIVERIES)
-    assert sa.left_by_one() == run
+    assert (kinds.count("send"), kinds.count("deliver")) == (thresholds.MESSAGES, thresholds.DELIVERIES)
+    assert thresholds.left_by_one() == run
     assert not Clearings(4, 5, 9, 2).exists()
 
 

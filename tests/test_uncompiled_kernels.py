@@ -17,7 +17,8 @@ HERE = Path(__file__).parent
 UNCOMPILED = """
 import json, sys
 sys.path.insert(0, sys.argv[1])
-from test_uncompiled_kernels import compiled, differences
+from test_uncompiled_kernels import differences
+from crownless.model_check.native import compiled
 assert compiled.NOT_COMPILED
 json.dump(differences(), sys.stdout)
 """
@@ -54,14 +55,8 @@ def _difference(facts: dict[str, Any]) -> dict[str, str]:
 
 
 def test_the_kernels_as_plain_python_agree_with_the_plain_explorer() -> None:
-    assert _output([sys.executable, "-W", "error", "-c", UNCOMPILED, str(HERE)]) == json.dumps(
-        {name: {} for name in CHECKS}
-    )
-
-
-def _output(command: list[str]) -> str:
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, env={**os.environ, "NUMBA_DISABLE_JIT": "1"}
-    )
+    command = [sys.executable, "-W", "error", "-c", UNCOMPILED, str(HERE)]
+    environment = {**os.environ, "NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment)
     assert [line for line in done.stderr.splitlines() if not line.endswith("still searching…")] == []
-    return done.stdout
+    assert json.loads(done.stdout) == {name: {} for name in CHECKS}

@@ -155,7 +155,7 @@ def timed(text: str, sends: Mapping[str, int], delays: Mapping[str, int]) -> Tim
             number += 1
             known = sent.message.name if sent.message is not None else ""
             heappush(agenda, (time + delays.get(known, T), number, sent, known))
-    return Timed(run_of(system, steps, keep_names=True), tuple(times))
+    return Timed(run_of(system, steps), tuple(times))
 
 
 # -- the claim ---------------------------------------------------------------------------------------------------------

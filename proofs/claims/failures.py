@@ -10,7 +10,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.ses import Ses
 from crownless.impl.ses_rollback import Failure, SesRollback
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
-from crownless.impl.workloads import Free, Program, Workload
+from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.search.reachable import Reached, shortest_path
 from crownless.model_check.system.monitors import History
@@ -63,7 +63,7 @@ def first_run(
     if steps is None:
         return None
     shown = [*steps, *([] if then is None else _with_what_is_learnt(ends[0], then))]
-    return run_of(system, shown, keep_names=isinstance(system.workload, Program))
+    return run_of(system, shown)
 
 
 def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
