@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from overrides import changed, restamped
+from overrides import restamped
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.free_message import FreeMessage
@@ -17,11 +17,7 @@ from crownless.impl.isis import Isis
 from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
 from crownless.impl.rst import Rst
 from crownless.impl.ses import Ses
-<<<<<<< HEAD
-from crownless.impl.variants import restamped, variant
-=======
 from crownless.impl.variants import variant
->>>>>>> main
 
 M = TypeVar("M", bound=type[ProtocolMachine])
 
