@@ -252,9 +252,7 @@ class Search:
 
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
+            self.check,
             self.all_monitors,
             self.properties,
             shared=self.engine.shared,
