@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -20,7 +20,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import printable, printable_line, printable_name, some
 from crownless.spec.witnesses import messages_of
 
-from .output import STYLES, print_drawing, print_line, speaks_unicode
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
 
 if TYPE_CHECKING:
@@ -42,6 +42,11 @@ VIOLATIONS_UP_TO = 20
 PROCESSES_UP_TO = 10
 #: Marks an event that shows the violation.
 MARK = ">"
+
+
+def exit_code(outcomes: Collection[str]) -> int:
+    """The exit code for these outcomes of orders."""
+    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
 def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
