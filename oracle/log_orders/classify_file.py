@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from crownless.oracle.classification import Classification, NamedComputation
-from crownless.oracle.classified_runs import Classifications
+from crownless.oracle.classification import Classification, Classifications, NamedComputation
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.formats import (
