@@ -39,8 +39,9 @@ def renamed(c: Computation, chance: Random) -> Computation:
 def log_of(found: Sequence[Computation], chance: Random | None = None) -> bytes:
     """Each computation is a run; in the order of a linearization, or in any order."""
     runs = [rows_of_log(c, run=f"r{run}") for run, c in enumerate(found)]
-    for rows in runs if chance is not None else ():
-        chance.shuffle(rows)
+    if chance is not None:
+        for rows in runs:
+            chance.shuffle(rows)
     return content_of([row for rows in runs for row in rows], ".jsonl")
 
 
@@ -101,8 +102,9 @@ def of_messages(
     names = {by_shape.rows.named["message"].name(row) for row in rows}
     mine = sorted((e for e in events if e["message"] in names), key=lambda e: int(e["index"]))
     peers = [e["peer"] if isinstance(e["peer"], list) else [e["peer"]] for e in mine]
-    events = ((e["process"], e["kind"], e["message"], to) for e, to in zip(mine, peers, strict=True))
-    logged = logged_run("", rows_of(events))
+    logged = logged_run(
+        "", rows_of((e["process"], e["kind"], e["message"], to) for e, to in zip(mine, peers, strict=True))
+    )
     verdict = decide(logged.computation, order, reading)
     assert verdict.witness is not None
     return as_json(verdict.witness.json(logged.computation))
