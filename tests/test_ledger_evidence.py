@@ -35,7 +35,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, mg, monitored_machines, pairs, sa
+from crownless.proofs.claims import fig_8, impossibilities, mf, mg, monitored_machines, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -48,7 +48,6 @@ from crownless.proofs.protocols.extra_messages import WithExtraMessages
 from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
-from crownless.spec.computation import Message
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -372,26 +371,6 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
 
 
 # -- what is counted, and what z3 is asked -----------------------------------------------------------------------------
-
-
-def test_more_than_n_pairs_need_two_multicasts_of_four_sites_and_nothing_less_is_enough() -> None:
-    letter = pairs.count_pairs(pair_variants.PairsBesides, 4, 2)
-    assert (letter.kept, letter.carried) == (3, 5)
-    assert letter.too_many is not None
-    assert [action.to for action in letter.too_many.actions] == [("P2", "P3", "P4")] * 2
-    fewer = [pairs.count_pairs(pair_variants.PairsBesides, n, m) for n, m in ((4, 1), (3, 3), (2, 4))]
-    assert [each.too_many for each in fewer] == [None] * 3
-    assert max(each.for_receiver for each in fewer) == 1
-
-
-def test_two_multicasts_of_four_sites_carry_five_pairs() -> None:
-    machine = pair_variants.PairsBesides(4)
-    state = machine.initial(0)
-    for name in ("m1", "m2"):
-        (step,) = machine.send(0, state, Message(name, 0, (1, 2, 3)))
-        state = step.state
-    assert {pairs.pairs_in(packet.stamp.buffer) for packet in step.packets} == {5}
-    assert pairs.pairs_in(state.buffer) == 3
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:

@@ -13,16 +13,15 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
 from crownless.model_check.search.engines import (
     Engine,
     RemoteEngine,
-    SymmetryCheck,
-    check_workers,
     engine_for,
-    may_be_native,
+    validated_reductions,
+    why_not_native,
 )
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
@@ -84,13 +83,13 @@ def run_check(
     `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
-    check_workers(workers, engine)
+    reductions = validated_reductions(reductions, engine, workers)
     named = engine or reductions or workers or checkpoint or resume
     search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
     if on_violation is not None:
         search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
     with watching():
-        if not named and may_be_native(resolved):
+        if not named and why_not_native(resolved) is None:
             found = search.first_try()
             if found is not None:
                 return search.evaluate(found)
@@ -200,12 +199,9 @@ class Search:
     def first_try(self) -> Exploration | None:
         """The findings of the plain explorer; None if the search grows beyond its first try."""
         given, most = self.limits, FIRST_TRY_STATES
-        if given.states is None or given.states > most:
-            self.limits = replace(given, states=most)
-        found = self._explore_plainly()
-        grows = self.limits is not given and found.stopped == states_are_reached(most)
-        self.limits = given
-        if not grows:
+        bounded = given.states is None or given.states > most
+        found = self._explore_plainly(replace(given, states=most) if bounded else given)
+        if not bounded or found.stopped != states_are_reached(most):
             return found
         self.earlier = found
         if self.progress is not None:
@@ -217,11 +213,21 @@ class Search:
     def explore(self, saving: Checkpoint | None) -> Exploration:
         """The findings by the engine, or of the first try where that came further."""
         if self.engine.name == "plain":
-            return self._explore_plainly()
-        found, symmetry = self._explore_on_spark(saving) if self.elsewhere else self._explore_natively(saving)
+            return self._explore_plainly(self.limits)
+        from crownless.model_check.native.search import NativeSearch
+
+        searching: AbstractContextManager[Any] = (
+            nullcontext(self._native(NativeSearch))
+            if self.elsewhere is None
+            else self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving)
+        )
+        with searching as search:
+            self.start(self.clock)  # what comes before is no part of the search
+            found: Exploration = search.explore(self.limits, self.progress, saving, first=self.first)
+            self.seconds_before = search.seconds_before
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
             return self.ended_at_once(found.stopped)
-        self.engine = self.engine.after(symmetry)
+        self.engine = self.engine.after(search.symmetry)
         return found
 
     def ended_at_once(self, reason: str) -> Exploration:
@@ -231,24 +237,8 @@ class Search:
         self.engine = Engine("plain")
         return replace(self.earlier, stopped=reason)
 
-    def _explore_plainly(self) -> Exploration:
-        return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
-
-    def _explore_natively(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
-        from crownless.model_check.native.search import NativeSearch
-
-        search = self._native(NativeSearch)
-        found = search.explore(self.limits, self.progress, saving, first=self.first)
-        self.seconds_before = search.seconds_before
-        return found, search.symmetry
-
-    def _explore_on_spark(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
-        assert self.elsewhere is not None
-        with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
-            self.start(self.clock)  # what comes before is no part of the search
-            found = there.explore(self.limits, self.progress, saving, first=self.first)
-            self.seconds_before = there.seconds_before
-            return found, there.symmetry
+    def _explore_plainly(self, limits: Limits) -> Exploration:
+        return explore(self.system, self.properties, limits, self.progress, first=self.first)
 
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
