@@ -376,55 +376,6 @@ def test_a_damaged_file_ends_in_verdicts_or_one_line(tmp_path: Path, form: str) 
     assert not any("\n" in problem for problem in refused)
 
 
-SENDS = '{"process": "P", "index": 0, "kind": "send", "message": "x", "peer": "Q"}'
-
-
-@pytest.mark.parametrize(
-    ("suffix", "content", "columns", "refused"),
-    [
-        ("csv", "process,index,kind,message,peer,index\n", {}, "it has two columns 'index'"),
-        ("csv", "process,index,kind,message,peer\nP,0x1,send,x,Q\n", {}, "log.csv:2: 'index' cannot be '0x1'"),
-        ("csv", "process,index,kind,message,peer\nP,--5,send,x,Q\n", {}, "log.csv:2: 'index' cannot be '--5'"),
-        ("csv", "process,index,kind,message,peer\nP,,send,x,Q\n", {}, "log.csv:2: 'index' is missing"),
-        ("csv", "process,index,kind,message,peer\nP,0,send,,Q\n", {}, "log.csv:2: 'message' is missing"),
-        (
-            "csv",
-            "process,index,kind,peer\n",
-            {},
-            "no column 'message'; the file has 'process', 'index', 'kind', 'peer'; if",
-        ),
-        (
-            "csv",
-            "process;index;kind\n",
-            {},
-            "there is no column 'process'; the file has 'process;index;kind'; if one is",
-        ),
-        ("csv", ",".join(map(str, range(99))) + "\n", {}, "'18', '19' and 79 more; if one is"),
-        ("csv", "process,index,kind,message,peer\n", {}, "log.csv: the log is empty; give one event a row"),
-        ("csv", "\ufeffprocess\x00,index\n", {}, "there is no column 'process'"),
-        (
-            "csv",
-            "process,index\nP\n",
-            {},
-            "it cannot be read as CSV: CSV parse error: Row #2: Expected 2 columns, got 1: P",
-        ),
-        ("jsonl", "process,index,kind\n", {}, "this looks like CSV, not like JSON; give --format csv, or name"),
-        ("parquet", "process\tindex\tkind\n", {}, "this looks like CSV, not like Parquet; give --format csv, or"),
-        ("jsonl", b"\x1f\x8b\x08\x00\x00", {}, "this is not gzip, or is cut off: "),
-        ("csv", "process,index,kind,message,peer\n", {"message": "id"}, "there is no column 'id'; the file has"),
-        ("jsonl", SENDS, {"message": "peer"}, "'message' and 'peer' are both to be the column 'peer'"),
-        ("jsonl", SENDS, {"message": "id"}, "no line has 'id'; say what is called 'message' there"),
-    ],
-)
-def test_columns_that_cannot_be_read_are_refused(
-    tmp_path: Path, suffix: str, content: str | bytes, columns: dict[str, str], refused: str
-) -> None:
-    name = tmp_path / f"log.{suffix}"
-    name.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(BadInput, match=refused):
-        everything(str(name), columns)
-
-
 def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

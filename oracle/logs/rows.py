@@ -78,11 +78,6 @@ class Row:
         fields |= {"message": self.message, "peer": peer}
         return {key: value for key, value in fields.items() if value not in ("", [])}
 
-    @property
-    def event(self) -> tuple[str, str, int, str, str, tuple[str, ...]]:
-        """All but the line: two rows of the same event are copies."""
-        return self.run, self.process, self.index, self.kind, self.message, self.peers
-
     def as_internal(self) -> Row:
         """The row as an event that neither sends nor delivers."""
         return replace(self, kind="internal", message="", peers=())
@@ -287,9 +282,9 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
     """Of the contradictions those between two events of a process with the same index."""
     different: list[list[Row]] = []
     for same in _groups(rows, lambda row: (row.process, row.index)):
-        first: dict[Hashable, Row] = {}
+        first: dict[Row, Row] = {}
         for row in same:
-            known = first.setdefault(row.event, row)
+            known = first.setdefault(replace(row, line=0), row)
             if known is not row:
                 yield Conflict(row, Copy(row.process, row.index), known)
         different.append(list(first.values()))

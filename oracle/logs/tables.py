@@ -31,7 +31,6 @@ SEVERAL = ";"
 BYTES, ROWS = 1 << 26, 1 << 19
 #: Bytes of CSV that Arrow reads at a time: no line may be longer.
 CSV_BLOCK = 1 << 24
-TOO_LARGE_LINE = 16
 
 
 def rows_in(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> Iterator[Row]:
@@ -262,8 +261,6 @@ def _of_lines(
             progress("read", done, None, "bytes")
         text = rest + block
         past = len(text) if is_last else text.rfind(b"\n") + 1
-        if not past and len(text) > TOO_LARGE_LINE * size:
-            raise BadInput("a line is too long", hint="give one event a line", file=name, line=line)
         lines, rest = text[:past], text[past:]
         if lines.strip():
             if line == 1:
