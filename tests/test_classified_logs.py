@@ -281,23 +281,6 @@ def test_odd_columns_are_read_as_their_rows_are(tmp_path: Path, case: str) -> No
     assert [(one.subject.run, one.outcomes) for one in everything(name)] == expected
 
 
-@pytest.mark.parametrize(
-    ("suffix", "content", "refused"),
-    [
-        ("csv", b"process,index,kind,message,peer\nP,0x1,send,x,Q\n", "log.csv:2: 'index' cannot be '0x1'"),
-        ("csv", b"process,index,kind,message,peer\nP,--5,send,x,Q\n", "log.csv:2: 'index' cannot be '--5'"),
-        ("csv", b"process,index,kind,message,peer\nP,,send,x,Q\n", "log.csv:2: 'index' is missing"),
-        ("csv", ",".join(map(str, range(99))).encode() + b"\n", "'18', '19' and 79 more; if one is"),
-        ("csv", b"\xef\xbb\xbfprocess\x00,index\n", "there is no column 'process'"),
-        ("parquet", b"process\tindex\tkind\n", "this looks like CSV, not like Parquet; give --format csv, or"),
-    ],
-)
-def test_columns_that_cannot_be_read_are_refused(tmp_path: Path, suffix: str, content: bytes, refused: str) -> None:
-    (tmp_path / f"log.{suffix}").write_bytes(content)
-    with pytest.raises(BadInput, match=refused):
-        everything(str(tmp_path / f"log.{suffix}"))
-
-
 def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

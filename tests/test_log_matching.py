@@ -17,6 +17,7 @@ from small_computations import CHAIN
 from crownless.oracle.classification import Classification, classify
 from crownless.oracle.log_orders import classify_file
 from crownless.oracle.log_orders.matching import NO_OTHER, matched
+from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import converted_runs
 from crownless.oracle.logs.rows import by_run, rows_of_lines
 from crownless.spec.computation import Computation, Event, Message
@@ -105,7 +106,7 @@ def has_missing_sends(log: Log) -> bool:
 
 
 def judged(lines: Sequence[str], reading: UnreceivedPolicy = "lost") -> list[Classification]:
-    log = matched(by_run(rows_of_lines(lines, "log", named=False), "log"), "log")
+    log = matched(by_run(rows_of_lines(lines, "log", LogOptions(unnamed=True)), "log"), "log")
     return [classify(one, CHAIN, reading) for one in converted_runs(log, "log")]
 
 
