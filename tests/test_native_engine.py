@@ -1,8 +1,11 @@
-"""The native engine finds what the plain explorer finds: every count, every verdict, every length."""
+"""The native engine finds what the plain explorer finds: every count, every verdict, every length; with symmetry
+reduction, where that is admitted, what it may leave of them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import factorial
 from typing import Any
 from unittest.mock import patch
 
@@ -15,6 +18,7 @@ from planted import ProgramCatch, Setup
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.renaming import Renaming
 from crownless.impl.unordered import Unordered
 from crownless.model_check.check.request import load_program
 from crownless.model_check.native import search
@@ -49,9 +53,16 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
     if plain.stopped:
         return False
     expected, shares = reported(plain), both.shares()
-    for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
-        with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
+    with patch.object(search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows there are
+        for workers, shared in dict.fromkeys((workers, shared and shares) for workers, shared in engines):
             assert reported(both.native(workers, shared=shared)) == expected, (workers, shared)
+        if both.admits_symmetry():
+            reduced, renamings = both.native(2, symmetry=True), factorial(both.check.machine.n)
+            assert reduced.stopped is None
+            assert all(getattr(reduced, name) == expected[name] for name in ("broken", "reached", "depth", "graded"))
+            assert reduced.states <= plain.states <= reduced.states * renamings
+            assert reduced.nodes <= plain.nodes <= reduced.nodes * renamings
+            assert reduced.transitions <= plain.transitions
     return True
 
 
@@ -62,7 +73,9 @@ def agree(both: Question, engines: Iterable[tuple[int, bool]] = ENGINES, limits:
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_every_protocol_over_every_channel(protocol: str, channel: str, size: int) -> None:
-    assert agree(question(protocol, *bound(protocol, *BOUNDS[channel][size], channel), channel))
+    both = question(protocol, *bound(protocol, *BOUNDS[channel][size], channel), channel)
+    assert both.admits_symmetry() == PROTOCOLS[protocol].symmetric
+    assert agree(both)
 
 
 # -- other checks ------------------------------------------------------------------------------------------------------
@@ -249,6 +262,34 @@ class GoesTheLongWay(Unordered):
         return [Step((), [Packet(i, packet.message.receiver, "message", packet.message)])]
 
 
+class Nudges(ProtocolMachine):
+    """Each message comes with a packet that says nothing: a process that took one in must look up before it goes on."""
+
+    promises = "asynchronous"
+    symmetric = True
+
+    def initial(self, i: int) -> bool:
+        return False
+
+    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
+        packets = [Packet(i, message.receiver, "message", message), Packet(i, message.receiver, "nudge")]
+        return [Step(state, packets, [AppEvent("send", message)])]
+
+    def deliverable(self, i: int, state: bool, packet: Packet) -> bool:
+        return not state
+
+    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
+        if packet.message is None:
+            return [Step(True)]
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
+
+    def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
+        return [("look up", Step(False))] if state else []
+
+    def renamed(self, state: bool, renaming: Renaming) -> bool:
+        return state
+
+
 class Floods(Unordered):
     """Sends sixty packets at once, of which it takes in the first two."""
 
@@ -306,13 +347,6 @@ class TakesBack(Unordered):
         return [Step((), (), events)]
 
 
-class CallsItsInvariantsLikeOrders(Unordered):
-    """Its own invariants have the names of other properties, and hold."""
-
-    symmetric = False
-    invariants = {"fifo": lambda *_: True, "delivers-once": lambda *_: True}
-
-
 @pytest.mark.parametrize("channel", NATIVE_CHANNELS)
 @pytest.mark.parametrize(
     ("kind", "n", "m"),
@@ -325,7 +359,7 @@ class CallsItsInvariantsLikeOrders(Unordered):
         (DeliversUnasked, 2, 1),
         (DeliversForOthers, 3, 2),
         (TakesBack, 2, 2),
-        (CallsItsInvariantsLikeOrders, 2, 2),
+        (Nudges, 2, 2),
     ],
 )
 def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], n: int, m: int, channel: str) -> None:
