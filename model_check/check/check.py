@@ -10,8 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -27,7 +27,6 @@ from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
 from crownless.model_check.system.exploration import FIRST_VIOLATION, EarlyReports, Exploration, Progress
-from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
@@ -85,7 +84,7 @@ def run_check(
     resolved = check.resolve()
     reductions = validated_reductions(reductions, engine, workers)
     named = engine or reductions or workers or checkpoint or resume
-    search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
+    search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
         search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
     with watching():
@@ -158,37 +157,36 @@ def _saving(
         yield saving
 
 
-@dataclass
 class Search:
-    """All that is explored for one check."""
+    """All that is explored for one check; `first`: it ends at the shortest violation."""
 
-    check: ResolvedCheck
-    engine: Engine
-    limits: Limits
-    progress: Progress | None = None
-    elsewhere: RemoteEngine | None = None
-    #: Does it end at the shortest violation?
-    first: bool = False
-    #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
-    earlier: Exploration | None = None
-    #: The seconds that it took before it was resumed.
-    seconds_before: float = 0.0
+    def __init__(
+        self,
+        check: ResolvedCheck,
+        limits: Limits,
+        progress: Progress | None,
+        elsewhere: RemoteEngine | None,
+        *,
+        first: bool,
+    ) -> None:
+        self.check, self.limits, self.progress = check, limits, progress
+        self.elsewhere, self.first = elsewhere, first
+        self.engine = Engine("plain")
+        self.properties = check.properties()
+        #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
+        self.earlier: Exploration | None = None
+        #: The seconds that it took before it was resumed.
+        self.seconds_before = 0.0
+        self.clock: Callable[[], float] = time.monotonic
+        self._started = self.clock()
+        self._begin()
 
-    def __post_init__(self) -> None:
-        self.start(time.monotonic)
-
-    @cached_property
-    def all_monitors(self) -> list[Monitor]:
-        return self.check.all_monitors()
-
-    @cached_property
-    def properties(self) -> list[Property]:
-        return self.check.properties()
-
-    @cached_property
-    def system(self) -> System:
-        """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
-        return self.check.system(self.all_monitors)
+    def _begin(self) -> None:
+        """New monitors, since they number what they see; and with them the system in plain Python: what the plain
+        explorer searches, and where every run that is shown comes from.
+        """
+        self.monitors = self.check.all_monitors()
+        self.system = self.check.system(self.monitors)
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -200,26 +198,27 @@ class Search:
         """The findings of the plain explorer; None if the search grows beyond its first try."""
         given, most = self.limits, FIRST_TRY_STATES
         bounded = given.states is None or given.states > most
-        found = self._explore_plainly(replace(given, states=most) if bounded else given)
+        tried = replace(given, states=most) if bounded else given
+        found = explore(self.system, self.properties, tried, self.progress, first=self.first)
         if not bounded or found.stopped != states_are_reached(most):
             return found
         self.earlier = found
         if self.progress is not None:
             self.progress(found, len(found.levels))
         self.limits = given.after(self.clock() - self._started)
-        del self.system, self.all_monitors  # the native engine has its own numbers for what they number
+        self._begin()
         return None
 
     def explore(self, saving: Checkpoint | None) -> Exploration:
         """The findings by the engine, or of the first try where that came further."""
         if self.engine.name == "plain":
-            return self._explore_plainly(self.limits)
+            return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
         from crownless.model_check.native.search import NativeSearch
 
         searching: AbstractContextManager[Any] = (
             nullcontext(self._native(NativeSearch))
             if self.elsewhere is None
-            else self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving)
+            else self.elsewhere.search(self.check, self.engine, self.monitors, self.properties, saving)
         )
         with searching as search:
             self.start(self.clock)  # what comes before is no part of the search
@@ -237,15 +236,10 @@ class Search:
         self.engine = Engine("plain")
         return replace(self.earlier, stopped=reason)
 
-    def _explore_plainly(self, limits: Limits) -> Exploration:
-        return explore(self.system, self.properties, limits, self.progress, first=self.first)
-
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
-            self.all_monitors,
+            self.check,
+            self.monitors,
             self.properties,
             shared=self.engine.shared,
             symmetry=bool(self.engine.reductions),
