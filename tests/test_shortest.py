@@ -53,6 +53,7 @@ class Case(NamedTuple):
 
 CASES = [
     Case(Unordered, "fifo", 2, 2),
+    Case(Unordered, "fifo", 2, 2, self_sends=True),
     Case(Unordered, "fifo", 3, 3),
     Case(Unordered, "causal", 3, 2),
     Case(Unordered, "causal", 3, 3, "fifo"),
