@@ -11,7 +11,6 @@ from overrides import (
     always,
     blocked_if,
     entries_where,
-    for_every,
     no_vector,
     stamped,
     vector_sum,
@@ -57,9 +56,11 @@ def at_the_server(after: Method) -> Override:
     )
 
 
-def asked_of_others(holds: Method) -> Method:
-    """`deliverable`, for which the server asks `holds(known, carried)` of each client but the sender."""
-    return for_every(lambda self, i, j, k, state, stamp: i != self.server or k == j or holds(state[k], stamp[k]))
+def server_requires(holds: Method) -> Method:
+    """`deliverable`, for which the server asks `holds(is_sender, known, carried)` of each entry."""
+    return lambda self, i, state, packet: (
+        i != self.server or self.ops.every(lambda k: holds(k == packet.source, state[k], packet.stamp[k]))
+    )
 
 
 # -- a client sends: it increments its own entry before a message to the server, and attaches the vector ---------------
@@ -132,16 +133,16 @@ ClientsDelayToo = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
 ServerDelaysNothing = breaks(causal=(3, 3, 5), setup=FIFO)(Kearns, deliverable=always)
 #: j = i too: the message is counted in its own vector, and waits for itself.
 ServerChecksTheSender = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=for_every(lambda self, i, j, k, state, stamp: i != self.server or stamp[k] <= state[k])
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: carried <= known)
 )
 ServerLetsOneBeMissing = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried <= known + 1)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried <= known + 1)
 )
 ServerAsksForMore = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried < known)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried < known)
 )
 ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried == known)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried == known)
 )
 ServerDropsWhatIsEarly = breaks(delivers_all=(3, 3, 6), setup=FIFO)(Kearns, **LOST)
 ServerConsumesTwice = breaks(delivers_once=(2, 1, 2), setup=FIFO)(Kearns, on_packet=TWICE)

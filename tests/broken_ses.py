@@ -14,7 +14,8 @@ from overrides import (
     blocked_if,
     changed,
     entries_where,
-    for_every,
+    every,
+    every_counted,
     learning,
     no_matrix,
     part_where,
@@ -195,10 +196,10 @@ ChecksOnlyTheSendersEntry = breaks(causal=(3, 3, 5))(
     Ses, deliverable=lambda self, i, state, packet: packet.stamp.buffer[i][packet.source] <= state.time[packet.source]
 )
 ChecksAllButTheSendersEntry = breaks(fifo=(2, 2, 3))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or stamp.buffer[i][k] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: k == j or m.buffer[i][k] <= state.time[k])
 )
 ChecksTheMirroredPair = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: stamp.buffer[k][i] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: m.buffer[k][i] <= state.time[k])
 )
 AsksForAPair = breaks(delivers_all=(2, 1, 1))(
     Ses,
@@ -206,15 +207,11 @@ AsksForAPair = breaks(delivers_all=(2, 1, 1))(
 )
 AsksForMoreInEveryEntry = breaks(delivers_all=(2, 2, 3))(
     Ses,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: not any(stamp.buffer[i]) or stamp.buffer[i][k] < state.time[k]
-    ),
+    deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k]),
 )
 AsksForTheVeryTime = breaks(delivers_all=(3, 3, 5))(
     Ses,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: not any(stamp.buffer[i]) or k == i or stamp.buffer[i][k] == state.time[k]
-    ),
+    deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k]),
 )
 ChecksEveryPair = breaks(delivers_all=(3, 2, 3))(
     Ses,
@@ -222,7 +219,7 @@ ChecksEveryPair = breaks(delivers_all=(3, 2, 3))(
 )
 ChecksTheTimeOfTheMessage = breaks(delivers_all=(2, 2, 3))(
     Ses,
-    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp.time[k] <= state.time[k] + self.ops.one_if(k == j)),
+    deliverable=every_counted(lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own),
 )
 
 # -- merging (§4.2.2) --------------------------------------------------------------------------------------------------
@@ -291,7 +288,7 @@ ChecksStrictly = keeps((3, 4, 9761))(
 )
 #: §4.2.2: what a pair says of S2 itself S2 knows.
 ChecksAllButItsOwnEntry = keeps((3, 4, 9761))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: k == i or stamp.buffer[i][k] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: k == i or m.buffer[i][k] <= state.time[k])
 )
 #: A site takes the pairs that come with a message for knowledge of the time, besides VT(M).
 #: Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.

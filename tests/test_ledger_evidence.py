@@ -35,7 +35,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, mg, monitored_machines, pairs, sa
+from crownless.proofs.claims import fig_8, impossibilities, mf, mg, monitored_machines, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -45,10 +45,9 @@ from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, 
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
-from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, synchronous
+from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
-from crownless.spec.computation import Message
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -256,7 +255,7 @@ VARIANTS = (ASKS, WATCHED, fig_8_variants.PlacedAfterwards, pair_variants.PairsB
 
 #: The claim, the fault, where it is planted, and what takes whose place.
 FAULTS: list[tuple[str, str, Any, str, Any]] = [
-    ("MF1", "another theorem", causal_implies_fifo, "inclusion", causal_implies_fifo.converse),
+    ("MF1", "another theorem", synchronous, "inclusion", synchronous.converse),
     ("MF2", "times need not grow", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T grows along ≺")),
     ("MF2", "FIFO is causal, by search", mf, "keeps", _fifo_is_causal),
     ("MF9", "posts without waiting", Buffer, "may_post", lambda self, state: True),
@@ -372,26 +371,6 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
 
 
 # -- what is counted, and what z3 is asked -----------------------------------------------------------------------------
-
-
-def test_more_than_n_pairs_need_two_multicasts_of_four_sites_and_nothing_less_is_enough() -> None:
-    letter = pairs.count_pairs(pair_variants.PairsBesides, 4, 2)
-    assert (letter.kept, letter.carried) == (3, 5)
-    assert letter.too_many is not None
-    assert [action.to for action in letter.too_many.actions] == [("P2", "P3", "P4")] * 2
-    fewer = [pairs.count_pairs(pair_variants.PairsBesides, n, m) for n, m in ((4, 1), (3, 3), (2, 4))]
-    assert [each.too_many for each in fewer] == [None] * 3
-    assert max(each.for_receiver for each in fewer) == 1
-
-
-def test_two_multicasts_of_four_sites_carry_five_pairs() -> None:
-    machine = pair_variants.PairsBesides(4)
-    state = machine.initial(0)
-    for name in ("m1", "m2"):
-        (step,) = machine.send(0, state, Message(name, 0, (1, 2, 3)))
-        state = step.state
-    assert {pairs.pairs_in(packet.stamp.buffer) for packet in step.packets} == {5}
-    assert pairs.pairs_in(state.buffer) == 3
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:

@@ -238,9 +238,7 @@ class Search:
 
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
+            self.check,
             self.monitors,
             self.properties,
             shared=self.engine.shared,

@@ -91,7 +91,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
             raise BadInput(f"--match does not go with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
-        return matched(by_run(rows_in(content, form, name, options, named=False), name), name)
+        return matched(by_run(rows_in(content, form, name, replace(options, unnamed=True)), name), name)
     assert form is not None, "a computation is no log"
     if form in CONVERTED:
         log, by = convert(content, form, name, options), Numbering("line" if form == "shiviz" else "row")

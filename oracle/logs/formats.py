@@ -69,8 +69,8 @@ class LogOptions:
 
     `columns` and `kinds`: what the log calls its columns (`{"message": "msg_id"}`), and kinds of events
     (`{"recv": "deliver"}`); `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`: no
-    event is missing; `processes`: some that take part in each run, also without events. Raises `BadInput` for names
-    that are none.
+    event is missing; `processes`: some that take part in each run, also without events; `unnamed`: messages have no
+    names, and `message` is a payload. Raises `BadInput` for names that are none.
     """
 
     form: Format | None = None
@@ -79,6 +79,7 @@ class LogOptions:
     pattern: str | None = None
     complete: bool = False
     processes: tuple[str, ...] = ()
+    unnamed: bool = False
 
     def __post_init__(self) -> None:
         for column in self.columns:

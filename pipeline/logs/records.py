@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -32,7 +32,6 @@ from .sources import UNKNOWN_RUN
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 #: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
 RECORD_SCHEMA = (
@@ -190,20 +189,19 @@ def refuse_taken(out: Path) -> None:
 def write_records(out: Path, runs: ClassifiedRuns) -> None:
     """Writes the records of these runs as Parquet; the folder is there when all of them are in it, and not before."""
     import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+    import pyarrow.dataset as ds
 
-    with _finished_folder(out) as folder, ExitStack() as open_files:
-        files: dict[str, pq.ParquetWriter] = {}
-        for batch in _records_of(runs):
-            table = pa.Table.from_batches([batch])
-            for record_type in table["record_type"].unique().to_pylist():
-                part = table.filter(pc.equal(table["record_type"], record_type)).drop_columns(["record_type"])
-                if record_type not in files:
-                    (folder / f"record_type={record_type}").mkdir()
-                    path = folder / f"record_type={record_type}" / "part-0.parquet"
-                    files[record_type] = open_files.enter_context(pq.ParquetWriter(path, part.schema))
-                files[record_type].write_table(part)
+    by_type = ds.partitioning(pa.schema([("record_type", pa.string())]), flavor="hive")
+    with _finished_folder(out) as folder:
+        ds.write_dataset(
+            _records_of(runs),
+            folder,
+            schema=_schema(),
+            format="parquet",
+            partitioning=by_type,
+            basename_template="part-{i}.parquet",
+            use_threads=False,
+        )
 
 
 def _records_of(runs: ClassifiedRuns) -> Iterator[pa.RecordBatch]:

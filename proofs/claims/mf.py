@@ -78,9 +78,8 @@ def mf2(quick: bool) -> Evidence:
         "only its sends are blocked, FIFO order": "checked",
         "only its sends are blocked, synchronous order": "refuted",
     },
-    reading="a blocked process receives nothing either (`rendezvous`); the claim is of the order of deliveries, since "
-    "it may deadlock (MF7). Where a blocked sender goes on receiving (`fifo-ack`) FIFO and causal order are kept, "
-    "and synchronous order is not",
+    reading="a blocked process receives nothing either (`rendezvous`), or goes on receiving (`fifo-ack`); of the order "
+    "of deliveries, since the first may deadlock (MF7)",
 )
 def mf3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)
@@ -118,8 +117,8 @@ def mf4(quick: bool) -> Evidence:
         "over FIFO channels": "checked",
         "over any channel, if the sender's next message is asked for": "checked",
     },
-    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The server's "
-    "condition leaves the sender out; it holds over FIFO channels, or if the server asks for the sender's next message",
+    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The "
+    "server's condition leaves the sender out",
 )
 def mf5(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)

@@ -121,7 +121,7 @@ def mg8(quick: bool) -> Evidence:
     },
     reading="RP is its words and its formula together. By its words a process acknowledges only while it is active, "
     "by the formula alone the claim is false too. → goes through control messages (§4.2.3), and §6 counts requests "
-    f"among them. True if {SILENCE}",
+    "among them",
 )
 def mg9(quick: bool) -> list[Evidence]:
     formula = monitored(machines.MonitoredByTheLetter, 4, 4)

@@ -189,8 +189,7 @@ def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
         "it is never more than DELIV, so that zeroes may stand there": "proved",
         "it is DELIV if the receiver increments SENT, as in [RST91]": "checked",
     },
-    reading="§3 has the receiver take the maximum and increment DELIV alone: then the own column is less; it equals "
-    "DELIV if the receiver increments SENT as well. What is needed, and holds in both, is that it is never more",
+    reading="§3 has the receiver take the maximum and increment DELIV alone",
 )
 def sa3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)
