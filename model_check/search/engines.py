@@ -122,8 +122,8 @@ def _admitted(
 
 
 def validated_reductions(names: Iterable[str], engine: str | None, workers: int | None = None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `all` names every one. Raises `BadInput` if the engine requested by name
-    has none, or has no workers and several are requested.
+    """The reductions of those names, each once; `all` names every one. Raises `BadInput` if the engine requested by
+    name has none, or has no workers and several are requested.
     """
     given = tuple(dict.fromkeys(names))
     for name in given:
