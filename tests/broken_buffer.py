@@ -154,10 +154,7 @@ WaitsAndAcknowledges = breaks(ProgramCatch("completes", FIG_1, 6), delivers_all=
 #: That sends do not block is no matter of order.
 RefusesWhileItWaits = keeps(
     (3, 3, 5821),
-    never_reaches=[
-        "a-message-waits-for-an-acknowledgement",
-        "an-acknowledgement-lets-the-next-message-be-posted",
-    ],
+    never_reaches=["a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"],
 )(Buffer, send=blocked_if(lambda self, state, message: is_waiting(state)))
 
 

@@ -79,31 +79,24 @@ AsksOnlyTheOthers = breaks(fifo=(2, 2, 3))(
     Cbcast, deliverable=every(lambda i, j, k, state, m: k == j or m[k] <= state[k])
 )
 LetsOneOfTheSenderBeMissing = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Cbcast,
-    deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] if k != j else 0 < m[j] - state[j] <= 2),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] if k != j else 0 < m[j] - state[j] <= 2)
 )
 LetsOneOfOthersBeMissing = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
-    Cbcast,
-    deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1)
 )
 AsksTheSenderForNoMore = breaks(delivers_all=(2, 1, 1))(
     Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k])
 )
 AsksTheOthersForLess = breaks(delivers_all=(2, 1, 1))(
-    Cbcast,
-    deliverable=every(lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1)
 )
 AsksTheOthersForExactlyAsMany = breaks(delivers_all=(2, 2, 2))(
-    Cbcast,
-    deliverable=every_counted(lambda i, j, k, own, state, m: m[k] == state[k] + own),
+    Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] == state[k] + own)
 )
 #: A copy of a message that is delivered already waits for nothing: only a channel that duplicates shows that it is not
 #: = of the sender. Where every packet arrives once, = and ≤ are the same.
 AsksTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
-    keeps((3, 3, 923))(
-        Cbcast,
-        deliverable=every_counted(lambda i, j, k, own, state, m: m[k] <= state[k] + own),
-    )
+    keeps((3, 3, 923))(Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] <= state[k] + own))
 )
 ThrowsAwayWhatIsEarly = breaks(delivers_all=(2, 2, 4))(Cbcast, **LOST)
 DeliversBroadcastsTwice = breaks(delivers_once=(2, 1, 2))(Cbcast, on_packet=TWICE)

@@ -96,8 +96,7 @@ AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5), setup=FIFO)(
     ),
 )
 WaitsForTheServer = breaks(ProgramCatch("completes", "P1: receive; receive\nP2: send a to P1; send b to P1", 2, FIFO))(
-    Kearns,
-    send=blocked_if(lambda self, state, message: message.receiver == self.server and state[message.sender]),
+    Kearns, send=blocked_if(lambda self, state, message: message.receiver == self.server and state[message.sender])
 )
 
 # -- a client receives: it takes the maximum ---------------------------------------------------------------------------
@@ -109,8 +108,7 @@ ClientsTakeTheVectorOver = breaks(causal=(3, 4, 7), setup=FIFO)(
     Kearns, on_packet=at_clients(lambda self, packet, before, after: packet.stamp)
 )
 ClientsAdd = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
-    Kearns,
-    on_packet=at_clients(lambda self, packet, before, after: vector_sum(self, before, packet.stamp)),
+    Kearns, on_packet=at_clients(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
 )
 #: No indirect knowledge, though causality is transitive. With two clients knowledge is never indirect: what one hears
 #: of is its own count or the other's.
@@ -153,8 +151,7 @@ ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
     Kearns, on_packet=at_the_server(lambda self, packet, before, after: packet.stamp)
 )
 ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))(
-    Kearns,
-    on_packet=at_the_server(lambda self, packet, before, after: vector_sum(self, before, packet.stamp)),
+    Kearns, on_packet=at_the_server(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
 )
 ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
     Kearns,
@@ -168,8 +165,7 @@ ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
 #: Over FIFO channels the server's maximum is an increment for the sender: of the others it knows as much as the
 #: message, or it would not consume it.
 ServerCounts = keeps((3, 3, 689), FIFO)(
-    Kearns,
-    on_packet=at_the_server(lambda self, packet, before, after: self.ops.incremented(before, packet.source)),
+    Kearns, on_packet=at_the_server(lambda self, packet, before, after: self.ops.incremented(before, packet.source))
 )
 #: j ≠ i leaves the sender out, which only FIFO channels excuse; over them the sender's next message is the next,
 #: whether the server checks it or not. To wait for exactly one more of the sender, as in the matrix protocol further
@@ -186,8 +182,7 @@ ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(
 #: The server's own messages carry no knowledge: the text has vectors taken from 'another client' alone, and needs no
 #: more. All that the server could mention it has itself consumed, and it delays no message for that.
 ServerTellsNothing = keeps((3, 3, 583), FIFO)(
-    Kearns,
-    send=stamped(lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after),
+    Kearns, send=stamped(lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after)
 )
 
 ROWS = planted_in(globals())

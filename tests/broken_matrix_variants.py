@@ -71,30 +71,26 @@ ComparesItsRow = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     deliverable=every(lambda j, i, k, state, m: m[j][k] <= state[j][k] if k != i else m[i][j] == state[i][j] + 1),
 )
 ComparesEveryColumn = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    deliverable=every_counted(lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own),
+    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own)
 )
 ComparesForLess = breaks(delivers_all=(2, 1, 1))(
     RstBefore,
     deliverable=every(lambda j, i, k, state, m: m[k][j] < state[k][j] if k != i else m[i][j] == state[i][j] + 1),
 )
 ComparesForEquality = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own),
+    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own)
 )
 #: M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself.
 ComparesTheSenderForAsMany = breaks(delivers_all=(2, 1, 1))(
     RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j])
 )
 ComparesTheSenderForMore = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    RstBefore,
-    deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j] if k != i else m[i][j] > state[i][j]),
+    RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j] if k != i else m[i][j] > state[i][j])
 )
 #: §2: = and ≤ are the same of the sender where every packet arrives once.
 ComparesTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
     keeps((3, 3, 983))(
-        RstBefore,
-        deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] <= state[k][j] + own),
+        RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] <= state[k][j] + own)
     )
 )
 LosesWhatIsOutOfOrder = breaks(delivers_all=(2, 2, 4))(RstBefore, **LOST)
@@ -166,14 +162,12 @@ ReadsForMore = breaks(delivers_all=(2, 1, 1))(
     RstSentAlone, deliverable=every(lambda i, j, k, state, m: state.sent[k][i] > m[k][i])
 )
 NeverIncrementsOnDelivering = breaks(delivers_all=(2, 2, 3))(
-    RstSentAlone,
-    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ()),
+    RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ())
 )
 MergesNothing = breaks(causal=(3, 3, 5))(RstSentAlone, on_packet=part_read(lambda i, k, l: False))
 #: What only the receiver knew is forgotten: what it has delivered, too.
 ReplacesItsMatrix = breaks(causal=(2, 3, 5), delivers_all=(3, 3, 5))(
-    RstSentAlone,
-    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ()),
+    RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ())
 )
 AddsToItsMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
     RstSentAlone,

@@ -206,20 +206,16 @@ AsksForAPair = breaks(delivers_all=(2, 1, 1))(
     deliverable=lambda self, i, state, packet: any(packet.stamp.buffer[i]) and Ses.deliverable(self, i, state, packet),
 )
 AsksForMoreInEveryEntry = breaks(delivers_all=(2, 2, 3))(
-    Ses,
-    deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k]),
+    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k])
 )
 AsksForTheVeryTime = breaks(delivers_all=(3, 3, 5))(
-    Ses,
-    deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k]),
+    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k])
 )
 ChecksEveryPair = breaks(delivers_all=(3, 2, 3))(
-    Ses,
-    deliverable=lambda self, i, state, packet: all(Ses.deliverable(self, j, state, packet) for j in range(self.n)),
+    Ses, deliverable=lambda self, i, state, packet: all(Ses.deliverable(self, j, state, packet) for j in range(self.n))
 )
 ChecksTheTimeOfTheMessage = breaks(delivers_all=(2, 2, 3))(
-    Ses,
-    deliverable=every_counted(lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own),
+    Ses, deliverable=every_counted(lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own)
 )
 
 # -- merging (§4.2.2) --------------------------------------------------------------------------------------------------
@@ -275,8 +271,7 @@ MergesWithTheOlderPair = keeps((3, 4, 9761))(
 #: Lemma 1: VT(M)[i] alone shows whether M or what depends on it was delivered. A pair needs one entry for each message
 #: that it stands for, and the proof of liveness is then right that it numbers a message for S.
 InsertsOnlyItsOwnEntry = keeps((3, 4, 9731))(
-    Ses,
-    send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender)),
+    Ses, send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender))
 )
 #: §4.1: that < is reflexive is never needed: VT(S2) has counted the delivery itself, which VT has not.
 ChecksStrictly = keeps((3, 4, 9761))(

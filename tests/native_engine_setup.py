@@ -52,9 +52,7 @@ class Question(NamedTuple):
         """A search of the native engine. `shared` and `symmetry` are as the engine itself says, unless forced."""
         engine = engine_for(self.check, engine="native", reductions=REDUCED if symmetry and not force else ())
         return NativeSearch(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
+            self.check,
             self.all_monitors(),
             self.properties(),
             shared=engine.shared if shared is None else shared,

@@ -18,7 +18,7 @@ from crownless.model_check.native import kernels
 from crownless.model_check.native.columns import Map
 from crownless.model_check.native.layout import WORD, Shape
 from crownless.model_check.native.ranks import Ranks
-from crownless.model_check.native.row_set import repack
+from crownless.model_check.native.row_set import RowSet, repack
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.search.reachable import reachable
 
@@ -79,6 +79,16 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
     for k in range(count):
         kernels.unpack(repacked[k], after, longer)
         assert longer.tolist() == numbers[k].tolist() + [0] * more[0]
+
+
+def test_rows_with_one_hash_are_told_apart() -> None:
+    layout = Shape(0, 4, 100, 4).layout(2)
+    rows = np.zeros((4, layout.words), np.uint64)
+    for row, numbers in zip(rows, ((0, 1, 2), (1, 1, 2), (0, 2, 1), (0, 1, 2)), strict=True):
+        kernels.pack(np.array(numbers), layout, row)
+    row_set, tallies = RowSet(layout.words), np.zeros(2, np.int64)
+    row_set.insert(rows, np.full(4, 7 << 40, np.uint64), np.zeros(0, np.uint32), 4, layout, 0, tallies)
+    assert (row_set.used, tallies.tolist()) == (3, [2, 0]), "nodes, and states"
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------

@@ -101,9 +101,9 @@ VALUES = (-2, -1, 0, 0, 1, 1, 2, 3, 127, 255, 256, 2**31, 2**53 + 1, 2**63 - 1, 
 
 @cache
 def cases() -> list[tuple[str, str, Program, int, dict[str, Any]]]:
-    """Each program with a few random operands, at up to four processes; and then ones that differ in one place."""
+    """Each program with a few random operands, at up to five processes; and then ones that differ in one place."""
     random, found = Random(1), []
-    for (name, takes, program), n in product(EVERY, range(1, 5)):
+    for (name, takes, program), n in product(EVERY, range(1, 6)):
         sizes = {"p": 1, "q": 1, "a": n, "b": n, "x": n * n, "y": n * n}
         for case in range(3 * n if any(one in sizes for one in takes) else n):
             values: dict[str, Any] = {one: random.randrange(n) for one in takes if one in "ij"}
