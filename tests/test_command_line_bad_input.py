@@ -40,7 +40,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
             "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
         ),
         ("check rst --engine tlc", "unknown engine 'tlc'; known: native, plain, spark"),
-        ("check rst --reduce order", "unknown reduction 'order'; known: symmetry"),
+        ("check rst --reduce order", "unknown reduction 'order'; known: symmetry, all"),
         (
             "check rst --engine plain --reduce symmetry",
             "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",

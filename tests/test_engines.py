@@ -126,7 +126,7 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 def test_reductions_are_requested_by_name() -> None:
     assert validated_reductions([], None) == ()
-    assert validated_reductions(["symmetry", "symmetry"], "native") == ("symmetry",)
+    assert validated_reductions(["symmetry", "all"], "native") == ("symmetry",)
     with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
         validated_reductions(["symetry"], None)
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):

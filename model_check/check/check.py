@@ -26,7 +26,7 @@ from crownless.model_check.search.engines import (
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
-from crownless.model_check.system.exploration import FIRST_VIOLATION, EarlyReports, Exploration, Progress
+from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress, reporting_early
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
@@ -86,7 +86,7 @@ def run_check(
     named = engine or reductions or workers or checkpoint or resume
     search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
-        search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
+        search.progress = reporting_early(on_violation, resolved.protocol, search.properties, progress)
     with watching():
         if not named and why_not_native(resolved) is None:
             found = search.first_try()

@@ -122,17 +122,18 @@ def _admitted(
 
 
 def validated_reductions(names: Iterable[str], engine: str | None, workers: int | None = None) -> tuple[str, ...]:
-    """The reductions of those names, each once; raises `BadInput` if the engine requested by name has none, or has no
-    workers and several are requested.
+    """The reductions of those names, each once; `all` names every one. Raises `BadInput` if the engine requested by
+    name has none, or has no workers and several are requested.
     """
-    wanted = tuple(dict.fromkeys(names))
-    for name in wanted:
-        if name not in REDUCTIONS:
-            raise unknown_name("reduction", name, REDUCTIONS)
+    given = tuple(dict.fromkeys(names))
+    for name in given:
+        if name not in (*REDUCTIONS, ALL):
+            raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
+    wanted = REDUCTIONS if ALL in given else given
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
-    for option, given in (("reduce", wanted), ("workers", workers is not None and workers > 1)):
-        if given and engine == "plain":
+    for option, named in (("reduce", wanted), ("workers", workers is not None and workers > 1)):
+        if named and engine == "plain":
             lacks = "reductions" if option == "reduce" else option
             hint = f"leave out --engine or --{option}"
             raise BadInput(f"--engine plain: the plain explorer has no {lacks}", hint=hint)

@@ -29,7 +29,8 @@ Format = str
 class LogFormat(NamedTuple):
     """A format: its name for people, the suffixes of its files, and a pattern for the beginning of a content.
 
-    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log.
+    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log, and the numbers of its
+    events count `by` lines or rows.
     """
 
     called: str
@@ -37,6 +38,7 @@ class LogFormat(NamedTuple):
     beginning: bytes | None = None
     options: tuple[str, ...] = ("columns", "kinds", "complete", "processes")
     is_converted: bool = False
+    by: Literal["line", "row"] = "row"
 
 
 FORMATS: dict[Format, LogFormat] = {
@@ -53,7 +55,8 @@ FORMATS: dict[Format, LogFormat] = {
         ".shiviz",
         rb'[^\n]*\(\?P?<host>|\s*[^\s{]\S* \{"[^"\n]*" ?: ?[0-9]',
         ("pattern", "complete", "processes"),
-        True,
+        is_converted=True,
+        by="line",
     ),
 }
 CONVERTED = tuple(name for name, form in FORMATS.items() if form.is_converted)

@@ -308,7 +308,7 @@ def _compiling() -> AbstractContextManager[None]:
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:
-    """What is printed in full: all, or of many the first that breaks each order, or violates a property."""
+    """What is printed in full: all, or of many the first that violates each order, or a property."""
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return

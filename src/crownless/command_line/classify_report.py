@@ -136,7 +136,7 @@ def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
 
 
 def _draw_violations(classification: oracle.Classification) -> None:
-    """Of what is not drawn whole the messages that show a violation, once for all orders that they break."""
+    """Of what is not drawn whole the messages that show a violation, once for all orders that they violate."""
     drawn: dict[str, tuple[Computation, list[str]]] = {}
     for verdict in classification.verdicts:
         c = verdict.computation
@@ -190,13 +190,13 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
 
 
 def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
-    """The first that breaks the order: in which part, and its number there."""
+    """The first that violates the order: in which part, and its number there."""
     firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
 def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
-    """The number that keep each order, and the first that breaks it."""
+    """The number that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
     each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
