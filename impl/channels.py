@@ -15,7 +15,7 @@ from bisect import insort
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
-from crownless.spec.errors import unknown_name
+from crownless.runtime.errors import unknown_name
 
 #: The packets in flight; hashable, and equal whenever the same packets may still arrive in the same ways.
 Flight = Any

@@ -20,8 +20,8 @@ from types import ModuleType
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import error_line
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import error_line
 
 from .protocol import ProtocolMachine
 from .user_frames import place_of_error

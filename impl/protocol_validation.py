@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import shown, shown_error
 from crownless.spec.enumeration import SENDS
-from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import shown, shown_error
 
 from .channels import CHANNELS
 from .protocol import Parameter, ProtocolMachine, Setting, WrongAnswer

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 
-from crownless.spec.errors import unknown_name
+from crownless.runtime.errors import unknown_name
 
 from . import own_protocols
 from .protocol import ProtocolMachine
 
-#: name → file and class in this folder.
+#: name → file in `protocols`, and class.
 _WHERE = {
     "unordered": "unordered.Unordered",
     "fifo-sequence": "fifo_sequence.FifoSequence",
@@ -42,7 +42,7 @@ _WHERE = {
 @cache
 def _load(where: str) -> type[ProtocolMachine]:
     module, name = where.split(".")
-    kind: type[ProtocolMachine] = getattr(import_module(f".{module}", __package__), name)
+    kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.protocols.{module}"), name)
     assert issubclass(kind, ProtocolMachine), f"{where} is not a protocol machine"
     return kind
 
@@ -96,5 +96,5 @@ def is_bundled(kind: type[ProtocolMachine]) -> bool:
 
 def _bundled_name(kind: type[ProtocolMachine]) -> str | None:
     package, _, module = kind.__module__.rpartition(".")
-    where = f"{module}.{kind.__qualname__}" if package == __package__ else None
+    where = f"{module}.{kind.__qualname__}" if package == f"{__package__}.protocols" else None
     return next((name for name, known in _WHERE.items() if known == where), None)

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from crownless.impl.protocols.free_message import FreeMessage
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import some
 from crownless.spec.computation import Message, process_names
 from crownless.spec.enumeration import Sends, receiver_sets
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
-from crownless.spec.printable import some
 
-from .free_message import FreeMessage
 from .renaming import Renaming
 
 #: How far the applications have got; hashable.

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
 from crownless.oracle.logs.lost_events import Hole, first_hole
 from crownless.runtime.ending import look
+from crownless.runtime.errors import no_such_name
+from crownless.runtime.printable import in_brackets, printable, printable_name, some
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.crowns import smallest_crown
@@ -23,9 +25,7 @@ from crownless.spec.delivery_disorder import ProcessSummary, summaries
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.drawn import Drawn
-from crownless.spec.errors import no_such_name
 from crownless.spec.orders import ORDERS, Outcome, UnreceivedPolicy, Verdict, decide, strongest_of
-from crownless.spec.printable import in_brackets, printable, printable_name, some
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -33,8 +33,8 @@ from typing import Any, NamedTuple
 
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
-from crownless.spec.errors import BadInput
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from crownless.model_check.simulation.experiment import Experiment, Row, experim
 from crownless.model_check.simulation.figures import COLUMNS
 from crownless.model_check.simulation.simulation import simulate
 from crownless.runtime.ending import interrupted_by
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .session import session
 

@@ -25,7 +25,7 @@ from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,8 +12,9 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from crownless.runtime.errors import unknown_name
+
 from .computation import Computation
-from .errors import unknown_name
 
 
 class Clock:

@@ -19,11 +19,12 @@ from functools import cached_property
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import in_brackets
+
 from .dataframes import data_frame
 from .drawn import Drawn
-from .errors import BadInput
 from .graphs import lightest_path, strong_components
-from .printable import in_brackets
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from .errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     import pandas as pd

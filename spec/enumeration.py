@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from itertools import combinations
 from typing import Literal
 
+from crownless.runtime.errors import unknown_name
+
 from .computation import Computation, Event, Message, process_names
-from .errors import unknown_name
 
 #: To whom a message may be addressed: to one process, to any set of processes, or to all of them.
 Sends = Literal["unicast", "multicast", "broadcast"]

@@ -16,8 +16,9 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
+from crownless.runtime.errors import unknown_name
+
 from .computation import Message
-from .errors import unknown_name
 
 #: Where a sentence ends: not after "Fig.".
 SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")

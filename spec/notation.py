@@ -30,10 +30,11 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import in_brackets
+from crownless.runtime.reading import read_text
+
 from .computation import Computation, Event, Message
-from .errors import BadInput, unknown_name
-from .printable import in_brackets
-from .reading import read_text
 
 KEYWORDS = ("send", "to", "receive", "from")
 _NAME = re.compile(r"\w(?:[\w-]|\.(?=\w))*")  # a dot stands between two others: `x...` is `x` and then `...`

@@ -37,12 +37,13 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
+from crownless.runtime.errors import Undecided, unknown_name
+from crownless.runtime.printable import in_brackets, printable
+
 from . import by_graph
 from .by_graph import Procedure
 from .computation import Computation
 from .drawn import Drawn
-from .errors import Undecided, unknown_name
-from .printable import in_brackets, printable
 from .witnesses import Witness
 
 if TYPE_CHECKING:

@@ -11,10 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from threading import Lock
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
+
 from .computation import Computation, Event, Kind, Message
-from .errors import BadInput
 from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
-from .printable import printable_name
 
 
 class Recorder:

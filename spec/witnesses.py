@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from crownless.runtime.printable import in_brackets
+
 from .computation import Computation
-from .printable import in_brackets
 
 
 @dataclass(frozen=True)

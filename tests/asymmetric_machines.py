@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from overrides import restamped
 
-from crownless.impl.buffer import Buffer
-from crownless.impl.free_message import FreeMessage
-from crownless.impl.isis import Isis
 from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
-from crownless.impl.rst import Rst
-from crownless.impl.ses import Ses
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.free_message import FreeMessage
+from crownless.impl.protocols.isis import Isis
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.ses import Ses
 from crownless.impl.variants import variant
 
 M = TypeVar("M", bound=type[ProtocolMachine])

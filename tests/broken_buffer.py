@@ -8,8 +8,8 @@ from typing import Any
 from overrides import DOUBLE, HoldsBack, blocked_if, changed, each_internal, none_sent, with_state, within
 from planted import ProgramCatch, breaks, keeps, planted_in
 
-from crownless.impl.buffer import Buffer
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocols.buffer import Buffer
 from crownless.spec.computation import Message
 
 #: The program of Fig. 1, in which synchronous communication deadlocks.

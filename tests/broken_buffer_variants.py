@@ -9,10 +9,10 @@ from broken_buffer import HoldsBackFromTheApplication
 from overrides import DOUBLE, always, blocked_if, each_internal, none_sent, with_state, within
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl.buffer import Buffer
-from crownless.impl.buffer_bounded import BufferBounded
-from crownless.impl.buffer_pipelined import BufferPipelined
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer_bounded import BufferBounded
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
 
 FIFO = Setup(channel="fifo")
 

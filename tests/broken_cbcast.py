@@ -18,9 +18,9 @@ from overrides import (
 )
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocols.cbcast import Cbcast
 from crownless.spec.computation import Message
 
 TWO_IN_TURN = "P1: send a to P2, P3; send b to P2, P3\nP2: receive; receive\nP3: receive; receive"

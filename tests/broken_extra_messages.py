@@ -19,9 +19,9 @@ from overrides import (
 )
 from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.spec.computation import Message
 
 #: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.

@@ -20,11 +20,11 @@ from overrides import (
 )
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl import fifo_ack, fifo_sequence, rendezvous
-from crownless.impl.fifo_ack import FifoAck
-from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.rendezvous import Rendezvous
+from crownless.impl.protocols import fifo_ack, fifo_sequence, rendezvous
+from crownless.impl.protocols.fifo_ack import FifoAck
+from crownless.impl.protocols.fifo_sequence import FifoSequence
+from crownless.impl.protocols.rendezvous import Rendezvous
 from crownless.spec.computation import Message
 
 #: The rendezvous blocks by itself where processes are free to send; here it need not.

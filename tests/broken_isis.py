@@ -18,10 +18,10 @@ from overrides import (
 )
 from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl import isis
-from crownless.impl.isis import Isis
-from crownless.impl.isis_gc import IsisGc, IsisGcWaits
 from crownless.impl.protocol import AppEvent, Packet
+from crownless.impl.protocols import isis
+from crownless.impl.protocols.isis import Isis
+from crownless.impl.protocols.isis_gc import IsisGc, IsisGcWaits
 from crownless.spec import library
 from crownless.spec.computation import Message
 

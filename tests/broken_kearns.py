@@ -17,7 +17,7 @@ from overrides import (
 )
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl.kearns import Kearns
+from crownless.impl.protocols.kearns import Kearns
 
 #: The third client hears of a from one who has only heard of it.
 A_CHAIN_OF_CLIENTS = """

@@ -27,10 +27,10 @@ from overrides import (
 )
 from planted import Setup, breaks, keeps, planted_in
 
-from crownless.impl import rst
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.rst_before import RstBefore
-from crownless.impl.rst_variants import RstColumn, RstSentAlone
+from crownless.impl.protocols import rst
+from crownless.impl.protocols.rst_before import RstBefore
+from crownless.impl.protocols.rst_variants import RstColumn, RstSentAlone
 
 # -- increment before sending [MF]: sending ----------------------------------------------------------------------------
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 from overrides import Method, blocked_if, each_step, with_state
 from planted import ProgramCatch, breaks, keeps, planted_in
 
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, Step
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.spec.computation import Message
 
 #: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.

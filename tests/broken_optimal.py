@@ -7,9 +7,9 @@ from typing import Any
 from overrides import Method, after_packet, after_send, always, blocked_if, stamped
 from planted import Catch, Setup, breaks, keeps, planted_in
 
-from crownless.impl import optimal
-from crownless.impl.optimal import Log, Optimal, forgotten, purged
 from crownless.impl.protocol import Packet
+from crownless.impl.protocols import optimal
+from crownless.impl.protocols.optimal import Log, Optimal, forgotten, purged
 
 MULTICAST = Setup(sends="multicast")
 

@@ -6,7 +6,7 @@ from overrides import after_delivery, always, blocked_if, every, matrix_sum, no_
 from planted import breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.rst import Rst, State
 
 
 def merged_alone(self: Rst, i: Value, j: Value, stamp: Value, before: State, after: State) -> State:

@@ -23,11 +23,11 @@ from overrides import (
 )
 from planted import breaks, keeps, planted_in
 
-from crownless.impl import ses
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
+from crownless.impl.protocols import ses
+from crownless.impl.protocols.ses import Ses
 from crownless.impl.renaming import Renaming
-from crownless.impl.ses import Ses
 from crownless.spec.computation import Message
 
 # -- logical time (§4.1) -----------------------------------------------------------------------------------------------

@@ -7,13 +7,13 @@ from collections.abc import Callable, Sequence
 from overrides import Method, after_send, no_matrix, part_where, stamped, with_state
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
-from crownless.impl import ses, ses_rollback
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.ses import Ses
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.ses_rollback import Failure, SesRollback, depends
+from crownless.impl.protocols import ses, ses_rollback
+from crownless.impl.protocols.ses import Ses
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses_rollback import Failure, SesRollback, depends
 from crownless.spec.computation import Message
 
 #: Fig. 6 and its mirror image, where the lost message is for S3. Receives to spare, for deliveries that are repeated.

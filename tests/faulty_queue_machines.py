@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from overrides import changed, twice
 
-from crownless.impl import buffer, murty_garg
-from crownless.impl.buffer import Buffer
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocols import buffer, murty_garg
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.spec.computation import Message
 
 

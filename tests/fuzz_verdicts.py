@@ -45,7 +45,7 @@ def run(given: Input) -> tuple[int | str, str, str]:
 
 def wrong_with(code: int | str, out: str, err: str, given: Input) -> str | None:
     """What must not have come of an input; None if all is well."""
-    from crownless.spec.printable import is_shown
+    from crownless.runtime.printable import is_shown
 
     if isinstance(code, str):
         return code

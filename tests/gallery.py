@@ -10,13 +10,13 @@ from crownless.model_check.runs.saved_runs import read_checks
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.reader import subjects
 from crownless.proofs.claims import bundled
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable
 from crownless.spec import library
 from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
 from crownless.spec.diagrams.svg import in_svg
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable
 
 ROOT = Path(__file__).parent.parent
 PAGE, FOLDER = ROOT / "docs" / "gallery.md", ROOT / "docs" / "gallery"

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from crownless.command_line import main
-from crownless.command_line.listing import parameter_said, protocol_facts
+from crownless.command_line.verbs.listing import parameter_said, protocol_facts
 from crownless.model_check.search.engines import COMPILES
 from crownless.proofs.claims import bundled
 from crownless.proofs.claims.claim import HOLDS

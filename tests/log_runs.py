@@ -11,8 +11,8 @@ from witness_checks import check_witness, from_json
 
 from crownless.oracle.classification import NamedComputation, classify
 from crownless.oracle.event_logs import read_log
+from crownless.runtime.printable import as_json
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict
-from crownless.spec.printable import as_json
 
 Event = dict[str, Any]
 #: run, order → verdict, witness as JSON, why unknown

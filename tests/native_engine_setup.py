@@ -19,8 +19,8 @@ from crownless.model_check.system.monitors import Monitor, monitors_of
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
 from crownless.spec.enumeration import Sends
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
 
 REDUCED = ("symmetry",)

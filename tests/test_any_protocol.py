@@ -16,19 +16,19 @@ import pytest
 from broken_murty_garg import SendsWhilePassive
 from broken_rst import DeliversWhatArrives
 
-from crownless.impl.buffer import Buffer
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.explorer import LocalProperties
 from crownless.model_check.system.monitors import monitors_of
 from crownless.model_check.system.system import Move, System
+from crownless.runtime.errors import BadInput
 from crownless.spec import by_search, library, notation
 from crownless.spec.computation import Computation, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 MONITORED = ("fifo", "causal", "synchronous")

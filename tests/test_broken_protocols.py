@@ -14,20 +14,20 @@ from broken_protocols import BROKEN, BROKEN_PROGRAMS, HARMLESS, PLANTED, ROWS, T
 from planted import Catch, Harmless, ProgramCatch
 from replay import check, never_reached, violations
 
-from crownless.impl.buffer import Buffer
-from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
 from crownless.impl.variants import variant
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.system.properties import default_orders, properties_of
 from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
 from crownless.spec import by_search
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
 
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crownless.impl.channels import CHANNELS, Channel, Flight, channel_named
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 LINKS = 3
 

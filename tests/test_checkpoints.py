@@ -25,7 +25,7 @@ from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, che
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.search.engines import COMPILES, why_not_applicable
 from crownless.runtime.ending import Limits
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -22,7 +22,7 @@ from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import named_run, runs_of
 from crownless.oracle.logs.rows import rows_of_lines
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 pa = pytest.importorskip("pyarrow")

@@ -14,7 +14,7 @@ from log_files import written as in_format
 from log_rows import random_computation
 from test_classified_logs import Event, log_of, long_run, written
 
-from crownless.command_line.classify_report import part_that_breaks
+from crownless.command_line.verbs.classify_report import part_that_breaks
 from crownless.oracle.classification import LargeRun
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders import classify_file as opening

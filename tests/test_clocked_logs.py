@@ -13,9 +13,9 @@ from log_rows import random_computation
 from crownless.oracle import classification as oracle
 from crownless.oracle.log_orders.clocked import read_clocked
 from crownless.oracle.logs.reader import converted_runs
+from crownless.runtime.errors import BadInput
 from crownless.spec.clocks import clock_named, readings
 from crownless.spec.computation import Computation
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
 
 

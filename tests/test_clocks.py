@@ -9,11 +9,11 @@ from replay import violations
 
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
+from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
 from crownless.spec.clocks import CLOCKS, LamportClock, VectorClock, readings, stale_messages
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 Generate = Callable[[], Iterator[Computation]]

@@ -10,8 +10,8 @@ from unittest.mock import patch
 import pytest
 from command_line_runner import Crownless
 
-from crownless.command_line.check import how_far
 from crownless.command_line.options import parse_size
+from crownless.command_line.verbs.check import how_far
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program

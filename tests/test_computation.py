@@ -9,9 +9,9 @@ from itertools import combinations
 import networkx as nx
 import pytest
 
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message, consistent_cuts, process_names, project
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse, to_computation
 
 X = Message("x", 0, (1,))

@@ -18,9 +18,9 @@ from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")

@@ -19,7 +19,7 @@ from relays import Numbers, Relay, program
 
 import crownless as cr
 from crownless.oracle.conformance.in_process import InProcess
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 
 def conform(kind: Any, processes: int = 2, messages: int = 2, **options: Any) -> Any:

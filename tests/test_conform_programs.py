@@ -19,15 +19,7 @@ import crownless as cr
 from crownless.oracle.conformance.conformance_request import JUDGED
 from crownless.oracle.conformance.line_forms import End, JsonForm, PlainForm
 from crownless.oracle.conformance.maelstrom_form import MaelstromForm
-from crownless.oracle.conformance.node import (
-    Arrival,
-    Delivers,
-    NodeFailure,
-    Queues,
-    Send,
-    Sends,
-    Transmits,
-)
+from crownless.oracle.conformance.node import Arrival, Delivers, NodeFailure, Queues, Send, Sends, Transmits
 from crownless.spec.computation import Message
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes"

@@ -10,7 +10,7 @@ from command_line_runner import Crownless
 from relays import Relay
 
 import crownless as cr
-from crownless.spec.errors import Undecided
+from crownless.runtime.errors import Undecided
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes" / "python"
 CAUSAL = str(NODES / "causal.py")

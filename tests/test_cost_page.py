@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 from cost_experiments import WIDE
 
-from crownless.command_line.cost import cost
+from crownless.command_line.verbs.cost import cost
 from crownless.model_check.simulation.figures import AVERAGED, Estimate
 from crownless.model_check.simulation.latencies import ROUND_TRIP, output_wait
 from crownless.pipeline.costs import sweep

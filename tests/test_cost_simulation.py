@@ -13,10 +13,10 @@ from cost_experiments import mean
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.model_check.simulation.encoding import HEADER
 from crownless.model_check.simulation.experiment import Experiment
 from crownless.model_check.simulation.figures import estimate

@@ -12,13 +12,13 @@ import pytest
 from click.testing import CliRunner
 from cost_experiments import WIDE, small
 
-from crownless.command_line.cost import cost
+from crownless.command_line.verbs.cost import cost
 from crownless.model_check.simulation.experiment import Experiment, combinations, experiment_of, row_of
 from crownless.model_check.simulation.figures import AVERAGED, Point, estimate, points, probability_within, student
 from crownless.model_check.simulation.simulation import Measured, simulate
 from crownless.pipeline.costs import read_table, sweep
 from crownless.runtime.ending import Stopped
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 # -- estimates ---------------------------------------------------------------------------------------------------------
 

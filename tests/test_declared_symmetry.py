@@ -11,8 +11,8 @@ from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, ThirdMessageOfTheSec
 from native_engine_setup import question, reported
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check

@@ -18,8 +18,8 @@ from broken_ses import ChecksOnlyTheSendersEntry, NeverInsertsAPair, SendsNoPair
 from broken_ses import NeverMerges as NeverMergesPairs
 
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.proofs.discovery.candidates import Candidates
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.discovery.houdini import always
@@ -38,7 +38,7 @@ from crownless.proofs.discovery.templates import (
     contexts,
 )
 from crownless.proofs.induction.any_run import AnyRun
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,8 @@ import pytest
 
 import crownless
 from crownless import command_line
-from crownless.command_line import VERBS, count, endings
+from crownless.command_line import VERBS, endings
+from crownless.command_line.verbs import count
 
 Capture = pytest.CaptureFixture[str]
 

@@ -11,8 +11,8 @@ from replay import check
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.unordered import Unordered
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native import expansion, kernels
@@ -28,8 +28,8 @@ from crownless.model_check.search.engines import (
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import default_orders
 from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 PROGRAM = load_program("mf-program-3")
 

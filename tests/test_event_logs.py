@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from crownless.oracle.event_logs import LoggedRun, read_log
 from crownless.oracle.logs.lost_events import gap, missing_send
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
-from crownless.spec.errors import BadInput
 
 
 def event(

@@ -56,7 +56,7 @@ def test_a_run_of_a_protocol_of_ones_own_is_explored_where_the_protocol_is_named
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(
-        "from crownless.impl.unordered import Unordered\n\nclass Mine(Unordered):\n    promises = 'causal'\n"
+        "from crownless.impl.protocols.unordered import Unordered\n\nclass Mine(Unordered):\n    promises = 'causal'\n"
     )
     Path("runs.json").write_text(crownless("check", "mine.py:Mine", "-n", "2", "-m", "2", "--json").out)
     refused = crownless("explore", "runs.json", "--json")

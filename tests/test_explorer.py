@@ -12,8 +12,8 @@ from in_order import bound
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check_result import CheckResult

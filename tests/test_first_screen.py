@@ -20,9 +20,9 @@ from crownless import command_line
 from crownless.command_line import main
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
@@ -60,7 +60,7 @@ def few(*protocols: str) -> list[SuiteRow]:
 
 def suite_of(*protocols: str) -> Any:
     chosen = few(*protocols)
-    return patch("crownless.command_line.check.suite_rows", lambda: chosen)
+    return patch("crownless.command_line.verbs.check.suite_rows", lambda: chosen)
 
 
 def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crownless: Run) -> None:

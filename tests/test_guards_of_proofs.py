@@ -9,7 +9,7 @@ import pytest
 import z3
 
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.any_run import ACCEPTED
 from crownless.proofs.induction.causal_order import CausalOrder
 from crownless.proofs.induction.proving import PROOFS

@@ -20,8 +20,8 @@ from crownless.oracle.log_orders.large_run import classified_in_blocks
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import subjects
 from crownless.oracle.logs.tables import blocks
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.witnesses import Unreceived
 

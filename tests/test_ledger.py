@@ -16,9 +16,9 @@ from crownless.proofs.claims import bundled
 from crownless.proofs.claims.claim import HOLDS, VERDICTS, Entry, Reading, verdict_of
 from crownless.proofs.claims.ledger import CLAIMS, TEXTS, Finding, entries_named, recompute
 from crownless.proofs.induction.evidence import Evidence, Verdict, fact
+from crownless.runtime.errors import BadInput
 from crownless.spec import bibliography, library
 from crownless.spec.diagrams.text import draw
-from crownless.spec.errors import BadInput
 
 #: The number of claims that each text makes.
 CLAIMED = {"MF": 25, "SES": 18, "MG": 21, "KU": 9, "SA": 13}

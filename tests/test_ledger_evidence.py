@@ -15,17 +15,17 @@ from unittest.mock import patch
 import pytest
 import z3
 
-from crownless.impl.buffer import Buffer
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.fifo_sequence import FifoSequence
-from crownless.impl.kearns import Kearns
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
-from crownless.impl.ses import Ses
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.fifo_sequence import FifoSequence
+from crownless.impl.protocols.kearns import Kearns
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.ses import Ses
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variants import for_matrices as matrices
 from crownless.impl.variants import for_mattern_fuenfrocken as buffers
 from crownless.impl.variants import for_murty_garg as fig_8_variants

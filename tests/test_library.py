@@ -7,17 +7,17 @@ import re
 import pytest
 from replay import computation_of, computations, endings, figure, script
 
-from crownless.impl.buffer import Buffer
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Program
 from crownless.oracle.classification import classify
 from crownless.oracle.logs.reader import subjects
+from crownless.runtime.errors import BadInput
 from crownless.spec import library
 from crownless.spec.computation import Computation
 from crownless.spec.crowns import crowns, smallest_crown
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement, SendStatement, parse, to_computation
 from crownless.spec.orders import causal, n_n, synchronous
 

@@ -20,7 +20,7 @@ from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.log_orders.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
 from crownless.oracle.logs.formats import Format, LogOptions
 from crownless.oracle.logs.reader import convert, converted_runs, subjects
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
 EXAMPLES = Path(__file__).parent.parent / "examples" / "logs"

@@ -20,9 +20,9 @@ from crownless.oracle.log_orders.matching import NO_OTHER, matched
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import converted_runs
 from crownless.oracle.logs.rows import by_run, rows_of_lines
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, decide
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")

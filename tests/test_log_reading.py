@@ -23,9 +23,9 @@ from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.json_lines import read_json_lines, read_plain_lines
 from crownless.oracle.logs.reader import subjects
 from crownless.oracle.logs.rows import rows_of_lines
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
+from crownless.runtime.reading import as_text
 from crownless.spec.orders import ORDERS, decide
-from crownless.spec.reading import as_text
 
 LOGS = Path(__file__).parent.parent / "examples" / "logs"
 SEND, DELIVER = event("P1", 0, "send", "x", "P2"), event("P2", 0, "deliver", "x", "P1")

@@ -22,9 +22,9 @@ from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table
+from crownless.runtime.printable import as_json
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
-from crownless.spec.printable import as_json
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
 Named = tuple[WitnessesByShape, np.ndarray[Any, Any]]

@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 import pytest
 from in_order import all_renamings, bound
 
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.extra_messages import State as CrowdedState
-from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.extra_messages import State as CrowdedState
+from crownless.impl.protocols.free_message import FreeMessage
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
-from crownless.impl.rst import Rst
 from crownless.impl.variants import variant
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable

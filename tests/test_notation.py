@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import (
     KEYWORDS,
     Activity,

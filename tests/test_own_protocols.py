@@ -14,9 +14,9 @@ import pytest
 import crownless as cr
 from crownless.command_line import main
 from crownless.impl import own_protocols
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import name_of, protocol_named, qualified_name_of
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
 
 HUB = """
 import crownless as cr
@@ -103,7 +103,7 @@ def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path
 
 def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, command: Command) -> None:
     Path("mine.py").write_text(
-        "from crownless.impl.rst import Rst\n\nclass Same(Rst):\n    'As it is.'\n\nclass Deaf(Rst):\n"
+        "from crownless.impl.protocols.rst import Rst\n\nclass Same(Rst):\n    'As it is.'\n\nclass Deaf(Rst):\n"
         "    def deliverable(self, i, state, packet):\n        return self.ops.zero == self.ops.zero\n"
     )
     code, out, _ = command("prove", "mine.py:Same")

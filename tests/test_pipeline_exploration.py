@@ -31,7 +31,7 @@ from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration import tasks
 from crownless.pipeline.exploration.search import OnSpark
 from crownless.runtime.ending import Limits
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

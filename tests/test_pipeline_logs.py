@@ -14,8 +14,8 @@ from log_runs import Known, agree, by_classify, event, log, random_log, random_r
 from crownless.command_line import main
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.logs.rows import COLUMNS
+from crownless.runtime.errors import BadInput
 from crownless.spec.clocks import clock_named, readings
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
 
 pa = pytest.importorskip("pyarrow")

@@ -16,10 +16,8 @@ from rich.cells import cell_len
 
 import crownless as cr
 from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Step
-from crownless.impl.unordered import Unordered
-from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.diagrams.text import draw
-from crownless.spec.printable import (
+from crownless.impl.protocols.unordered import Unordered
+from crownless.runtime.printable import (
     LONGEST_LINE,
     LONGEST_NAME,
     as_json,
@@ -28,6 +26,8 @@ from crownless.spec.printable import (
     printable_line,
     printable_name,
 )
+from crownless.spec.computation import Computation, Event, Message
+from crownless.spec.diagrams.text import draw
 
 HOSTILE = (
     "\x1b[31mred",

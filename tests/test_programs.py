@@ -12,8 +12,8 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, load_program
+from crownless.runtime.errors import BadInput
 from crownless.spec import library
-from crownless.spec.errors import BadInput
 
 CAUSAL = (
     "isis isis-gc-waits cbcast rst rst-before rst-sent-alone ses ses-delete ses-multicast ses-rollback buffer "

@@ -8,7 +8,7 @@ import pytest
 import z3
 
 from crownless.impl.protocol import Packet
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_each
 from crownless.proofs.language.terms import Terms
 from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims

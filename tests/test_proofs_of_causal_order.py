@@ -13,8 +13,8 @@ from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
 from planted import USUAL, Fault
 
-from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import PROTOCOLS
 from crownless.proofs.induction import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER

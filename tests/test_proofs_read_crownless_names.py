@@ -13,12 +13,12 @@ from click.testing import CliRunner
 
 import crownless
 import crownless as cr
-from crownless.command_line.prove import prove_
-from crownless.impl.buffer import Buffer
-from crownless.impl.buffer import State as BufferState
-from crownless.impl.extra_messages import ExtraMessages
+from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer import State as BufferState
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.rst import Rst
 from crownless.proofs.induction.proving import proof_of, prove
 from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import theorem
@@ -44,7 +44,7 @@ def outcomes(machine: type[ProtocolMachine]) -> dict[str, str]:
 
 MINE = """\
 import crownless as cr
-from crownless.impl.rst import Rst
+from crownless.impl.protocols.rst import Rst
 
 class Mine(Rst):
     def send(self, i, state, message):

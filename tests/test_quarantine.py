@@ -20,7 +20,7 @@ from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 pa = pytest.importorskip("pyarrow")

@@ -10,11 +10,11 @@ import pytest
 from replay import endings, numbered
 
 from crownless.command_line import main
-from crownless.impl.buffer import Buffer
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, lines_in_notation, realize

@@ -13,9 +13,9 @@ import pytest
 from click.testing import CliRunner
 from test_proofs_of_causal_order import CAUSAL, put
 
-from crownless.command_line.prove import prove_
+from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
+from crownless.impl.protocols.rst import Rst
 from crownless.proofs.induction.proving import prove
 
 #: A broken protocol, and how many actions a shortest run has that shows it.

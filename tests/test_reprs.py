@@ -10,7 +10,7 @@ import pytest
 from relays import Relay
 
 import crownless as cr
-from crownless.impl.buffer import Buffer
+from crownless.impl.protocols.buffer import Buffer
 from crownless.proofs.induction.proving import proof_of
 from crownless.spec.computation import Message
 from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived

@@ -11,16 +11,16 @@ from click.testing import CliRunner
 from native_engine_setup import Question, question
 from replay import check
 
-from crownless.command_line.check import check as command
+from crownless.command_line.verbs.check import check as command
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.rst import Rst, State
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst, State
-from crownless.impl.unordered import Unordered
 from crownless.impl.variants import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import parse
 
 #: The rules that one message from one process to another, or back, exercises; every other needs more.

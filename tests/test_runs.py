@@ -20,8 +20,8 @@ from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.model_check.system.monitors import DeliveryMonitor
 from crownless.model_check.system.system import LocalStep, System
+from crownless.runtime.errors import BadInput
 from crownless.spec import notation
-from crownless.spec.errors import BadInput
 from crownless.testing import schedules
 
 

@@ -13,7 +13,7 @@ from crownless.proofs.induction.proving import PROOFS, prove
 from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.arrays import eliminate_lambdas
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 PLACES = z3.DeclareSort("Place")
 A, K, L = z3.Array("a", PLACES, z3.IntSort()), z3.Const("k", PLACES), z3.Const("l", PLACES)

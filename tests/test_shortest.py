@@ -14,12 +14,12 @@ from broken_buffer import PostsWithoutWaiting
 from broken_rst import ChecksOnlyTheSender, DeliversWhatArrives, NeverMerges
 from native_engine_setup import monitors_for
 
-from crownless.impl.buffer import Buffer
 from crownless.impl.channels import CHANNELS
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import run_of
 from crownless.model_check.search.explorer import LocalProperties, explore, live_properties_broken

@@ -16,7 +16,7 @@ pytest.importorskip("pyspark")
 from spark_session import spark  # noqa: F401
 
 from crownless.pipeline.session import root_cause, session
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,10 +20,10 @@ from faulty_queue_machines import (
 )
 from native_engine_setup import question
 
-from crownless.command_line.prove import prove_
-from crownless.impl.buffer import Buffer, State
-from crownless.impl.extra_messages import ExtraMessages
+from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine, Step
+from crownless.impl.protocols.buffer import Buffer, State
+from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
@@ -33,9 +33,9 @@ from crownless.proofs.induction.step_refinement import step_claims
 from crownless.proofs.induction.theorem import theorem
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.extra_messages_steps import same_steps
+from crownless.runtime.errors import BadInput
 from crownless.spec import notation
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 QUEUES = {name: proof for name, proof in PROOFS.items() if isinstance(proof, QueueProof)}
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from replay import Replay, computation_of, endings, violations
 
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.workloads import Program
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check

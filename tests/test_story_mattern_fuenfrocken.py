@@ -13,18 +13,18 @@ from replay import (
     violations,
 )
 
-from crownless.impl.buffer import Buffer, State
-from crownless.impl.buffer_pipelined import BufferPipelined
-from crownless.impl.cbcast import Cbcast
 from crownless.impl.channels import Fifo
-from crownless.impl.fifo_ack import FifoAck
-from crownless.impl.fifo_sequence import FifoSequence
-from crownless.impl.kearns import Kearns
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.rst import Rst
-from crownless.impl.rst_before import RstBefore
-from crownless.impl.rst_variants import RstColumn
+from crownless.impl.protocols.buffer import Buffer, State
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
+from crownless.impl.protocols.cbcast import Cbcast
+from crownless.impl.protocols.fifo_ack import FifoAck
+from crownless.impl.protocols.fifo_sequence import FifoSequence
+from crownless.impl.protocols.kearns import Kearns
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.rst_before import RstBefore
+from crownless.impl.protocols.rst_variants import RstColumn
 from crownless.impl.workloads import Free
 from crownless.model_check.search.generating import generate
 from crownless.spec.computation import Message

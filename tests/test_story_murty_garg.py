@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from replay import Replay
 
-from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Packet
+from crownless.impl.protocols.murty_garg import MurtyGarg, State
 
 IDLE = State(active=True, messages=(), acks=())
 

@@ -21,12 +21,12 @@ from broken_optimal import (
 )
 from replay import over
 
-from crownless.impl import optimal
 from crownless.impl.channels import Unordered
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.rst import Rst
+from crownless.impl.protocols import optimal
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.optimal import Optimal
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable

@@ -9,12 +9,12 @@ import pytest
 from broken_ses_variants import FIG_6, FIG_6_MIRRORED, NOTHING_LOST, SENT_BEFORE
 from replay import Ending, Replay, endings, violations
 
-from crownless.impl import ses_rollback
-from crownless.impl.isis import Isis
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.ses import Ses, State
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_rollback import Failure, SesRollback, depends
+from crownless.impl.protocols import ses_rollback
+from crownless.impl.protocols.isis import Isis
+from crownless.impl.protocols.ses import Ses, State
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_rollback import Failure, SesRollback, depends
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Program

@@ -15,9 +15,9 @@ from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.log_orders.overtaking import LINES_UP_TO
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.rows import Row
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")

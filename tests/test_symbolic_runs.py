@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from crownless.command_line import main
 from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
-from crownless.impl.ses import Ses
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.ses import Ses
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, load_program
@@ -26,8 +26,8 @@ from crownless.model_check.search.engines import why_not_applicable
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_entries import Branches, Number, SymbolicEntries, Truth
 from crownless.proofs.programs.symbolic_run import protocols_on_terms, why_not_symbolic
+from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import Script
 from crownless.testing import programs
 

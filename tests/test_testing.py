@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import crownless as cr
-from crownless.impl.fifo_sequence import FifoSequence
-from crownless.impl.rst import Rst
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.fifo_sequence import FifoSequence
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.runs.runs import Run
 from crownless.spec.computation import Computation
 from crownless.spec.notation import Script, of_computation, parse, to_computation

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import z3
 
-from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
+from crownless.impl.protocols.murty_garg import MurtyGarg, State
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
 from crownless.proofs.claims import bundled, delays, thresholds

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from test_proofs_of_causal_order import FEW, SEEDS, proof_for
 from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, SplitsAName
 
-from crownless.command_line.prove import prove_
+from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check
@@ -18,7 +18,7 @@ from crownless.model_check.search.explorer import explore
 from crownless.proofs.induction.proving import prove
 from crownless.proofs.language.refusals import Refused
 from crownless.runtime.ending import Limits
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 
 @pytest.mark.parametrize("planted", TABLE, ids=lambda planted: planted.machine.__name__)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from native_engine_setup import question
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.rst import Rst
+from crownless.impl.protocols.rst import Rst
 from crownless.model_check.system.values import Refused, key_of, same_values
 from crownless.spec.computation import Message
 

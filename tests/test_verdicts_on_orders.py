@@ -8,10 +8,10 @@ from collections.abc import Callable
 import pytest
 from small_computations import CAUSAL_BROKEN, CHAIN, CROWN, MAILBOX_BROKEN, computation
 
+from crownless.runtime.errors import BadInput
 from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.computation import Computation
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named
 from crownless.spec.witnesses import say
 

@@ -15,9 +15,9 @@ from small_computations import CHAIN, MAILBOX_BROKEN, Bound, computation, time_r
 from witness_checks import Edge, Node, chain_steps, check_witness, happened_before_graph, receives, sends_of, words
 
 from crownless import testing
+from crownless.runtime.errors import BadInput
 from crownless.spec.by_search import keeps
 from crownless.spec.computation import Computation, Event, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import UnreceivedPolicy, decide
 from crownless.spec.witnesses import Cycle, Overtaking

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free, Position, Program, Workload
 from crownless.model_check.system.values import key_of
+from crownless.runtime.errors import BadInput
 from crownless.spec import library, notation
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
 
 X = Message("x", 0, (2,))
 

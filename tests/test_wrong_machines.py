@@ -16,8 +16,8 @@ from overrides import restamped
 
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.protocol_validation import WrongMachine, check_class
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable
@@ -306,7 +306,7 @@ def test_proofs_say_what_is_wrong_with_a_class() -> None:
 
 def test_the_command_line_prints_the_line_alone(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(
-        "from crownless.impl.unordered import Unordered\n"
+        "from crownless.impl.protocols.unordered import Unordered\n"
         "def first(names):\n"
         "    return names[0]\n"
         "class Mine(Unordered):\n"

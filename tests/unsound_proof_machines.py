@@ -15,13 +15,13 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
-from crownless.impl.cbcast import Cbcast
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
-from crownless.impl.rst import Rst
-from crownless.impl.rst import State as RstState
-from crownless.impl.ses import State as SesState
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.protocols.cbcast import Cbcast
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.rst import State as RstState
+from crownless.impl.protocols.ses import State as SesState
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_multicast import SesMulticast
 
 
 class Planted(NamedTuple):

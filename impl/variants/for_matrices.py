@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, NamedTuple
 
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.extra_messages import State as ExtraState
+from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.workloads import Free
 from crownless.spec.computation import Message
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from crownless.impl.buffer import Buffer
-from crownless.impl.kearns import Kearns
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.kearns import Kearns
 from crownless.spec.computation import Message
 
 from . import variant

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.spec.computation import Message
 
 from . import variant

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from crownless.impl.isis_gc import IsisGc
-from crownless.impl.isis_gc import State as GcState
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Packet, Step
-from crownless.impl.ses import Ses, State
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.ses_rollback import Failure, SesRollback
-from crownless.impl.ses_rollback import State as SiteState
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.isis_gc import IsisGc
+from crownless.impl.protocols.isis_gc import State as GcState
+from crownless.impl.protocols.ses import Ses, State
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses_rollback import Failure, SesRollback
+from crownless.impl.protocols.ses_rollback import State as SiteState
+from crownless.impl.protocols.unordered import Unordered
 from crownless.spec.computation import Message
 
 from . import variant

@@ -16,13 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
-from crownless.model_check.search.engines import (
-    Engine,
-    RemoteEngine,
-    engine_for,
-    validated_reductions,
-    why_not_native,
-)
+from crownless.model_check.search.engines import Engine, RemoteEngine, engine_for, validated_reductions, why_not_native
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
@@ -30,9 +24,9 @@ from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploratio
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
+from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, shown, some
+from crownless.runtime.printable import printable_name, shown, some
 
 from .check_result import CheckResult, PropertyResult
 from .request import Check, ResolvedCheck
@@ -117,9 +111,7 @@ def _clock_for(engine: Engine) -> Callable[[], float]:
     """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
     if engine.name == "plain":
         return time.monotonic
-    from crownless.model_check.native.compiled import (
-        searching_time,  # it takes a while to import, and most verbs need none of it
-    )
+    from crownless.model_check.native.compiled import searching_time
 
     return searching_time
 

@@ -25,11 +25,11 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.runtime.ending import INTERRUPTED
+from crownless.runtime.errors import Undecided, no_such_name
+from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.errors import Undecided, no_such_name
-from crownless.spec.printable import in_brackets, printable, some
 
 from .exports import Suite
 from .request import ResolvedCheck, rendered_setting

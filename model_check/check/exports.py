@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from xml.etree import ElementTree
 
 from crownless.model_check.runs.runs import Run
-from crownless.spec.printable import printable, printable_lines
+from crownless.runtime.printable import printable, printable_lines
 
 if TYPE_CHECKING:
     from .check_result import PropertyResult

@@ -23,13 +23,13 @@ from crownless.model_check.system.properties import (
     properties_of,
 )
 from crownless.model_check.system.system import System
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import in_brackets, printable_name
 from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.errors import BadInput, unknown_name
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
-from crownless.spec.printable import in_brackets, printable_name
 
 #: Beyond these no search ends; asking for more is taken for a slip.
 MOST_PROCESSES = 16

@@ -12,9 +12,9 @@ from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.errors import BadInput
 
 #: The protocol by whose rules messages are deliverable, by order and by the kind of sends.
 DELIVERED_BY: dict[tuple[str, Sends], str] = {

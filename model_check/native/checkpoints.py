@@ -28,7 +28,7 @@ import msgspec
 import numpy as np
 
 from crownless.model_check.system.exploration import Exploration
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .saved_requests import differences
 

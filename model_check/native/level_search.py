@@ -26,8 +26,8 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.runtime.ending import Limits, Stopped, states_are_reached
+from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY, collector_off
-from crownless.spec.errors import BadInput
 
 from . import kernels, row_set
 from .checkpoints import START_OVER_HINT, Checkpoint, SavedSearch

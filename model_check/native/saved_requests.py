@@ -14,9 +14,9 @@ import crownless
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable, printable_name
 from crownless.spec import notation
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable, printable_name
 
 
 def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:

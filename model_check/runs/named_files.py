@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
 from crownless.spec import library
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name
 
 
 def path_of(name: str) -> Path | None:

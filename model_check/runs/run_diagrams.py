@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from crownless.model_check.system.local_variables import variables_of, with_changes
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.spec.diagrams.emphasis import emphasis_of
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, decide
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.system.system import LocalStep, State, System
+from crownless.runtime.printable import in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.text import in_text
 from crownless.spec.drawn import Drawn
-from crownless.spec.printable import in_brackets, printable_name
 
 from .run_diagrams import diagram_of_run
 

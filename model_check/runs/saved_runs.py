@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.json_reader import decode_json
 from crownless.spec.enumeration import Sends
-from crownless.spec.errors import BadInput
-from crownless.spec.json_reader import decode_json
 
 from .runs import Run, ShownAction, ShownPacket
 

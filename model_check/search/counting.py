@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import in_brackets, some
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, kept_orders
-from crownless.spec.printable import in_brackets, some
 
 if TYPE_CHECKING:
     import pandas as pd

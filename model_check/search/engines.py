@@ -23,8 +23,8 @@ from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import Property
-from crownless.spec.errors import BadInput, unknown_name
-from crownless.spec.printable import some
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import some
 
 ENGINES = ("native", "plain", "spark")
 #: The channels that the native engine knows, as its kernels number them.

@@ -22,10 +22,10 @@ from crownless.impl.workloads import Workload
 from crownless.model_check.system.monitors import UNDOES, Lines, Monitor, Observation, lines_after
 from crownless.model_check.system.system import State, System
 from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message, process_names
 from crownless.spec.enumeration import trusted
-from crownless.spec.errors import BadInput
 
 #: A complete computation, whatever its messages are called: the same as `Lines`, but a message is identified by its
 #: sender and by how many its sender sent before it.

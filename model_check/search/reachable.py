@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.system.system import LocalStep, MonitorState, Move, State, System
 from crownless.runtime.ending import look
-from crownless.spec.printable import printable
+from crownless.runtime.printable import printable
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -12,13 +12,13 @@ from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check, ResolvedCheck, rendered_setting
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
 from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.errors import BadInput, Undecided
+from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
-from crownless.spec.errors import BadInput, Undecided
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
-from crownless.spec.printable import in_brackets, printable, some
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 

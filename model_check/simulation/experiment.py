@@ -18,14 +18,14 @@ from typing import Any
 
 from crownless import impl
 from crownless.impl.channels import channel_named
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
 from crownless.impl.protocol_validation import check_class, machine_errors, make
+from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check import simulation
 from crownless.model_check.check.request import settings_of
 from crownless.model_check.system import monitors
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .latencies import latency_named
 from .traffic import traffic_named

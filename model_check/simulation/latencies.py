@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from crownless.spec.errors import unknown_name
+from crownless.runtime.errors import unknown_name
 
 #: (randomness, source, destination) → the time that a packet takes.
 Draw = Callable[[random.Random, int, int], float]

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
+from crownless.runtime.errors import unknown_name
 from crownless.spec.computation import Message
-from crownless.spec.errors import unknown_name
 
 #: Messages of one burst.
 BURST = 5

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from crownless.spec.printable import in_brackets, some
+from crownless.runtime.printable import in_brackets, some
 
 from .properties import Property
 

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from crownless.impl.protocol import Packet
+from crownless.runtime.printable import printable_name, shown
 from crownless.spec.computation import Message
 from crownless.spec.diagrams.diagram import Variable
-from crownless.spec.printable import printable_name, shown
 
 #: Rows and columns of a matrix that are shown, and the entries of a set.
 SHOWN = 40

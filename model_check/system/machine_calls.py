@@ -20,9 +20,9 @@ from crownless.impl.protocol_validation import WrongMachine, wrong_answer
 from crownless.impl.registry import is_bundled
 from crownless.impl.renaming import Renaming
 from crownless.impl.user_frames import place_of_definition, place_of_error
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable, shown, shown_error
 from crownless.spec.computation import Message
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable, shown, shown_error
 
 from .values import Refused, key_of, with_article
 

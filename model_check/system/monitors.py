@@ -17,8 +17,8 @@ from typing import Any, Literal, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.renaming import Renaming
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Message
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import decide
 
 MonitorState = Hashable

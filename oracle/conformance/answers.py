@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from crownless.spec.printable import in_brackets, shortened, shown, some
+from crownless.runtime.printable import in_brackets, shortened, shown, some
 
 from .node import (
     VARYING,

@@ -9,8 +9,8 @@ from re import Pattern
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable
 
 #: Values that cannot change, and whose repr says all of them.
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
+from crownless.runtime.printable import in_brackets, some
 from crownless.spec.enumeration import Sends
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import in_brackets, some
 
 #: The orders that are decided, the weakest first.
 JUDGED = tuple(name for name in ORDERS if name != "asynchronous")

@@ -12,9 +12,9 @@ from crownless.model_check.check.exports import Suite
 from crownless.model_check.search.realizing import Realization
 from crownless.model_check.system.exploration import FIRST_VIOLATION
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
+from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, strongest, weaker
-from crownless.spec.printable import in_brackets, printable, some
 
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request

@@ -25,7 +25,7 @@ from crownless.model_check.search.realizing import realize
 from crownless.model_check.system.exploration import Exploration, Progress
 from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import order_named
 
 from .answers import Answers

@@ -27,10 +27,10 @@ from typing import Any
 
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import shown, shown_error
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import shown, shown_error
 
 from .bodies import Body, value_body
 from .node import (

@@ -28,8 +28,8 @@ from collections.abc import Callable, Sequence
 from re import Pattern
 from typing import Any, NamedTuple
 
+from crownless.runtime.printable import shown
 from crownless.spec.computation import Message
-from crownless.spec.printable import shown
 
 from .bodies import text_body
 from .node import Arrival, Delivers, Input, NodeFailure, Output, Queues, Restart, Send, Sends, Transmits, name_for_nodes

@@ -21,8 +21,8 @@ from collections.abc import Sequence
 from re import Pattern
 from typing import Any
 
+from crownless.runtime.printable import shown
 from crownless.spec.enumeration import Sends as KindOfSends
-from crownless.spec.printable import shown
 
 from .bodies import text_body
 from .line_forms import End, Form, as_text, not_understood, read_json

@@ -16,8 +16,8 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, del
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.system.properties import Property
+from crownless.runtime.printable import shown, some
 from crownless.spec.computation import Message
-from crownless.spec.printable import shown, some
 
 from .answers import Answers
 from .conformance_request import Request

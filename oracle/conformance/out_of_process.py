@@ -17,9 +17,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from re import Pattern
 
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable, shortened, shown, some
 from crownless.spec.enumeration import Sends as KindOfSends
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable, shortened, shown, some
 
 from .line_forms import End, Form, JsonForm, PlainForm
 from .maelstrom_form import MaelstromForm

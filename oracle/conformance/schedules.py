@@ -21,13 +21,13 @@ from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SavedAction, SavedCheck, SavedProperty
 from crownless.model_check.runs.stepwise import Follower
 from crownless.runtime.ending import watching
+from crownless.runtime.errors import BadInput
+from crownless.runtime.json_reader import decode_json
+from crownless.runtime.printable import in_brackets, printable
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.errors import BadInput
-from crownless.spec.json_reader import decode_json
 from crownless.spec.orders import ORDERS, decide
-from crownless.spec.printable import in_brackets, printable
 
 from .answers import Answers
 from .conformance_request import Request

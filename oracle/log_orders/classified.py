@@ -29,10 +29,10 @@ from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, N
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
 from crownless.oracle.logs.rows import Row
+from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .context import Context, context

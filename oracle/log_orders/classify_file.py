@@ -24,9 +24,9 @@ from crownless.oracle.logs.formats import (
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, runs_of
 from crownless.oracle.logs.rows import Row, by_run
 from crownless.oracle.logs.tables import blocks, read_table, rows_in
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
+from crownless.runtime.reading import as_text
 from crownless.spec.orders import UnreceivedPolicy
-from crownless.spec.reading import as_text
 
 from .clocked import read_clocked
 from .complete import complete

@@ -21,8 +21,8 @@ from crownless.oracle.logs.vector_clocks import (
     immediate_causes,
     lines_by_host,
 )
-from crownless.spec.errors import BadInput
-from crownless.spec.reading import as_text
+from crownless.runtime.errors import BadInput
+from crownless.runtime.reading import as_text
 
 _OTHER_CLOCKS = "clocks of other events than these lines are no clocks of this log"
 _HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'

@@ -28,7 +28,7 @@ from crownless.oracle.logs.reasons import (
     Reason,
 )
 from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 #: The properties that are decided of a run of a complete log.
 PROPERTIES = (DELIVERS_ONCE.name, DELIVERS_ALL.name)

@@ -21,9 +21,9 @@ from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_sen
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import conflicts, read_row
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import some
 from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
-from crownless.spec.printable import some
 from crownless.spec.witnesses import Overtaking
 
 from .monitor import COLUMN, KEPT

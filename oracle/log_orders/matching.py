@@ -34,7 +34,7 @@ import numpy as np
 from crownless.oracle.event_logs import lines_of_processes, logged_run, rows_and_gaps
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.rows import Row, at_one_place, refuse
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 IN_ORDER = (
     "messages are called by payload and line of their send, and matched in the order of sending: what breaks an order "

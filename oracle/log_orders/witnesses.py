@@ -18,8 +18,8 @@ import numpy as np
 from crownless.oracle.event_logs import logged_run, natural, rows_of
 from crownless.oracle.logs.layout import SEND, Numbers
 from crownless.oracle.logs.named_rows import NamedRows
+from crownless.runtime.printable import as_json
 from crownless.spec.orders import UnreceivedPolicy, decide
-from crownless.spec.printable import as_json
 
 from .monitor import BROKEN, COLUMN, Monitor
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crownless.runtime.ending import look
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .reasons import LargeIndex
 from .rows import COLUMNS, Row, row_of

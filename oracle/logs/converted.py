@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name, some
 
 from .rows import Row
 

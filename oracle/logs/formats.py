@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from crownless.model_check.runs.named_files import path_of
-from crownless.spec.errors import BadInput, unknown_name
-from crownless.spec.printable import printable_name
-from crownless.spec.reading import read_bytes
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import printable_name
+from crownless.runtime.reading import read_bytes
 
 from .reasons import KINDS
 from .rows import COLUMNS, is_name

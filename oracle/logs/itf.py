@@ -21,9 +21,9 @@ from typing import Any
 import msgspec
 
 from crownless.oracle.log_orders.uncertain import all_but
-from crownless.spec.errors import BadInput
-from crownless.spec.json_reader import decode_json
-from crownless.spec.printable import printable_name, some
+from crownless.runtime.errors import BadInput
+from crownless.runtime.json_reader import decode_json
+from crownless.runtime.printable import printable_name, some
 
 from .converted import ConvertedLog
 from .formats import LogOptions

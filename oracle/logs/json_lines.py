@@ -13,7 +13,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 from crownless.runtime.ending import look
-from crownless.spec.reading import as_text
+from crownless.runtime.reading import as_text
 
 from .columns import plain_table, table_of_rows
 from .formats import LogOptions

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from crownless.spec.printable import some
+from crownless.runtime.printable import some
 
 
 class Hole(NamedTuple):

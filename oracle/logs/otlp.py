@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import msgspec
 
 from crownless.oracle.log_orders.uncertain import Unordered, all_but
-from crownless.spec.errors import BadInput
-from crownless.spec.json_reader import decode_json
-from crownless.spec.printable import printable_name
+from crownless.runtime.errors import BadInput
+from crownless.runtime.json_reader import decode_json
+from crownless.runtime.printable import printable_name
 
 from .converted import ConvertedLog, few
 from .formats import LogOptions

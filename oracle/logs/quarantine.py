@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from crownless.oracle.classification import classify
 from crownless.oracle.event_logs import logged_run
 from crownless.oracle.log_orders.clocked import read_clocked
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 
 from .lost_events import Hole

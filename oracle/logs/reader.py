@@ -10,10 +10,10 @@ from importlib import import_module
 from crownless.oracle.classification import FROM_ONE, NamedComputation
 from crownless.oracle.event_logs import LoggedRun, logged_runs
 from crownless.oracle.log_orders.uncertain import CERTAIN
+from crownless.runtime.errors import BadInput
+from crownless.runtime.reading import as_text
 from crownless.spec import notation
-from crownless.spec.errors import BadInput
 from crownless.spec.notation import ReceiveStatement
-from crownless.spec.reading import as_text
 
 from .converted import ConvertedLog
 from .formats import CONVERTED, Format, LogOptions, content_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 #: No process has more events than this.
 MOST_INDEX = (1 << 63) - 1

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from crownless.runtime.ending import look
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
 
 from .reasons import (
     KINDS,

@@ -35,9 +35,9 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from crownless.oracle.log_orders.uncertain import Unordered, all_but
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name, some
-from crownless.spec.reading import as_text
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name, some
+from crownless.runtime.reading import as_text
 
 from .converted import ConvertedLog, few
 from .formats import LogOptions

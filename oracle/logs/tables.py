@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
-from crownless.spec.errors import BadInput
-from crownless.spec.reading import as_text
+from crownless.runtime.errors import BadInput
+from crownless.runtime.reading import as_text
 
 from .columns import check_columns, plain_table, rows_of_table, shortened
 from .formats import FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from crownless.oracle.log_orders.uncertain import all_but
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .converted import NOT_COMPLETE, ConvertedLog, few
 from .reasons import MOST_INDEX

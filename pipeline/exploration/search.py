@@ -35,7 +35,7 @@ from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import Property
 from crownless.pipeline.session import root_cause, session
 from crownless.runtime.ending import interrupted_by, look
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .tasks import (
     Block,

@@ -22,7 +22,7 @@ from crownless.oracle.logs.named_rows import Named, NamedRows, are_names, by_run
 from crownless.oracle.logs.quarantine import NO_ROW, judge_run, unknown
 from crownless.oracle.logs.reasons import Copy, UnusableRow
 from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, process_of, read_row
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .blocks import BLOCKS, packed, unpacked

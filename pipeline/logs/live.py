@@ -45,7 +45,7 @@ from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
 from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import Row, conflicts, object_in, read_row
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy
 
 from .records import JUDGED, Query, Record, data_quality_records, quarantined, record, verdict_records

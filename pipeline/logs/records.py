@@ -24,9 +24,9 @@ from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.layout import Numbers
 from crownless.oracle.logs.named_rows import NamedRows, are_names
 from crownless.oracle.logs.quarantine import RunResult, judge_run
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import as_json
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
-from crownless.spec.printable import as_json
 
 from .sources import UNKNOWN_RUN
 

@@ -17,7 +17,7 @@ from crownless.oracle.logs.formats import FORMATS, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
 from crownless.oracle.logs.reasons import UnusableRow
 from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, read_row
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     import pyarrow as pa

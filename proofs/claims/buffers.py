@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial
 
-from crownless.impl.buffer_bounded import BufferBounded
+from crownless.impl.protocols.buffer_bounded import BufferBounded
 from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
 from crownless.impl.workloads import Free
 from crownless.model_check.search.explorer import explore
@@ -15,17 +15,7 @@ from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
 
 from .claim import claim
-from .evidence import (
-    breaks,
-    ends,
-    figure,
-    in_every_state,
-    keep,
-    proved,
-    ran,
-    searched,
-    system_of,
-)
+from .evidence import breaks, ends, figure, in_every_state, keep, proved, ran, searched, system_of
 from .programs import becomes, form, on
 
 # -- the lemmas of §3.3 ------------------------------------------------------------------------------------------------

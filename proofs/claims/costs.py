@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from crownless.impl.buffer import State as BufferState
 from crownless.impl.protocol import Setting
+from crownless.impl.protocols.buffer import State as BufferState
 from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
 from crownless.impl.workloads import Free
 from crownless.model_check.simulation.experiment import Experiment

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.system.system import State

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from crownless.impl.isis import Isis
 from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.ses import Ses
-from crownless.impl.ses_rollback import Failure, SesRollback
+from crownless.impl.protocols.isis import Isis
+from crownless.impl.protocols.ses import Ses
+from crownless.impl.protocols.ses_rollback import Failure, SesRollback
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import HistoryVariable, reachable

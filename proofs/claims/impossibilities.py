@@ -4,12 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from crownless.impl.variants.for_murty_garg import (
-    AcknowledgesAtOnce,
-    PlacedAfterwards,
-    ReceiversAsk,
-    SendsAtOnce,
-)
+from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce, PlacedAfterwards, ReceiversAsk, SendsAtOnce
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import computation_of, form_of
 from crownless.model_check.search.reachable import reachable
@@ -24,15 +19,7 @@ from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
 from .claim import claim
-from .evidence import (
-    ended,
-    enumerated,
-    explored,
-    keep,
-    program,
-    proved,
-    system_of,
-)
+from .evidence import ended, enumerated, explored, keep, program, proved, system_of
 from .fig_8 import first_run_that_breaks
 
 REALISES = (

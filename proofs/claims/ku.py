@@ -10,7 +10,7 @@ from typing import NamedTuple
 import z3
 
 from crownless.impl.protocol import Packet
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.variants.for_matrices import (
     CHANGES,
     ONE_MORE,

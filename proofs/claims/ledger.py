@@ -11,8 +11,8 @@ from typing import Any
 from crownless.proofs.induction.evidence import Evidence, Verdict, together
 from crownless.proofs.theorems.bounded import BoundedSearchGaveUp
 from crownless.runtime.ending import Stopped, stop_reason
-from crownless.spec.errors import unknown_name
-from crownless.spec.printable import some
+from crownless.runtime.errors import unknown_name
+from crownless.runtime.printable import some
 
 from . import buffers, bundled, costs, delays, failures, impossibilities, ku, mf, mg, sa, ses, thresholds, vector_time  # noqa: F401  (each states the claims of its text)
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from crownless.impl.rst_before import RstBefore
+from crownless.impl.protocols.rst_before import RstBefore
 from crownless.impl.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
 from crownless.impl.workloads import Free
 from crownless.model_check.search.generating import computation_of
@@ -18,18 +18,7 @@ from crownless.spec.orders import decide
 
 from . import programs
 from .claim import claim
-from .evidence import (
-    breaks,
-    ends,
-    enumerated,
-    explored,
-    figure,
-    generates,
-    keep,
-    proved,
-    ran,
-    searched,
-)
+from .evidence import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
 from .programs import becomes, form, on, outcomes
 
 # -- §1: the orders ----------------------------------------------------------------------------------------------------

@@ -4,36 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crownless.impl.murty_garg import MurtyGarg
-from crownless.impl.variants.for_murty_garg import (
-    CommitsAtAcknowledgement,
-    NeverAcknowledges,
-    SendsWhenWanted,
-)
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
 from crownless.impl.workloads import Free
 from crownless.proofs.induction.evidence import Evidence, fact, found
 from crownless.proofs.theorems import conditions
 from crownless.proofs.theorems import smallest_synchronous as search
 from crownless.proofs.theorems.synchronous import strong_crowns, theorem_1, theorem_2, theorem_7
+from crownless.runtime.printable import some
 from crownless.spec.crowns import crowns, smallest_crown
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
-from crownless.spec.printable import some
 
 from . import bundled
 from . import monitored_machines as machines
 from .claim import claim
-from .evidence import (
-    breaks,
-    ends,
-    enumerated,
-    explored,
-    figure,
-    keep,
-    proved,
-    ran,
-    searched,
-)
+from .evidence import breaks, ends, enumerated, explored, figure, keep, proved, ran, searched
 from .fig_8 import commits_go_downhill, first_run_that_breaks
 from .monitored_machines import monitored
 from .splits import Split, split_by_names, splits_up_to

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
-from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.rendezvous import Rendezvous
+from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.protocols.rendezvous import Rendezvous
 from crownless.impl.variants.for_murty_garg import ByTheLetterWithRanks
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check.check_result import CheckResult

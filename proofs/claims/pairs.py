@@ -9,8 +9,8 @@ import z3
 
 from crownless.impl.ops import Value
 from crownless.impl.protocol import Packet
-from crownless.impl.ses import Ses, Stamp, State
-from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses import Ses, Stamp, State
+from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.impl.variants.for_schiper_eggli_sandoz import Accompanying, PairsBesides
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run

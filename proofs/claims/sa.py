@@ -9,9 +9,9 @@ from typing import Any
 
 import z3
 
-from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.protocol import Packet, Setting
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.extra_messages import State as ExtraState
+from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.variants.for_matrices import (
     ClearsTheWholeColumn,
     CountsOnce,
@@ -24,14 +24,7 @@ from crownless.impl.variants.for_matrices import (
 from crownless.impl.workloads import Free
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.search.reachable import Reached
-from crownless.proofs.induction.evidence import (
-    Evidence,
-    by_z3,
-    each_alone,
-    fact,
-    lacking_each,
-    together,
-)
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, lacking_each, together
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms

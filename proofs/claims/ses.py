@@ -6,12 +6,12 @@ import re
 from collections.abc import Collection
 
 from crownless.impl.channels import channel_named
-from crownless.impl.isis import Isis
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.ses import Ses
-from crownless.impl.ses_delete import SesDelete
-from crownless.impl.ses_multicast import SesMulticast
-from crownless.impl.unordered import Unordered
+from crownless.impl.protocols.isis import Isis
+from crownless.impl.protocols.ses import Ses
+from crownless.impl.protocols.ses_delete import SesDelete
+from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variants.for_schiper_eggli_sandoz import (
     CountsPairs,
     DropsPairsBesides,

@@ -7,30 +7,20 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.extra_messages import State as ExtraState
 from crownless.impl.protocol import Setting
-from crownless.impl.variants.for_matrices import (
-    ClearsOnce,
-)
+from crownless.impl.protocols.extra_messages import ExtraMessages
+from crownless.impl.protocols.extra_messages import State as ExtraState
+from crownless.impl.variants.for_matrices import ClearsOnce
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import reachable, shortest_run_to
-from crownless.proofs.induction.evidence import (
-    Evidence,
-    fact,
-    found,
-)
+from crownless.proofs.induction.evidence import Evidence, fact, found
 from crownless.proofs.theorems.bounded import none_smaller
 from crownless.proofs.theorems.smallest_clearing import Clearings
 
 from . import bundled
 from .claim import claim
-from .evidence import (
-    enumerated,
-    program,
-    system_of,
-)
+from .evidence import enumerated, program, system_of
 
 #: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
 FOUR_ENTRIES = """

@@ -27,7 +27,7 @@ from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
 from crownless.proofs.language.terms import Term
 from crownless.runtime.ending import look
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .candidates import Candidates
 from .houdini import CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept

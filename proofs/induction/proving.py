@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 import z3
 
-from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class, machine_errors
+from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.registry import qualified_name_of
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
@@ -24,8 +24,8 @@ from crownless.proofs.protocols.rst import RST, RST_BEFORE, RST_SENT_ALONE
 from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.runtime.ending import Stopped, stop_reason
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import in_brackets, printable, some
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import in_brackets, printable, some
 
 from .causal_order import CausalOrder
 from .queues import QueueProof

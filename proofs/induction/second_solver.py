@@ -11,7 +11,7 @@ from typing import Any
 import z3
 
 from crownless.proofs.language.arrays import eliminate_lambdas
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .theorem import Claim, Outcome
 

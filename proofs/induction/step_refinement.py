@@ -41,7 +41,7 @@ from crownless.proofs.language.symbolic_queues import (
     every_path,
 )
 from crownless.proofs.language.terms import Term
-from crownless.spec.printable import shown
+from crownless.runtime.printable import shown
 
 from .queue_abstraction import AbstractState, FlagField, OptionField, QueueField, StageEvent, fixed_by
 from .queues import QueueProof

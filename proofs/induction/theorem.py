@@ -17,7 +17,7 @@ import z3
 from crownless.proofs.language.ground import Things, said_of
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import model_of
-from crownless.spec.printable import in_brackets
+from crownless.runtime.printable import in_brackets
 
 #: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
 EFFORT = 2_000_000

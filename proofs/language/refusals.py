@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 HINT = "a proof runs the transitions on terms of z3: compute with self.ops (every, all_of, maximum, one_if, among)"
 

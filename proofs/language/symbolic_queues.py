@@ -18,7 +18,7 @@ from typing import Any, ClassVar, NamedTuple
 import z3
 
 from crownless.impl.protocol_validation import WrongMachine
-from crownless.spec.printable import error_line
+from crownless.runtime.printable import error_line
 
 from .machine_code import Reader, attribute
 from .terms import Term

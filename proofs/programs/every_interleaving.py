@@ -38,7 +38,7 @@ from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import Answer, model_of
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers_again, overtakes, refuses
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated

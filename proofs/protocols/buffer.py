@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crownless.impl.buffer import Buffer, State
 from crownless.impl.protocol import AppEvent
+from crownless.impl.protocols.buffer import Buffer, State
 from crownless.proofs.induction.any_run import CAUSAL_PAST
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.queue_abstraction import (

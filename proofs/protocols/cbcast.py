@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import z3
 
-from crownless.impl.cbcast import Cbcast
+from crownless.impl.protocols.cbcast import Cbcast
 from crownless.proofs.induction.any_multicast import ASSUMED, AnyMulticast
 from crownless.proofs.induction.any_run import AnyRun
 from crownless.proofs.induction.causal_order import KNOWN_IS_SENT, CausalOrder, Invariants

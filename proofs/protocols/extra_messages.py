@@ -20,9 +20,9 @@ from typing import Any, cast
 
 import z3
 
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState, chosen
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder
 from crownless.proofs.induction.quantified import for_all

@@ -18,8 +18,8 @@ from typing import Any
 
 import z3
 
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.proofs.induction.any_run import SymbolicState
 from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim

@@ -22,12 +22,12 @@ from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
-from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import AppEvent, Packet, Step, checked_columns
+from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.proofs.induction.step_refinement import Compared
 from crownless.proofs.language.machine_code import UNREAD, Reader, compiled_anew
 from crownless.proofs.language.symbolic_queues import Opaque, Path, UnsupportedStep, every_path
-from crownless.spec.printable import error_line
+from crownless.runtime.printable import error_line
 
 #: Encoding and clearing are compared up to so many processes.
 PROCESSES = 4

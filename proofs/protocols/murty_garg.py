@@ -19,8 +19,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import AppEvent
+from crownless.impl.protocols.murty_garg import MurtyGarg, State
 from crownless.proofs.induction.quantified import for_all
 from crownless.proofs.induction.queue_abstraction import (
     Abstraction,

@@ -14,9 +14,9 @@ from typing import NamedTuple
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.rst import Rst
-from crownless.impl.rst_before import RstBefore
-from crownless.impl.rst_variants import RstSentAlone
+from crownless.impl.protocols.rst import Rst
+from crownless.impl.protocols.rst_before import RstBefore
+from crownless.impl.protocols.rst_variants import RstSentAlone
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
 from crownless.proofs.induction.causal_order import OF_CHANNELS, CausalOrder, Invariants
 from crownless.proofs.induction.quantified import for_all

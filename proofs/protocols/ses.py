@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import z3
 
-from crownless.impl.ses import Ses
-from crownless.impl.ses_delete import SesDelete
+from crownless.impl.protocols.ses import Ses
+from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.proofs.induction.any_multicast import AnyMulticast
 from crownless.proofs.induction.any_run import AnyRun
 from crownless.proofs.induction.causal_order import KNOWN_IS_SENT, CausalOrder, Invariants

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import z3
 
-from crownless.impl.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses_multicast import SesMulticast
 from crownless.proofs.induction.any_multicast import ASSUMED, AnyMulticast
 from crownless.proofs.induction.any_run import AnyRun, SymbolicState
 from crownless.proofs.induction.causal_order import CausalOrder, Invariants

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.impl.ses import Ses
+from crownless.impl.protocols.ses import Ses
 from crownless.proofs.induction.any_run import CAUSAL_PAST
 from crownless.proofs.induction.quantified import for_all, induction
 from crownless.proofs.induction.theorem import Claim

@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from crownless.impl.protocol import Packet, Step
-from crownless.impl.rst import Rst, State
+from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms

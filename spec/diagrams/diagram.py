@@ -12,8 +12,8 @@ from functools import cached_property
 from itertools import groupby
 from typing import NamedTuple
 
+from crownless.runtime.printable import printable_line, printable_name
 from crownless.spec.computation import Computation
-from crownless.spec.printable import printable_line, printable_name
 
 #: The receivers that a short remark names; with one more, that one, too.
 NAMED = 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from crownless.runtime.printable import some
 from crownless.spec.computation import Computation, Event
-from crownless.spec.printable import some
 
 from .diagram import Diagram
 

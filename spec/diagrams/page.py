@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from crownless.spec.printable import printable
+from crownless.runtime.printable import printable
 
 from .diagram import Diagram
 from .style import colours_of_pages

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from crownless.spec.printable import printable
+from crownless.runtime.printable import printable
 
 from . import shapes
 from .diagram import Diagram, Wait

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crownless.spec.printable import printable, some
+from crownless.runtime.printable import printable, some
 
 from .diagram import Diagram, Wait
 

@@ -9,6 +9,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from crownless.impl.protocol import AppEvent as AppEvent
+    from crownless.impl.protocol import Packet as Packet
+    from crownless.impl.protocol import Parameter as Parameter
+    from crownless.impl.protocol import Protocol as Protocol
+    from crownless.impl.protocol import Step as Step
+    from crownless.impl.protocol import Transition as Transition
+    from crownless.impl.protocol import delivered as delivered
+    from crownless.impl.protocol import sent as sent
+    from crownless.runtime.errors import BadInput as BadInput
+    from crownless.runtime.errors import NoSuchName as NoSuchName
+    from crownless.runtime.errors import Undecided as Undecided
+    from crownless.spec.computation import Computation as Computation
+    from crownless.spec.computation import Message as Message
+    from crownless.spec.recorder import Recorder as Recorder
+
     from .api import check as check
     from .api import classify as classify
     from .api import count as count
@@ -22,20 +37,6 @@ if TYPE_CHECKING:
     from .api_of_nodes import conform as conform
     from .api_of_nodes import conform_at_random as conform_at_random
     from .api_of_nodes import replay as replay
-    from .impl.protocol import AppEvent as AppEvent
-    from .impl.protocol import Packet as Packet
-    from .impl.protocol import Parameter as Parameter
-    from .impl.protocol import Protocol as Protocol
-    from .impl.protocol import Step as Step
-    from .impl.protocol import Transition as Transition
-    from .impl.protocol import delivered as delivered
-    from .impl.protocol import sent as sent
-    from .spec.computation import Computation as Computation
-    from .spec.computation import Message as Message
-    from .spec.errors import BadInput as BadInput
-    from .spec.errors import NoSuchName as NoSuchName
-    from .spec.errors import Undecided as Undecided
-    from .spec.recorder import Recorder as Recorder
 
 #: Where each name is; everything is imported when it is first used.
 _HOME = {
@@ -43,7 +44,7 @@ _HOME = {
     ".api_of_nodes": "conform conform_at_random replay",
     ".impl.protocol": "AppEvent Packet Parameter Protocol Step Transition delivered sent",
     ".spec.computation": "Computation Message",
-    ".spec.errors": "BadInput NoSuchName Undecided",
+    ".runtime.errors": "BadInput NoSuchName Undecided",
     ".spec.recorder": "Recorder",
 }
 

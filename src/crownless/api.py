@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypedDict, get_args
 
-from crownless.spec.errors import BadInput, unknown_name
+from crownless.runtime.errors import BadInput, unknown_name
 
 from . import arguments
 
@@ -377,13 +377,13 @@ def draw(
     violates. Of more than 200 messages an excerpt is drawn. `unicode`: False for text in plain ASCII.
     Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
+    from crownless.runtime.printable import printable
     from crownless.spec.diagrams.excerpt import excerpt
     from crownless.spec.diagrams.page import in_html
     from crownless.spec.diagrams.svg import in_svg
     from crownless.spec.diagrams.text import in_text
     from crownless.spec.drawn import Drawn
     from crownless.spec.orders import order_named
-    from crownless.spec.printable import printable
 
     if form not in get_args(DrawingForm):
         raise unknown_name("form", form, get_args(DrawingForm))

@@ -115,8 +115,8 @@ def replay(
     """
     from crownless.oracle.conformance.schedules import read_schedule
     from crownless.oracle.conformance.schedules import replay as follow
-    from crownless.spec.printable import as_json
-    from crownless.spec.reading import read_bytes
+    from crownless.runtime.printable import as_json
+    from crownless.runtime.reading import read_bytes
 
     if isinstance(schedule, Mapping):
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import Any, TypeVar
 
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable
 
 Kind = TypeVar("Kind")
 

@@ -15,18 +15,9 @@ from typing import NamedTuple
 import click
 
 from crownless.runtime.ending import INTERRUPTED, Stopped, watching
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
-from .endings import (
-    EXIT_BAD_INPUT,
-    EXIT_BROKEN_PIPE,
-    EXIT_HOLDS,
-    EXIT_INTERRUPTED,
-    EXIT_UNKNOWN,
-    code_of,
-    flush,
-    say,
-)
+from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUPTED, EXIT_UNKNOWN, code_of, flush, say
 
 
 class Verb(NamedTuple):
@@ -71,7 +62,7 @@ class Verbs(click.Group):
         if cmd_name not in VERBS:
             return None
         known = VERBS[cmd_name]
-        verb = getattr(import_module(f"{__name__}.{known.module}"), known.name)
+        verb = getattr(import_module(f"{__name__}.verbs.{known.module}"), known.name)
         assert isinstance(verb, click.Command)
         return verb
 

@@ -13,7 +13,7 @@ import tempfile
 import traceback
 from typing import TextIO
 
-from crownless.spec.printable import error_line, printable_line
+from crownless.runtime.printable import error_line, printable_line
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
 #: As `sysexits.h` numbers them: a fault of crownless's own; input or output that fails, such as an answer that cannot

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import click
 from click.shell_completion import CompletionItem
 
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
 
 #: Where the files are kept that a command names, and the command after `--` that it has.
 FILES, COMMAND = "crownless.files", "crownless.command"

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 
 from crownless.oracle.logs.formats import FORMATS, Format, LogOptions
-from crownless.spec.errors import BadInput
-from crownless.spec.printable import printable_name
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
 

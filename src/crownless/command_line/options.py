@@ -12,9 +12,9 @@ import click
 from crownless.impl.protocol import Setting
 from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
 from crownless.spec.enumeration import known_sends
-from crownless.spec.errors import BadInput
 
 from .file_options import InputFile
 from .output import ASCII, JSON

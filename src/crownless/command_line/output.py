@@ -24,7 +24,7 @@ from rich.status import Status
 from rich.text import Text
 
 from crownless.model_check.runs.runs import Run
-from crownless.spec.printable import as_json, printable, printable_line, printable_lines
+from crownless.runtime.printable import as_json, printable, printable_line, printable_lines
 
 from .endings import EXIT_HOLDS as EXIT_HOLDS
 from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN

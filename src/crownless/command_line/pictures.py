@@ -7,9 +7,9 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from crownless.runtime.printable import printable_name
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.excerpt import excerpt
-from crownless.spec.printable import printable_name
 
 from .endings import say
 from .file_options import cannot_be_written

@@ -10,7 +10,7 @@ import click
 
 from crownless.model_check.check.exports import Suite, itf, junit, sarif
 from crownless.model_check.runs.runs import diagrams_of_violations
-from crownless.spec.printable import as_json
+from crownless.runtime.printable import as_json
 
 from .endings import say
 from .file_options import OutputFile

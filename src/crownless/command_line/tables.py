@@ -9,7 +9,7 @@ from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
-from crownless.spec.printable import printable
+from crownless.runtime.printable import printable
 
 from .output import columns, console, spelled
 

@@ -11,12 +11,12 @@ from string import Template
 from typing import Any
 
 from crownless.oracle.conformance.node import FAILURES
+from crownless.runtime.printable import some
 from crownless.spec.diagrams import geometry
 from crownless.spec.diagrams.page import as_data, document, page_file
 from crownless.spec.diagrams.style import style_sheet
 from crownless.spec.diagrams.svg import legend
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import some
 
 #: The scripts, in the order in which they come on the page.
 SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "running.js", "panels.js", "page.js")

@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from crownless.model_check.check.check import run_check
 from crownless.runtime.ending import Limits, look
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS
 
 from .page import explorer_page

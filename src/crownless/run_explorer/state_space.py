@@ -17,9 +17,9 @@ from crownless.model_check.system.named_numbers import comparisons
 from crownless.model_check.system.properties import DELIVERS_ALL, default_orders
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, look, stoppable
+from crownless.runtime.printable import printable
 from crownless.spec.computation import Message
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import printable
 
 #: Nodes that fit on a page, and moves.
 NODES, MOVES = 40_000, 300_000

@@ -20,11 +20,11 @@ from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.node_machine import check_of_nodes
 from crownless.oracle.conformance.schedules import Schedule
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation
 from crownless.spec.computation import Computation
-from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS
-from crownless.spec.printable import printable_name, some
 
 from .state_space import Names, StateSpace
 

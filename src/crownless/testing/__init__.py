@@ -11,7 +11,7 @@ about a check or a verdict fails, it prints the shortest violating run.
 
 from typing import TYPE_CHECKING, Any
 
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
 
 if TYPE_CHECKING:
     from .state_machine import stateful as stateful

@@ -25,9 +25,9 @@ from crownless.oracle.conformance.in_process import InProcess, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
-from crownless.spec.errors import BadInput
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable, some
 from crownless.spec.orders import order_named
-from crownless.spec.printable import printable, some
 
 
 def stateful(

@@ -1,0 +1,1 @@
+"""The protocols, each as its text has it."""

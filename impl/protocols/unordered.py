@@ -1,0 +1,35 @@
+"""The pass-through baseline: a message is transmitted when it is sent and delivered when it arrives.
+
+What the channel does to the order of messages is what the application sees ([MF] §2, "the communication
+characteristics of the underlying message transport system"). It promises no order, and is what every other protocol
+is compared with: over unordered channels it must break FIFO, over FIFO channels causal order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.renaming import Renaming
+from crownless.spec.computation import Message
+
+
+class Unordered(ProtocolMachine):
+    source = "no protocol"
+    promises = "asynchronous"
+    admits_self_sends = True
+    admits_multicast = True
+    symmetric = True
+
+    def initial(self, i: int) -> tuple[()]:
+        return ()
+
+    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
+        packets = [Packet(i, j, "message", message) for j in message.receivers]
+        return [Step(state, packets, [AppEvent("send", message)])]
+
+    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
+        return [Step(state, (), [AppEvent("deliver", packet.message)])]
+
+    def renamed(self, state: tuple[()], renaming: Renaming) -> tuple[()]:
+        return state

@@ -1,0 +1,292 @@
+"""`crownless check`: a protocol's order, delivery and progress, over every interleaving within a bound."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext, redirect_stdout
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import say
+from crownless.command_line.file_options import InputFile, output_folder
+from crownless.command_line.options import Verb, with_limits, with_output, with_system
+from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.reports import Reports, with_reports
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.check.check import run_check
+from crownless.model_check.check.check_result import CheckResult
+from crownless.model_check.check.request import Check
+from crownless.model_check.check.suite import SuiteRow, own_checks
+from crownless.model_check.check.suite import rows as suite_rows
+from crownless.model_check.search.engines import (
+    COMPILES,
+    MOST_WORKERS,
+    RemoteEngine,
+    compiling,
+    validated_reductions,
+    why_not_applicable,
+)
+from crownless.model_check.system.exploration import Exploration
+from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
+from crownless.runtime.errors import BadInput
+from crownless.runtime.memory import memory_in_use
+
+from .check_overview import Overview
+from .check_report import print_check, print_runs
+
+EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS}
+
+
+@click.command(
+    cls=Verb, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
+)
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
+@with_system
+@click.option(
+    "--clock",
+    "clocks",
+    multiple=True,
+    help="Report deliveries that contradict this clock, lamport or vector (repeatable).",
+)
+@click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
+@click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
+@click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
+@click.option(
+    "--reduce",
+    "reductions",
+    multiple=True,
+    metavar="REDUCTION",
+    help="symmetry (one of the states that differ by names alone) or all.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(1, MOST_WORKERS),
+    help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+)
+@click.option("--max-states", type=click.IntRange(min=1), help="End after this number of states (exit code 3).")
+@with_limits
+@click.option(
+    "--checkpoint",
+    metavar="DIR",
+    callback=output_folder,
+    help="Save the search in this new or empty directory.",
+)
+@click.option("--resume", metavar="DIR", help="Resume the search saved in this directory.")
+@with_reports
+@with_output
+def check(
+    protocols: tuple[str, ...],
+    system: dict[str, Any],
+    clocks: tuple[str, ...],
+    first: bool,
+    engine: str | None,
+    master: str | None,
+    reductions: tuple[str, ...],
+    workers: int | None,
+    max_states: int | None,
+    limits: Limits,
+    checkpoint: str | None,
+    resume: str | None,
+    reports: Reports,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Check every interleaving within a bound; a violation is shown by a shortest run.
+
+    \b
+    Examples:
+      crownless check                        every protocol, with the expected verdicts
+      crownless check rst -n 3 -m 5          one protocol at a larger bound
+      crownless check unordered --first      only the shortest violation
+
+    Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
+    More on reductions, engines and saved searches: docs/command_line.md.
+    """
+    reductions = validated_reductions(reductions, engine, workers)
+    limits = replace(limits, states=max_states)
+    given = system | ({"clocks": clocks} if clocks else {})
+    saving = checkpoint if resume is None else resume
+    _refuse_directories(protocols, checkpoint, resume)
+    suite: list[SuiteRow] | None = None
+    if resume is not None and not protocols:
+        saved, reductions = _saved(Path(resume), given, reductions, engine)
+        checks = [saved]
+    elif protocols and (given or saving is not None):
+        checks = [Check(protocol=name, **given) for name in protocols]
+    elif protocols:
+        checks = [one for name in protocols for one in _own_checks(name, engine, reductions)]
+    elif given:
+        checks = [Check(protocol=name, **given) for name in PROTOCOLS]
+    else:
+        suite = suite_rows()
+        checks = [row.check for row in suite]
+    if (resume is None and not protocols) or (len(checks) > 1 and (engine or reductions)):
+        checks = _admitted(checks, engine, reductions)
+        suite = suite and [row for row in suite if row.check in checks]
+    overview = None if len(checks) == 1 or as_json else Overview([one.resolve() for one in checks], suite)
+    elsewhere = _on_spark(engine, master, workers)
+    results: list[CheckResult] = []
+    with status(quiet or as_json) as line:
+        if overview is not None:
+            overview.print_headings(line)
+        for one in checks:
+            try:
+                with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+                    result = run_check(
+                        one,
+                        limits,
+                        _progress(line, one.name, starts_spark=elsewhere is not None),
+                        engine=engine,
+                        reductions=reductions,
+                        workers=workers,
+                        first=first,
+                        checkpoint=None if checkpoint is None else Path(checkpoint),
+                        resume=None if resume is None else Path(resume),
+                        report=say,
+                        on_violation=None if quiet or suite is not None else say,
+                        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
+                        elsewhere=elsewhere,
+                    )
+            except Stopped:
+                break
+            results.append(result)
+            if overview is not None:
+                overview.print_row(result, line)
+            if result.interrupted:
+                break
+    if not results:
+        _say_saved(saving, engine)
+        raise Stopped(INTERRUPTED)
+    left_out = [one.name for one in checks[len(results) :]]
+    if left_out:
+        say(f"interrupted; not checked: {', '.join(left_out)}")
+    if results[-1].saved is not None:
+        _say_saved(saving, engine)
+    reports.write([result.suite() for result in results])
+    if as_json:
+        print_json({"checks": _json(results, suite)})
+    elif overview is None:
+        print_check(results[0], drawings=not quiet)
+    else:
+        for result in results if protocols and not quiet else ():
+            print_runs(result)
+        overview.print_conclusion()
+    if suite is not None:
+        as_expected = [row.as_expected(result) for row, result in zip(suite, results, strict=False)]
+        if False in as_expected:
+            return EXIT_VIOLATED
+        return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
+    not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
+    verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
+    return next(code for verdict, code in EXITS.items() if verdict in verdicts)
+
+
+def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
+    """The facts of each check; for a suite also the expected violations, and whether they match."""
+    facts = [result.json() for result in results]
+    for row, result, each in zip(suite or (), results, facts, strict=False):
+        each |= {"expected": sorted(row.breaks), "as_expected": row.as_expected(result)}
+    return facts
+
+
+def _progress(line: Progress, name: str, *, starts_spark: bool) -> Callable[[Exploration, int], None]:
+    line.update(f"{name}: starting Spark" if starts_spark else name)
+    return lambda found, level: line.update(f"{name}: {how_far(found, level)}")
+
+
+def how_far(found: Exploration, level: int) -> str:
+    """The state of a search, in a line."""
+    memory = f"{memory_in_use() / (1 << 20):,.0f} MiB in use"
+    if level < 0:
+        return f"{found.states:,} states; looking for runs that never end, {-level:,} states, {memory}"
+    rate = found.states / found.seconds if found.seconds else 0
+    return f"level {level}, {found.states:,} states, {rate:,.0f} states/s, {memory}"
+
+
+# -- the checks to make ------------------------------------------------------------------------------------------------
+
+
+def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
+    """The checks where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
+    first, *beside = own_checks(protocol)
+    return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
+
+
+def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
+    """The applicable ones; standard error names the others, with the reason."""
+    admitted = []
+    refused: dict[str, list[str]] = {}
+    differ = len({(one.program, one.crash) for one in checks}) > 1
+    for one in checks:
+        why = why_not_applicable(one, engine, reductions)
+        if why is None:
+            admitted.append(one)
+        else:
+            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
+    for reason, protocols in refused.items():
+        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
+    if not admitted:
+        raise BadInput("no protocol admits this", hint="name one to see why")
+    return admitted
+
+
+def _over(check: Check) -> str:
+    """The settings of a check, beside its protocol."""
+    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
+
+
+# -- saved searches, and Spark -----------------------------------------------------------------------------------------
+
+
+def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resume: str | None) -> None:
+    """Raises `BadInput` where a search cannot be saved, or go on, as these options say."""
+    if "" in (checkpoint, resume):
+        raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
+    option = "--resume" if checkpoint is None else "--checkpoint"
+    if (checkpoint or resume) and (len(protocols) > 1 or (resume is None and not protocols)):
+        raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
+
+
+def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
+    """The place where the engine `spark` runs; None if another is requested."""
+    if engine != "spark":
+        if master is not None:
+            raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
+        return None
+    from crownless.pipeline.exploration.search import OnSpark  # it needs what others do not
+
+    return OnSpark(master=master, partitions=workers)
+
+
+def _saved(
+    directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
+) -> tuple[Check, tuple[str, ...]]:
+    """The check that is saved there, and its reductions, but for what is given in their place."""
+    from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
+    from crownless.model_check.native.saved_requests import check_of
+
+    header = header_in(directory, "spark" if engine == "spark" else "native")
+    saved, reduced = check_of(header["request"], f"--resume {directory}")
+    if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
+        raise BadInput(
+            f"--resume {directory}: is of another check: of the program {saved.program.name}",
+            hint="leave out -n, -m, --sends and --self-sends",
+        )
+    parameters = {**saved.parameters, **given.get("parameters", {})}
+    return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
+
+
+def _say_saved(directory: str | None, engine: str | None) -> None:
+    """The directory where a search is saved, if it is."""
+    from crownless.model_check.native.checkpoints import CHECKPOINT
+
+    if directory is not None and (Path(directory) / CHECKPOINT).exists():
+        name = shlex.quote(directory)
+        on_spark = "--engine spark " if engine == "spark" else ""
+        say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")

@@ -1,0 +1,92 @@
+"""The output of `crownless check` for one check: its runs, how far it reaches, each property, and the verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from rich.text import Text
+
+from crownless.command_line.output import STYLES, print_line, print_run
+from crownless.command_line.tables import Rows
+from crownless.model_check.check.check_result import CheckResult, PropertyResult
+from crownless.runtime.printable import printable, some
+
+
+def print_check(result: CheckResult, *, drawings: bool) -> None:
+    """One check; the verdict comes last."""
+    if drawings:
+        print_runs(result)
+    rows = Rows("property", "kind", "verdict")
+    for line in result.properties:
+        never = line.property.name in result.never_exercised
+        verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
+        in_a_line = (
+            line.property.name in result.machine.invariants and line.run is not None
+        )  # a local state is too long for a cell
+        note = _note(replace(line, note="") if in_a_line else line)
+        if note:
+            verdict.append(printable(f" ({note})"), style="")
+        rows.add_row(line.property.name, line.property.kind, verdict)
+    print_line(f"{result.protocol}: {result.scope}")
+    rows.print()
+    found = result.exploration
+    counts = f"{some(found.states, 'state')}, {some(found.transitions, 'transition')}, depth {found.depth}"
+    print_line(f"{counts}, {result.seconds:.1f} s")
+    print_line(_coverage(result))
+    _print_completion(result)
+    for line in result.properties:
+        if line.note and line.property.name in result.machine.invariants and line.run is not None:
+            print_line(f"{line.property.name}: {line.note}")
+    for hint in result.hints:
+        print_line(f"hint: {hint}")
+    print_line(conclusion(result, result.never_exercised))
+
+
+def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
+    """The verdict in a sentence; it says no more than the search has shown."""
+    name = result.protocol
+    if result.violations:
+        return f"{name} breaks {' and '.join(result.violations)}"
+    stopped = result.exploration.stopped
+    if result.verdict == "unknown":
+        early = next((line.ended_early for line in result.properties if line.ended_early), None)
+        why = stopped or early or "nothing is ever delivered"
+        return f"{name}: unknown: {why}"
+    if never_exercised:
+        never = f"{some(len(never_exercised), 'rule')} never exercised: {', '.join(never_exercised)}"
+        return f"{name} holds within the bound, but {never}"
+    return f"{name} holds within the bound"
+
+
+def print_runs(result: CheckResult) -> None:
+    """Each run once, with all the properties that it breaks."""
+    for run, names in result.shown_runs():
+        print_line(f"{result.protocol} breaks {', '.join(names)}:")
+        for name in names:
+            print_line(f"  {result[name].property.meaning}")
+        print_line()
+        print_run(run)
+        print_line()
+
+
+def _note(line: PropertyResult) -> str:
+    length = f"shortest run: {some(len(line.run.actions), 'action')}" if line.run is not None else ""
+    return "; ".join(part for part in (length, line.note) if part)
+
+
+def _coverage(result: CheckResult) -> str:
+    """The counts of enabled actions, and the rules of the protocol that were never exercised."""
+    said = " · ".join(f"{name} {count:,}" for name, count in result.actions.items()) or "none"
+    if result.never:
+        said += f"; never{' so far' if result.exploration.stopped else ''}: {', '.join(result.never)}"
+    return f"actions: {said}"
+
+
+def _print_completion(result: CheckResult) -> None:
+    """Of a program: does it come to its end, and where does it block?"""
+    if result.completes is None:
+        return
+    print_line(f"completes: {result.completes}")
+    for waits in sorted(result.exploration.blocked):
+        print_line(f"  blocks with {'; '.join(waits) or 'a send that never happens'}")

@@ -1,0 +1,336 @@
+"""The output of `crownless classify`: its progress, each classification, and a summary of many."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.text import Text
+
+from crownless.command_line.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    STYLES,
+    print_drawing,
+    print_line,
+    speaks_unicode,
+)
+from crownless.command_line.tables import Rows
+from crownless.oracle import classification as oracle
+from crownless.oracle.classification import Classifications, ClassifiedRuns
+from crownless.runtime.ending import look
+from crownless.runtime.printable import printable, printable_line, printable_name, some
+from crownless.spec import library
+from crownless.spec.computation import Computation, project, without_idle_processes
+from crownless.spec.constraints import SMALLEST_UP_TO
+from crownless.spec.delivery_disorder import Disorder, ProcessSummary
+from crownless.spec.diagrams.text import draw
+from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
+from crownless.spec.witnesses import messages_of
+
+if TYPE_CHECKING:
+    from crownless.oracle.log_orders.complete import Delivery
+    from crownless.oracle.log_orders.context import Context
+    from crownless.oracle.logs.formats import Progress
+
+#: Larger computations are drawn by `show` only.
+DRAWN_UP_TO = 40
+#: Of more holes only the first ones are printed.
+HOLES_UP_TO = 20
+#: Of many runs only the first notes are printed.
+NOTES_UP_TO = 10
+#: Of more messages that are not received only the first ones are named.
+NAMED_UP_TO = 100
+#: Of more violations of a property only the first ones are printed.
+VIOLATIONS_UP_TO = 20
+#: Without --by-process at most this many processes are listed, those with most deliveries out of order.
+PROCESSES_UP_TO = 10
+#: Marks an event that shows the violation.
+MARK = ">"
+
+
+def exit_code(outcomes: Collection[str]) -> int:
+    """The exit code for these outcomes of orders."""
+    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
+
+
+def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
+    subject = classification.subject
+    run = f", run {printable_name(subject.run)}" if subject.run else ""
+    print_line(f"{subject.file}{run}: {some(subject.processes, 'process')}, {some(subject.messages, 'message')}")
+    print_line(_conclusion(classification))
+    if drawing and isinstance(subject, oracle.NamedComputation) and subject.events <= DRAWN_UP_TO:
+        print_line()
+        _draw(subject.computation, classification.reading)
+    elif drawing:
+        if isinstance(subject, oracle.NamedComputation):
+            print_line(f"not drawn: more than {DRAWN_UP_TO} events; crownless show draws it all the same")
+        _draw_violations(classification)
+    _print_verdicts(classification.verdicts)
+    if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
+        _print_context(subject.context)
+    large = drawing and isinstance(subject, oracle.LargeRun)
+    summaries = subject.by_process if by_process or large else ()
+    if summaries is None:
+        if by_process:
+            print_line("too large to say of each process how far its deliveries are out of order")
+    elif by_process or any(of != Disorder() for one in summaries for of in (one.fifo, one.causal)):
+        _print_processes(summaries, everything=by_process)
+    if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
+        print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
+    if subject.delivery is not None:
+        _print_delivery(subject.delivery)
+    if (line := _about_control_messages(subject)) is not None:
+        print_line(line)
+    for note in subject.notes:
+        print_line(f"note: {note}")
+    _print_first(HOLES_UP_TO, [f"hole: {hole.text}" for hole in subject.holes], "hole")
+    for receiver in dict.fromkeys(receiver for _, receiver in subject.perhaps_received):
+        names = _few([name for name, at in subject.perhaps_received if at == receiver])
+        print_line(f"{names}: not received, or in a hole of {printable_name(receiver)}")
+    if subject.unreceived:
+        names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
+        how = (
+            "lost for good [DFLL23]"
+            if classification.reading == "lost"
+            else "still to come (can an order be kept yet?)"
+        )
+        print_line(f"not received: {names}; read as {how}" + "; see --unreceived" * (subject.delivery is None))
+    print_line()
+
+
+def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
+    """A table of the orders; behind it what takes more room, or explains several, once for all orders it is about."""
+    reasons = Counter(verdict.unknown for verdict in verdicts)
+    rows = Rows("order", "verdict", "because")
+    explained: dict[tuple[str, ...], list[str]] = {}
+    for verdict in verdicts:
+        c, witness, unknown = verdict.computation, verdict.witness, verdict.unknown
+        why, details = unknown or "", tuple[str, ...]()
+        if unknown is not None and reasons[unknown] > 1:
+            why, details = "", (printable_line(unknown),)
+        elif witness is not None and c is not None:
+            why, details = witness.headline(c), tuple(witness.details(c))
+        rows.add_row(verdict.order, Text(verdict.outcome, style=STYLES[verdict.outcome]), printable_line(why))
+        if details:
+            explained.setdefault(details, []).append(verdict.order)
+    rows.print()
+    for details, orders in explained.items():
+        print_line(f"{', '.join(orders)}:")
+        for detail in details:
+            print_line(f"  {detail}")
+
+
+def _print_first(up_to: int, lines: Sequence[str], thing: str, indent: str = "") -> None:
+    """The first of these lines, and how many more there are."""
+    for line in lines[:up_to]:
+        print_line(f"{indent}{line}")
+    if len(lines) > up_to:
+        print_line(f"{indent}and {some(len(lines) - up_to, thing)} more; --json has them all")
+
+
+def _few(names: list[str]) -> str:
+    """Names in a line; of very many the first ones, and how many there are."""
+    more = f" and {len(names) - NAMED_UP_TO:,} more" if len(names) > NAMED_UP_TO else ""
+    return ", ".join(names[:NAMED_UP_TO]) + more
+
+
+def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
+    unreceived = "is never received by" if reading == "lost" else "is not received yet by"
+    print_drawing(draw(c, unicode=speaks_unicode(), unreceived=unreceived))
+
+
+def _draw_violations(classification: oracle.Classification) -> None:
+    """Of what is not drawn whole the messages that show a violation, once for all orders that they violate."""
+    drawn: dict[str, tuple[Computation, list[str]]] = {}
+    for verdict in classification.verdicts:
+        c = verdict.computation
+        if not isinstance(classification.subject, oracle.LargeRun):
+            c = part_that_breaks(verdict, classification.reading)
+        if verdict.witness is not None and c is not None and c.event_count <= DRAWN_UP_TO:
+            drawn.setdefault(str(c), (c, []))[1].append(verdict.order)
+    for c, orders in drawn.values():
+        print_line()
+        print_line(f"{', '.join(orders)}: of all messages only those that show it")
+        _draw(c, classification.reading)
+
+
+def _conclusion(classification: oracle.Classification) -> str:
+    """The kept orders, and the strongest of them; then the broken ones, and the unknown ones."""
+    outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
+
+    def those(outcome: str) -> str:
+        return ", ".join(name for name, found in outcomes.items() if found == outcome)
+
+    strongest = ", ".join(classification.strongest)
+    none = "none of these orders" if not those("unknown") else "none for certain"
+    parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
+    parts += [f"breaks {those('broken')}"] * bool(those("broken"))
+    parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
+    delivery = classification.subject.delivery
+    violated = [] if delivery is None else delivery.violated
+    parts += [f"violates {', '.join(violated)}"] * bool(violated)
+    return "; ".join(parts)
+
+
+def _about_control_messages(subject: oracle.Subject) -> str | None:
+    """Of a bundled counterexample with control messages, that they are there; None of all else."""
+    if isinstance(subject, oracle.LargeRun):
+        return None
+    if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
+        return None
+    control = [message.name for message in subject.computation.messages if library.is_control(message)]
+    if not control:
+        return None
+    application = f"{subject.file}-application"
+    where = f"; what the application sees: {application}" if application in library.counterexamples() else ""
+    return f"note: control messages ({', '.join(control)}) count as messages here{where}"
+
+
+def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
+    """Of many runs the notes on how they were read, each once."""
+    runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
+    notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
+    _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
+
+
+def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
+    """The first that violates the order: in which part, and its number there."""
+    firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
+    return next(((number, first) for number, first in firsts if first is not None), None)
+
+
+def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
+    """The number that keep each order, and the first that violates it."""
+    print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
+    counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
+    each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
+    print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
+
+
+def print_counts(
+    heading: str, first: str, outcomes: Sequence[str], each: Iterable[tuple[str, str, Mapping[str, int]]]
+) -> None:
+    """A table of orders or properties: each with the first run of interest, and the number of runs by outcome."""
+    rows = Rows(heading, first, *outcomes, right=outcomes)
+    for name, where, counts in each:
+        rows.add_row(name, where, *(f"{counts.get(outcome, 0):,}" for outcome in outcomes))
+    rows.print()
+
+
+def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> str:
+    """The file and the run of that part and number."""
+    if first is None:
+        return ""
+    subject = parts[first[0]].classification(first[1]).subject
+    return f"{printable(subject.file)}, run {printable_name(str(subject.run))}"
+
+
+# -- the details of a run ----------------------------------------------------------------------------------------------
+
+
+def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
+    """The messages alone that show that the order is broken; None where the witness does not have all of them."""
+    c, witness = verdict.computation, verdict.witness
+    messages = None if c is None or witness is None else messages_of(witness, c)
+    if c is None or messages is None:
+        return None
+    part = without_idle_processes(project(c, messages))
+    return None if decide(part, verdict.order, reading).kept else part
+
+
+def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -> None:
+    """How far the deliveries of each process are out of order; of many processes the worst, or all."""
+    most = sorted(summaries, key=lambda one: -max(one.fifo.out_of_order, one.causal.out_of_order))
+    listed = set(most if everything else most[:PROCESSES_UP_TO])
+    of_order = ("max", "mean", "never")
+    headings = ("process", "events", "deliveries", "fifo", *of_order, "causal", *of_order)
+    rows = Rows(*headings, right=headings[1:])
+    for one in summaries:
+        if one in listed:
+            cells = [f"{one.events:,}", f"{one.deliveries:,}"]
+            for of in (one.fifo, one.causal):
+                cells += [f"{of.out_of_order:,}", f"{of.farthest:,}", f"{of.mean:.1f}", f"{of.never_delivered:,}"]
+            rows.add_row(one.process, *cells)
+    rows.print()
+    if len(summaries) > len(listed):
+        print_line(f"and {some(len(summaries) - len(listed), 'process')} more; --by-process has them all")
+    print_line(
+        "fifo, causal: deliveries out of that order, and by how many deliveries they are late; never: messages "
+        "overtaken and not delivered"
+    )
+
+
+def _print_context(context: Context) -> None:
+    """The events around the first violation, those that show it marked."""
+    print_line(f"{', '.join(context.orders)}: where in the log; {MARK} marks the events that show it")
+    rows = Rows("", context.numbered_by, "process", "index", "event", right=(context.numbered_by, "index"))
+    for event in context.events:
+        if event.skipped:
+            rows.add_row("", "…", "", "", f"{some(event.skipped, 'event')} of these processes")
+        cells = (f"{event.number:,}", event.process, f"{event.index:,}", event.text)
+        style = STYLES["broken"] if event.shows_violation else ""
+        mark = MARK if event.shows_violation else ""
+        rows.add_row(*(Text(cell, style=style) for cell in (mark, *cells)))
+    rows.print()
+
+
+# -- the deliveries of complete logs -----------------------------------------------------------------------------------
+
+
+def _print_delivery(delivery: Delivery) -> None:
+    """Each property with its verdict, and below it what violates it."""
+    for name, found in delivery.json().items():
+        print_line(f"{name}: {found['verdict']}")
+        lines = [printable_line(one.text) for one in delivery.of(name)]
+        _print_first(VIOLATIONS_UP_TO, lines, "violation", indent="  ")
+
+
+def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:
+    """Of each property that is violated the first run that violates it: in which part, and its number there."""
+    found: dict[str, tuple[int, int]] = {}
+    for part, number, delivery in _deliveries(parts):
+        for name in delivery.violated:
+            found.setdefault(name, (part, number))
+    return found
+
+
+def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
+    """How many of many runs have and violate each property, and the first that violates it."""
+    from crownless.oracle.log_orders.complete import PROPERTIES
+
+    violated, count = Counter[str](), 0
+    for _, _, delivery in _deliveries(parts):
+        violated.update(delivery.violated)
+        count += 1
+    firsts = first_violations(parts)
+    each = (
+        (name, _where(parts, firsts.get(name)), {"holds": count - violated[name], "violated": violated[name]})
+        for name in PROPERTIES
+    )
+    print_counts("property", "first that violates it", ("holds", "violated"), each)
+
+
+def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Delivery]]:
+    for number, part in enumerate(parts):
+        for run in range(len(part)):
+            delivery = part.delivery(run)
+            if delivery is not None:
+                yield number, run, delivery
+
+
+# -- progress ----------------------------------------------------------------------------------------------------------
+
+
+def reporting(file: str, update: Callable[[str], None] | None) -> Progress:
+    """Reports how much of a file is read or decided, if there is a line of progress; and ends early if requested."""
+
+    def report(doing: str, done: int, of: int | None, unit: str) -> None:
+        look()
+        so_far = f"{done:,}" if of is None else f"{done:,} of {of:,}"
+        if update is not None:
+            update(f"{printable_name(file)}: {doing} {so_far} {unit}")
+
+    return report

@@ -1,0 +1,195 @@
+"""`crownless conform`: which order an external implementation keeps, over every schedule within a bound."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, redirect_stdout
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from click.core import ParameterSource
+
+from crownless.command_line.endings import say
+from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
+from crownless.command_line.options import limits_of, with_output, within
+from crownless.command_line.output import EXIT_HOLDS, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.pictures import write_file
+from crownless.command_line.reports import Reports, with_reports
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
+from crownless.model_check.system.exploration import Exploration
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.conforming import conform, conform_at_random
+from crownless.oracle.conformance.node import Implementation
+from crownless.oracle.conformance.schedules import Schedule, read_schedule, replay
+from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import as_json as json_of
+from crownless.runtime.printable import some
+from crownless.runtime.reading import read_bytes
+from crownless.spec.enumeration import known_sends
+
+from .check import EXITS, how_far
+from .conform_report import conclusion, print_conformance, print_replay, shown
+from .implementations import TIMEOUT, WithCommand, implementation_of
+
+#: The options that go with `--replay`; a schedule has all others.
+WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
+
+
+@click.command(
+    cls=WithCommand,
+    everyday="processes messages orders channel replies random save_in replayed svg html max_seconds as_json",
+)
+@click.argument("node", metavar="FILE.py:CLASS", type=InputFile(), required=False)
+@click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
+@click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
+@click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
+@click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
+@click.option("--sends", default="unicast", show_default=True, help="unicast, multicast or broadcast.")
+@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@click.option(
+    "--replies",
+    type=click.IntRange(min=0),
+    metavar="M",
+    help="Also send from inside deliveries, up to M messages; 0: never.  [default: 3, or as many as -m]",
+)
+@click.option(
+    "--ticks", type=click.IntRange(min=0), default=0, help="How often time passes at each process.  [default: 0]"
+)
+@click.option(
+    "--restarts",
+    type=click.IntRange(min=0),
+    default=0,
+    help="How often each process may crash, and start again with what it kept.  [default: 0]",
+)
+@click.option(
+    "--random",
+    type=click.IntRange(min=1),
+    metavar="RUNS",
+    help="Run this many random schedules instead of all, for larger systems.",
+)
+@click.option("--ignore", metavar="REGEX", help="Ignore these parts of packets, such as time stamps.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0.01), default=TIMEOUT, show_default=True, help="Seconds for an answer."
+)
+@click.option("--save", "save_in", type=OutputFile(), help="Write the schedule of the first violation to FILE.")
+@click.option(
+    "--replay", "replayed", type=InputFile(), metavar="FILE", help="Run only the schedule in FILE: is it still broken?"
+)
+@with_reports
+@click.option("--max-seconds", type=click.FloatRange(min=0), help="End after this time, with what is known (exit 3).")
+@with_output
+@click.pass_context
+def conform_(
+    context: click.Context,
+    /,
+    node: str | None,
+    random: int | None,
+    ignore: str | None,
+    timeout: float,
+    save_in: str | None,
+    replayed: str | None,
+    reports: Reports,
+    max_seconds: float | None,
+    as_json: bool,
+    quiet: bool,
+    **requested: Any,
+) -> int:
+    """Which order does an external implementation keep, over every schedule within a bound?
+
+    \b
+    Examples: a class with on_send and on_packet, and a program that speaks lines:
+      crownless conform node.py:MyNode --order causal
+      crownless conform -n 3 -m 3 -- ./their-node
+      crownless conform -n 5 -m 20 --random 1000 -- ./their-node
+
+    Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
+    2 bad usage; 3 unknown.
+    What a program says and hears: docs/conformance.md.
+    """
+    command: list[str] | None = context.meta.get(COMMAND)
+    nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
+    if replayed is not None:
+        return _replay(context, nodes, replayed, as_json, quiet)
+    request = Request(**requested)
+    known_sends(request.sends)
+    within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
+    within("-m/--messages", request.messages, MOST_MESSAGES)
+    limits = limits_of(max_seconds, None)
+    with (
+        nodes(request.processes, request.sends) as implementation,
+        status(quiet or as_json, printed=True) as line,
+        redirect_stdout(sys.stderr),  # what a node prints is no answer
+    ):
+        if random is None:
+            result = _conform(implementation, request, limits, line, quiet or as_json)
+        else:
+
+            def made(number: int, runs: int) -> None:
+                line.update(f"{implementation.name}: {number:,} of {some(runs, 'random run')}")
+
+            result = conform_at_random(implementation, request, random, limits=limits, progress=made)
+    reports.write([result.suite()])
+    if save_in is not None:
+        _save(save_in, next((result.schedule(line.property.name) for line in shown(result)), None))
+    if as_json:
+        print_json(result.json())
+    else:
+        print_conformance(result, drawings=not quiet)
+    return EXITS[result.verdict]
+
+
+def _replay(
+    context: click.Context,
+    nodes: Callable[..., AbstractContextManager[Implementation]],
+    file: str,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    for option in context.command.params:
+        given = context.get_parameter_source(option.name or "") is not ParameterSource.DEFAULT
+        if option.name not in WITH_REPLAY and option.expose_value and given:
+            raise BadInput(
+                f"{'/'.join(option.opts)} and --replay: the schedule has its own",
+                hint=f"leave out {'/'.join(option.opts)}",
+            )
+    schedule = read_schedule(read_bytes(Path(file), file), file)
+    with nodes(schedule.request.processes, schedule.request.sends) as implementation, redirect_stdout(sys.stderr):
+        found = replay(implementation, schedule)
+    if as_json:
+        print_json(found.json())
+    else:
+        print_replay(implementation.name, found, drawings=not quiet)
+    return EXIT_HOLDS if found else EXIT_VIOLATED
+
+
+def _save(name: str, schedule: Schedule | None) -> None:
+    if schedule is None:
+        say(f"{name} is not written: nothing is violated")
+        return
+    write_file("--save", name, json_of(schedule.json(), indent=2) + "\n")
+    say(f"{name}: the schedule that breaks {schedule.breaks}; again: crownless conform --replay {name} …")
+
+
+def _conform(
+    implementation: Implementation, request: Request, limits: Limits, line: Progress, quiet: bool
+) -> Conformance:
+    now = implementation.name
+
+    def on_input(search: str, inputs: int) -> None:
+        nonlocal now
+        now = f"{implementation.name}: {search}, {some(inputs, 'different input')}"
+        line.update(now)
+
+    def on_verdict(result: Conformance) -> None:
+        if not quiet:
+            say(f"with free sends, {conclusion(result)}; still searching…")
+
+    def progress(found: Exploration, level: int) -> None:
+        line.update(f"{now}: {how_far(found, level)}")
+
+    return conform(implementation, request, limits, progress, say, on_input, on_verdict)

@@ -1,0 +1,187 @@
+"""The output of `crownless conform`: runs that show violations, a verdict on each order, and facts about the nodes."""
+
+from __future__ import annotations
+
+from rich.text import Text
+
+from crownless.command_line.output import STYLES, print_line, print_run
+from crownless.command_line.tables import Rows
+from crownless.impl.channels import channel_named
+from crownless.model_check.check.check_result import PropertyResult
+from crownless.model_check.runs.runs import Run
+from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
+from crownless.oracle.conformance.conformance_result import Conformance
+from crownless.oracle.conformance.node import FAILURES
+from crownless.oracle.conformance.schedules import Replay
+from crownless.runtime.printable import printable, some
+
+#: A run of more actions is not drawn: one that does not end may have thousands.
+LONGEST_DRAWN = 200
+
+#: The words for the verdict on an order.
+_OF_ORDERS = {"holds": "kept", "violated": "broken", "unknown": "unknown"}
+
+
+def print_conformance(result: Conformance, *, drawings: bool) -> None:
+    """The result; the conclusion comes last."""
+    if drawings:
+        for line in shown(result):
+            _print_run(result, line)
+    print_line(f"{result.protocol}: {result.scope}")
+    rows = Rows("order", "verdict", "shown by")
+    for name in JUDGED:
+        rows.add_row(name, _verdict(result, result[name]), _shown_by(result, result[name]))
+    rows.print()
+    print_line()
+    rows = Rows("property", "verdict", "note")
+    for name in (*FAILURES, *DELIVERY):
+        if name in result and (name in DELIVERY or result[name].verdict == "violated"):
+            line = result[name]
+            silent = result.runs is not None and line.verdict == "unknown"
+            parts = [] if silent else [_shown_by(result, line), line.note]
+            rows.add_row(name, _verdict(result, line), printable("; ".join(filter(None, parts))))
+    rows.print()
+    print_line()
+    for fact in _facts(result):
+        print_line(fact)
+    print_line(conclusion(result))
+
+
+def _verdict(result: Conformance, line: PropertyResult) -> Text:
+    verdict = _OF_ORDERS[line.verdict] if line.property.name in JUDGED else line.verdict
+    said = "not broken" if result.runs is not None and verdict == "unknown" else verdict
+    return Text(said, style=STYLES.get(said, ""))
+
+
+def shown(result: Conformance) -> list[PropertyResult]:
+    """The violations that are drawn: of orders those that are requested, or else the weakest that is broken."""
+    found = [line for line in result.violations.values() if line.run is not None]
+    broken = [line for line in found if line.property.name in JUDGED]
+    wanted = [line for line in broken if line.property.name in result.request.orders]
+    chosen = [line for line in found if line.property.name not in JUDGED]
+    chosen += wanted if result.request.orders else broken[:1]
+    return [line for k, line in enumerate(chosen) if line.run not in [other.run for other in chosen[:k]]]
+
+
+def _print_run(result: Conformance, line: PropertyResult) -> None:
+    assert line.run is not None
+    breaks = "breaks" if result.unconfirmed is None else "seemed to break"
+    print_line(f"{result.protocol} {breaks} {line.property.name}: {line.property.meaning}")
+    if line.note:
+        print_line(f"  {line.note}")
+    print_line()
+    _print_actions(line.run)
+
+
+def _print_actions(run: Run) -> None:
+    if len(run) > LONGEST_DRAWN:
+        print_line(f"  (a run of {some(len(run), 'action')}, too many to be drawn; --json has them)")
+        print_line()
+        return
+    print_run(run)
+    if any(action.action == "send" and not action.happened for action in run.actions):
+        print_line("     (not sent yet: the application sends it from inside its next delivery)")
+    print_line()
+
+
+def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
+    """The outcome of a schedule; the conclusion comes last."""
+    if drawings:
+        _print_actions(found.run)
+    if found.differs is not None:
+        print_line(f"differs from {found.schedule.implementation} at {found.differs}")
+    if found.broken:
+        print_line(f"this run breaks {_and(found.broken)}")
+    if found.best_effort is not None:
+        print_line(found.best_effort)
+    print_line(f"{name} {'no longer' if found else 'still'} breaks {found.schedule.breaks} by this schedule")
+
+
+def _shown_by(result: Conformance, line: PropertyResult) -> str:
+    name = line.property.name
+    if line.run is None or (name in JUDGED and line.note):
+        return line.note if name in JUDGED and line.verdict == "violated" else ""
+    if result.runs is not None:
+        return f"{some(len(line.run), 'action')}, of random run {result.found_by[name]:,}"
+    within = f", {WITH_REPLIES}" if name in result.broken_by_replies() else ""
+    return f"shortest run: {some(len(line.run), 'action')}{within}"
+
+
+def _and(names: list[str] | tuple[str, ...]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _facts(result: Conformance) -> list[str]:
+    facts = [*_of_computations(result), *_of_replies(result)]
+    if result["fifo"].verdict == "violated" and result.request.channel == "unordered" and not result.failures:
+        facts.append("over a channel that keeps the order of packets, such as TCP: --channel fifo")
+    states = [] if result.runs is not None else [some(result.exploration.states, "state")]
+    facts.append(f"{'; '.join([*states, some(result.queries, 'different input')])} to nodes, {result.seconds:.1f} s")
+    facts += [str(result.repeats)] if result.repeats.all else []
+    if not result.takes_replies:
+        facts.append(f"{WITH_REPLIES}: not offered, the node does not say `ok replies`")
+    if result.runs is not None and any(line.run is not None for line in result.violations.values()):
+        facts.append("runs were made shorter before they are shown; there may be shorter ones yet")
+    if result.unconfirmed is not None:
+        facts.append(f"not confirmed: {result.unconfirmed}")
+    return facts
+
+
+def _of_computations(result: Conformance) -> list[str]:
+    """What the nodes generate with free sends, and the orders that the bound does not distinguish."""
+    facts = []
+    found = result.realization
+    if found is not None and not found.stopped:
+        computations = some(found.computations, "complete computation")
+        at = f"{computations} ({some(result.request.messages, 'message')}, all delivered)"
+        first, *others = found.equal_orders or [""]
+        also = f"; {_and(others)} order {'has' if len(others) == 1 else 'have'} the same" if others else ""
+        exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
+        facts.append(f"within {found.bound}: generates {at}, {exactly}")
+        replies = result.broken_by_replies()
+        broken = [name for name in found.equal_orders if name in JUDGED and result[name].verdict == "violated"]
+        for why, names in (
+            ("runs that cannot be completed, which are not counted,", [name for name in broken if name not in replies]),
+            (f"{WITH_REPLIES}, which are not counted,", [name for name in broken if name in replies]),
+        ):
+            facts += [f"{why} break {_and(names)}"] if names else []
+    for same in result.same_orders:
+        bound = f"-n {same['processes']} -m {same['messages']}"
+        said = f"within this bound {same['order']} is the same as {_and(same['weaker'])} order"
+        facts.append(f"{said}; {bound} distinguishes them")
+    return facts
+
+
+def _of_replies(result: Conformance) -> list[str]:
+    """The verdict of the search with replies, or why it was not made."""
+    few = result.request.messages_with_replies
+    if result.failures or result.runs is not None or not few:
+        return []
+    if result.replied:
+        broken = result.broken_by_replies()
+        said = f"break {_and(broken)}, which free sends do not" if broken else "break nothing else"
+        states = some(result.searches[-1].results[0].exploration.states, "state")
+        return [f"{WITH_REPLIES}, up to {some(few, 'message')}: {said}; {states}"]
+    if result.verdict == "violated":
+        return [f"{WITH_REPLIES} were not searched: free sends break {_and(result.broken)}"]
+    return []
+
+
+def conclusion(result: Conformance) -> str:
+    """The verdict in a sentence; it says no more than the search has shown."""
+    return _conclusion(result) + (" (best effort)" if result.best_effort else "")
+
+
+def _conclusion(result: Conformance) -> str:
+    name, orders = result.protocol, result.request.orders
+    if result.unconfirmed is not None:
+        return f"{name}: unknown: what it seemed to break is not confirmed"
+    if result.broken:
+        return f"{name} breaks {_and(result.broken)}"
+    if result.verdict == "unknown":
+        return f"{name}: unknown: {result.ended_by or 'not every property was decided'}"
+    if result.runs is not None:
+        also = " and delivers everything" if channel_named(result.request.channel).reliable else ""
+        does = f"keeps {_and(orders)} order{also}" if orders else "fails in nothing"
+        return f"{name} {does} in all of {some(result.made, 'random run')}: a sample of all runs"
+    return f"{name} keeps {_and(orders or result.named)} order within the bound, and delivers everything"

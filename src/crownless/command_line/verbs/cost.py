@@ -1,0 +1,166 @@
+"""`crownless cost`: the costs of protocols in bytes, control messages and delay."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
+from crownless.command_line.file_options import OutputFolder
+from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
+from crownless.command_line.output import print_json, print_line, status
+from crownless.command_line.tables import Rows
+from crownless.impl.registry import protocol_named
+from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
+from crownless.model_check.simulation.latencies import LATENCIES
+from crownless.model_check.simulation.traffic import TRAFFIC
+from crownless.runtime.ending import Limits, Stopped, stoppable
+from crownless.runtime.errors import BadInput, unknown_name
+from crownless.runtime.printable import some
+
+if TYPE_CHECKING:
+    from crownless.model_check.simulation.experiment import Row
+    from crownless.model_check.simulation.figures import Point
+
+ENGINES = ("plain", "spark")
+#: The figures of the table, in its order.
+SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
+
+
+@click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
+@click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
+@click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
+@click.option("--load", "loads", type=float, multiple=True, help="Messages of a process in one mean latency.  [0.1]")
+@click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
+@click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
+@click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
+@click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
+@click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
+@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Repetitions of an experiment.")
+@click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
+@click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
+@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to keep simulations and go on.")
+@with_limits
+@with_output
+def cost(
+    protocols: tuple[str, ...],
+    processes: tuple[int, ...],
+    workloads: tuple[str, ...],
+    loads: tuple[float, ...],
+    latencies: tuple[str, ...],
+    bandwidths: tuple[float, ...],
+    channel: str | None,
+    settings: tuple[str, ...],
+    payload: int,
+    messages: int,
+    seeds: int,
+    engine: str,
+    master: str | None,
+    out: Path | None,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """What do the PROTOCOLs cost? Their machines are simulated under a clock, over every combination of what is named.
+
+    \b
+    Examples:
+      crownless cost rst ses -n 4 -n 8      two protocols, for 4 and 8 processes
+      crownless cost --out costs/           keep the simulations, and go on there
+
+    Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
+    interrupted: the figures are of what was simulated by then.
+    """
+    from crownless.model_check.simulation.figures import points
+    from crownless.pipeline.costs import sweep
+
+    if engine not in ENGINES:
+        raise unknown_name("engine", engine, ENGINES)
+    if master is not None and engine != "spark":
+        raise BadInput("--master without Spark", hint="add --engine spark")
+    for name in protocols:
+        protocol_named(name)
+    experiments = combinations(
+        protocols or COMPARED,
+        processes=processes or (4,),
+        workloads=workloads or ("uniform",),
+        loads=loads or (0.1,),
+        latencies=latencies or ("exponential",),
+        bandwidths=bandwidths or (0.0,),
+        parameters=[parse_settings(settings)],
+        seeds=seeds,
+        messages=messages,
+        base=Experiment("unordered", channel=channel, payload=payload),
+    )
+    rows: list[Row] = []
+    done_by_now: dict[str, Row] = {}
+    with status(quiet or as_json) as line:
+        how_far = ""
+
+        def progress(done: int, total: int) -> None:
+            nonlocal how_far
+            how_far = f"{done:,} of {some(total, 'simulation')}"
+            line.update(how_far)
+
+        with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
+            rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
+    if part.reason is not None:
+        rows = list(done_by_now.values())
+        kept = f"kept in {out}; the same command goes on from there"
+        say(f"{how_far} {'done, none kept; with --out FOLDER they are' if out is None else kept}")
+        if not rows:
+            raise Stopped(part.reason)
+        say(part.reason)
+    found = points(rows)
+    broken = any(point.broken and not _is_no_promise(point) for point in found)
+    if as_json:
+        print_json({"costs": [point.json() for point in found]})
+    else:
+        _print(found)
+    if broken:
+        return EXIT_VIOLATED
+    return EXIT_HOLDS if part.reason is None else EXIT_UNKNOWN
+
+
+def _is_no_promise(point: Point) -> bool:
+    """Over a weaker channel than it needs a protocol promises nothing."""
+    needs = protocol_named(point["protocol"]).needs_channel
+    return needs == "fifo" and point["channel"] == "unordered"
+
+
+def _print(found: list[Point]) -> None:
+    first = found[0]
+    fixed = {
+        "processes": some(first["processes"], "process"),
+        "workload": f"{first['workload']} traffic",
+        "load": f"{first['load']:g} messages a process in one mean latency",
+        "latency": f"{first['latency']} latencies",
+        "bandwidth": f"{first['bandwidth']:g} bytes in one mean latency" if first["bandwidth"] else "",
+    }
+    varying = [name for name in fixed if len({point[name] for point in found}) > 1]
+    repeated = f"{some(first.repetitions, 'run')} of {some(first['messages'], 'message')} each"
+    parts = [text for name, text in fixed.items() if name not in varying and text]
+    print_line(f"{', '.join(parts)}; {repeated}; mean and 95% confidence interval; times in mean latencies")
+    right = ("delay added", "at sender", "hold-back queue", "later", "control messages", "bytes added", "as varints")
+    rows = Rows("protocol", *varying, *right, "remark", right=right)
+    for point in found:
+        stuck = f"stuck ({point.stuck} of {point.repetitions})" if point.stuck else ""
+        rows.add_row(
+            f"{point['protocol']} {point['parameters']}".strip(),
+            *[f"{point[each]:g}" if isinstance(point[each], float) else str(point[each]) for each in varying],
+            *["–" if point[name] is None else str(point[name]) for name in SHOWN],
+            "delay growing" if point.growing else stuck,
+        )
+    rows.print()
+    for point in found:
+        if point.broken:
+            broken = f"{point.broken} of {some(point.repetitions, 'run')}"
+            promise = protocol_named(point["protocol"]).promises
+            print_line(f"{point['protocol']} breaks {promise} order in {broken}")

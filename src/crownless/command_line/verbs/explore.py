@@ -1,0 +1,112 @@
+"""`crownless explore`: runs made step by step, on a page in the browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import say
+from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
+from crownless.command_line.options import with_limits, with_output, with_system
+from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
+from crownless.command_line.pictures import write_file
+from crownless.run_explorer.page import explorer_page
+from crownless.run_explorer.server import ExplorerServer
+from crownless.run_explorer.state_space import NODES
+from crownless.run_explorer.subjects import Explored
+from crownless.runtime.ending import Limits, stoppable
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name, some
+
+from .explore_subjects import explored_subject
+from .implementations import WithCommand
+
+
+@click.command(
+    cls=WithCommand, everyday="html serve processes messages program channel settings replay max_seconds as_json"
+)
+@click.argument(
+    "subject", metavar="PROTOCOL|NODE|RUN", type=InputFile(), required=False, shell_complete=complete_protocol
+)
+@click.option("--html", type=OutputFile(), help="Write the page into FILE.")
+@click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
+@with_system
+@click.option(
+    "--replay",
+    type=InputFile(),
+    metavar="FILE",
+    help="Begin with a run that 'check --json' printed of PROTOCOL, or the schedule of 'conform --save' of NODE.",
+)
+@click.option(
+    "--max-states",
+    type=click.IntRange(min=1),
+    default=NODES,
+    show_default=True,
+    help="The page has so many states, the nearest to the beginning.",
+)
+@with_limits
+@with_output
+@click.pass_context
+def explore(
+    context: click.Context,
+    /,
+    subject: str | None,
+    html: str | None,
+    serve: bool,
+    replay: str | None,
+    max_states: int,
+    system: dict[str, Any],
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Write an interactive page for stepping through the runs of PROTOCOL.
+
+    NODE is a class such as `node.py:MyNode`, and COMMAND a program, both as for `conform`. RUN is a file with a run, a
+    computation or an event log, or a bundled name.
+
+    \b
+    Examples:
+      crownless explore rst --html rst.html
+      crownless explore mf-fig8 --html fig8.html
+      crownless explore -n 3 -m 2 --html their.html -- ./their-node
+      crownless explore buffer -n 4 --serve
+
+    Exit codes: 0 every state is on the page, 2 bad usage, 3 some are not. More: docs/diagrams.md.
+    """
+    if html is None and not as_json and not serve:
+        raise BadInput("there is no file to write the page to", hint="add --html page.html, or --serve")
+    if serve and (html is not None or as_json):
+        raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
+    command: list[str] | None = context.meta.get(COMMAND)
+    with explored_subject(subject, command, system, replay) as explored:
+        if serve:
+            return _serve(explored)
+        with status(quiet or as_json) as line:
+
+            def progress(states: int) -> None:
+                line.update(some(states, "state"))
+
+            data = explored.space.as_data(max_states, limits, progress, start=explored.start)
+    if as_json:
+        print_json({"space": {**data, "start": explored.start}})
+    if html is not None:
+        write_file("--html", html, explorer_page(data, explored.title, explored.start))
+        if not quiet and not as_json:
+            say(f"{printable_name(html)}: {some(data['states'], 'state')}; open it in a browser")
+    if data["beyond"]:
+        full = f"the page is full with {some(data['states'], 'state')}, the nearest to the beginning"
+        hint = "choose fewer processes or messages, or --serve, which goes on from there"
+        say(f"{data['stopped'] or full}; runs that lead to others end there: {hint}")
+        return EXIT_UNKNOWN
+    return EXIT_HOLDS
+
+
+def _serve(explored: Explored) -> int:
+    """Until it is interrupted."""
+    with stoppable(), ExplorerServer(explored) as server:
+        say(f"{server.address} has the page; Ctrl-C ends this")
+        server.serve_forever()
+    return EXIT_HOLDS

@@ -1,0 +1,130 @@
+"""The subjects of `crownless explore`: a protocol, nodes, a run of either, a computation, or a log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from crownless.command_line.options import within
+from crownless.impl import own_protocols
+from crownless.impl.registry import PROTOCOLS
+from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
+from crownless.model_check.runs.saved_runs import SavedCheck
+from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.schedules import read_schedule
+from crownless.oracle.logs.reader import subjects
+from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable_name
+from crownless.runtime.reading import read_bytes
+from crownless.spec import library
+
+from .implementations import implementation_of
+from .saved import saved_checks
+
+#: Options that nodes have no use for; and those that a schedule brings.
+OF_PROTOCOLS = ("program", "crash", "parameters")
+OF_SCHEDULES = ("processes", "messages", "channel", "sends", "self_sends")
+REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --save' wrote of nodes"
+
+
+@contextmanager
+def explored_subject(
+    name: str | None, command: list[str] | None, system: dict[str, Any], replay: str | None
+) -> Iterator[Explored]:
+    """The subject of that name, or of a command after `--`, as the options of `with_system` have it; programs are ended
+    with the block. Raises `BadInput`.
+    """
+    if name is None and command is None:
+        hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
+        raise BadInput("there is nothing to explore", hint=hint)
+    if name is None or command is not None or _is_of_nodes(name):
+        with _of_nodes(name, command, system, replay) as explored:
+            yield explored
+        return
+    is_protocol = name in PROTOCOLS or own_protocols.is_own(name)
+    checks = None if is_protocol else saved_checks(name)
+    if replay is not None:
+        _refuse(system, "the saved run brings its check with it")
+        if not is_protocol:
+            raise BadInput(f"--replay: {printable_name(name)} is no protocol and no class of nodes", hint=REPLAYED)
+        yield _replayed(name, replay)
+    elif checks is not None:
+        _refuse(system, "a saved run brings its check with it")
+        yield _first_run(checks, name)
+    elif not is_protocol and _is_computation(name):
+        _refuse(system, "a computation has its own processes and messages")
+        one, *others = subjects(name)
+        if others:
+            raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint="cut out one", file=name)
+        yield of_computation(one.computation, one.run or printable_name(name))
+    else:
+        yield of_check(Check(protocol=name, **system))
+
+
+def _is_of_nodes(name: str) -> bool:
+    """True of a class of nodes, which is imported."""
+    try:
+        if own_protocols.is_own(name):
+            own_protocols.load(name)
+    except BadInput:
+        own_protocols.load_protocol_or_node(name)
+        return True
+    return False
+
+
+@contextmanager
+def _of_nodes(
+    name: str | None, command: list[str] | None, system: dict[str, Any], replay: str | None
+) -> Iterator[Explored]:
+    _refuse(system.keys() & OF_PROTOCOLS, "only of a protocol")
+    schedule = None
+    if replay is not None:
+        _refuse(system.keys() & OF_SCHEDULES, "the schedule has its own")
+        schedule = read_schedule(read_bytes(Path(replay), replay), replay)
+        request = replace(schedule.request, orders=system.get("orders", ()))
+    else:
+        request = Request(**system)
+        within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
+        within("-m/--messages", request.messages, MOST_MESSAGES)
+    with implementation_of(name, command, request.processes, request.sends) as implementation:
+        yield of_nodes(implementation, request, schedule)
+
+
+def _replayed(name: str, file: str) -> Explored:
+    """A protocol, beginning with a run that was saved of it."""
+    checks = saved_checks(file)
+    if checks is None:
+        read_bytes(Path(file), file)
+        raise BadInput("there is no run in it", hint=REPLAYED, file=file)
+    return _first_run([check for check in checks if check.protocol == name] or checks, file, name)
+
+
+def _first_run(checks: list[SavedCheck], file: str, protocol: str | None = None) -> Explored:
+    """The first run in a file."""
+    violations = [(check, found, known) for check in checks for known, found in check.violations()]
+    if not violations:
+        raise BadInput("no property is violated there, so there is no run to explore", file=file)
+    try:
+        return of_saved_run(*violations[0], protocol)
+    except BadInput as error:
+        raise error.at(file=file) from None
+
+
+def _is_computation(name: str) -> bool:
+    """True of a file, a bundled name, or standard input."""
+    bundled = (
+        *library.names(),
+        *library.names(".jsonl"),
+        *library.counterexamples(),
+        *library.counterexamples(".json"),
+    )
+    return name == "-" or "/" in name or "." in name or library.is_file_name(name) or name in bundled
+
+
+def _refuse(options: Iterable[str], why: str) -> None:
+    for option in sorted(options):
+        raise BadInput(f"--{option.replace('_', '-')}: {why}", hint="leave it out")

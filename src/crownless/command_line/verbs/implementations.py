@@ -1,0 +1,64 @@
+"""Implementations on the command line: `FILE.py:CLASS`, or a command after `--`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+
+import click
+
+from crownless.command_line import options
+from crownless.command_line.file_options import COMMAND
+from crownless.impl import own_protocols
+from crownless.oracle.conformance.bodies import to_ignore
+from crownless.oracle.conformance.in_process import InProcess
+from crownless.oracle.conformance.node import Implementation, NodeLimits
+from crownless.oracle.conformance.out_of_process import OutOfProcess
+from crownless.runtime.errors import BadInput
+from crownless.spec.enumeration import Sends
+
+#: Seconds for an answer of a node.
+TIMEOUT = 5.0
+
+
+class WithCommand(options.Verb):
+    """A verb after whose `--` there may be the command of a program."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            ctx.meta[COMMAND] = args[args.index("--") + 1 :]
+            args = args[: args.index("--")]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        (subject,) = (one.make_metavar(ctx) for one in self.params if isinstance(one, click.Argument))
+        return ["[OPTIONS]", f"[{subject.strip('[]')} | -- COMMAND...]"]
+
+
+@contextmanager
+def implementation_of(
+    node: str | None,
+    command: list[str] | None,
+    n: int,
+    sends: Sends,
+    *,
+    ignore: str | None = None,
+    timeout: float = TIMEOUT,
+) -> Iterator[Implementation]:
+    """`n` nodes of a class, by its name, or of a command. Raises `BadInput`."""
+    limits, ignored = NodeLimits(seconds=timeout), to_ignore(ignore)
+    if (node is None) == (command is None):
+        said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
+        hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
+        raise BadInput(said, hint=hint)
+    if node is not None:
+        if not own_protocols.is_own(node):
+            hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
+            raise BadInput(f"'{node}' is no class of a file", hint=hint)
+        with closing(InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)) as nodes:
+            yield nodes
+        return
+    if not command:
+        raise BadInput("there is no command after --", hint="such as -- ./their-node")
+    with closing(OutOfProcess(command, n, limits, ignored=ignored, sends=sends)) as running:
+        yield running

@@ -1,0 +1,350 @@
+"""`crownless prove`: what z3 shows for every number of processes and messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import click
+from rich.text import Text
+
+from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import say
+from crownless.command_line.options import Verb, with_limits, with_output
+from crownless.command_line.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    STYLES,
+    print_drawing,
+    print_json,
+    print_line,
+    print_run,
+    status,
+)
+from crownless.command_line.tables import Rows
+from crownless.impl.registry import protocol_named
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.engines import why_not_applicable
+from crownless.proofs.discovery.discovery import Discovered, discover
+from crownless.proofs.induction import second_solver
+from crownless.proofs.induction.causal_order import CODE, CausalOrder
+from crownless.proofs.induction.proving import (
+    PROOFS,
+    SHOWN,
+    STEPS,
+    ProofReport,
+    necessary_hypotheses,
+    proof_of,
+    prove,
+    trusted,
+)
+from crownless.proofs.induction.replay import MOST_MESSAGES
+from crownless.proofs.induction.theorem import EFFORT
+from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
+from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
+from crownless.proofs.programs.symbolic_run import protocols_on_terms
+from crownless.runtime.ending import Limits, Stopped, stoppable
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import some
+
+What = TypeVar("What", bound=Hashable)
+#: By name; each is given `progress`, which is called with what is looked at.
+Requests = Mapping[str, Callable[..., Any]]
+
+
+@click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
+@click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
+@click.option(
+    "--effort",
+    type=click.IntRange(min=1),
+    help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
+)
+@click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each of each claim in turn.")
+@click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
+@click.option(
+    "--discover",
+    is_flag=True,
+    help="Discover the invariants automatically, from the protocol alone.",
+)
+@click.option("--program", help="Put all interleavings of this program (a file, or a bundled name) to z3 instead.")
+@click.option("--channel", help="With --program: unordered or fifo; else the one that the protocol needs.")
+@with_limits
+@with_output
+def prove_(
+    protocols: tuple[str, ...],
+    effort: int | None,
+    why: bool,
+    recheck: bool,
+    discover: bool,
+    program: str | None,
+    channel: str | None,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Prove that protocols keep their order, for any number of processes and messages. Without PROTOCOL: all proofs.
+
+    \b
+    Examples:
+      crownless prove rst ses                    for every number of processes
+      crownless prove rst --why                  which hypotheses are necessary
+      crownless prove rst --program mf-fig1      one program, for all interleavings
+
+    Exit codes: 0 all is proved; 1 refuted, by a run of the machine; 2 bad usage, or a machine that no proof can judge;
+    3 something is not proved, or a limit was reached. What is proved, and how: proofs/README.md, docs/command_line.md.
+    """
+    protocols = tuple(dict.fromkeys(protocols))
+    if (why or recheck) and (discover or program is not None):
+        hint = "leave them out, or --program and --discover"
+        raise BadInput("--why and --recheck check the proofs that stand in the files", hint=hint)
+    if discover and program is not None:
+        raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
+    if program is not None:
+        judged = _judge_program(protocols, program, channel, effort)
+        return _answered("programs", judged, _print_programs, limits, as_json=as_json, quiet=quiet)
+    if channel:
+        raise BadInput("--channel goes with --program", hint="name a program")
+    if discover:
+        discovered = _discover(protocols, effort)
+        return _answered("discoveries", discovered, _print_discovered, limits, as_json=as_json, quiet=quiet)
+    effort = effort or EFFORT
+    proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
+    if recheck:
+        second_solver.required()
+    found: list[ProofReport] = []
+    needed: dict[str, dict[str, list[str]]] = {}
+    with status(quiet or as_json) as line, stoppable(limits) as part:
+        for name, proof in proofs.items():
+
+            def report(claim: str, name: str = name) -> None:
+                line.update(f"{name}: {claim}")
+
+            found.append(prove(name, proof, effort, report, recheck=recheck))
+            if found[-1].stopped is not None:
+                break
+            if why:
+                needed[name] = necessary_hypotheses(proof, effort, report)
+    if part.reason is not None and not found:
+        raise Stopped(part.reason)
+    if as_json:
+        facts = [proved.json() for proved in found]
+        facts = [{**fact, "needs": needed.get(fact["protocol"])} for fact in facts] if why else facts
+        print_json({"proofs": facts})
+    else:
+        _print(found, needed, drawings=not quiet)
+    outcomes = {proved.outcome(shown) for proved in found for shown in SHOWN}
+    left_out = [name for name in proofs if name not in {proved.protocol for proved in found}]
+    unfinished = bool(left_out) or any(proved.stopped for proved in found) or (why and len(needed) < len(found))
+    if part.reason is not None and unfinished:
+        outcomes.add("unknown")
+        say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
+    if "refuted" in outcomes:
+        return EXIT_VIOLATED
+    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
+
+
+def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
+    by_z3 = [proved for proved in found if not proved.refuted or "proved" in map(proved.outcome, SHOWN)]
+    for proved in found:
+        _print_refutation(proved, drawings=drawings)
+    asked_again = any(proved.confirmed is not None for proved in found)
+    of = ["of"] if any(proved.of != CODE for proved in found) else []
+    rows = Rows("protocol", *SHOWN, *of, right=("claims", *(["cvc5"] if asked_again else []), "seconds"))
+    for proved in found:
+        outcomes: list[str] = [proved.outcome(shown) for shown in SHOWN]
+        if of:
+            outcomes.append(proved.of)
+        again = [str(proved.confirmed)] if asked_again else []
+        counted = [str(len(proved.claims)), *again, f"{proved.seconds:.1f}"]
+        rows.add_row(proved.protocol, *outcomes, *counted)
+    rows.print()
+    for proved in found:
+        _print_doubts(proved, needed.get(proved.protocol, {}))
+    undecided = [proved for proved in found if not proved.stopped and not proved.refuted]
+    if any(put.verdict.outcome == "unknown" for proved in undecided for put in proved.claims):
+        print_line("Where z3 gave up: raise --effort.")
+    if any(needed.values()):
+        print_line(
+            "Cannot do without: with this one dropped, and all others kept, z3 does not prove the claim: it refutes "
+            "it, or gives up (?). That is no derivation: of two that can stand in for each other neither is named."
+        )
+    if not by_z3:
+        return
+    print_line()
+    for shown in SHOWN:
+        of_it = [proved for proved in by_z3 if shown in proved.proof.shown]
+        for meaning, names in _together((proved.proof.shown[shown][0], proved.protocol) for proved in of_it):
+            print_line(f"{shown}{names}: {meaning}")
+    for proved in by_z3:
+        if proved.proof.remark:
+            print_line(f"{proved.protocol}: {proved.proof.remark}")
+        _print_machine(proved)
+    print_line(f"For any number of processes and messages{', of what the column `of` names' if of else ''}.")
+    for assumed, names in _together((tuple(proved.proof.assumed), proved.protocol) for proved in by_z3):
+        print_line(f"Assumed{names}:")
+        for assumption in assumed:
+            print_line(f"- {assumption}")
+    for rests_on, names in _together((trusted(proved.proof), proved.protocol) for proved in by_z3):
+        print_line(f"Trusted{names}:")
+        for thing in rests_on:
+            print_line(f"- {thing}")
+
+
+def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
+    """The run that refutes something; what z3 gave up beside it makes no difference."""
+    if not proved.refuted or proved.refutation is None:
+        return
+    for shown in proved.refuted:
+        print_line(f"{proved.protocol}: {shown} is refuted: {proved.proof.shown[shown][0]}")
+    print_line("by this run of its code alone, over the unordered channel; nothing else is assumed:")
+    print_run(proved.refutation.run, drawn=drawings)
+    print_line()
+
+
+def _print_machine(proved: ProofReport) -> None:
+    """The extent to which the implementation matches the proved abstraction, or another form of it."""
+    steps = [put for put in proved.claims if put.part == STEPS]
+    if steps and proved.covers_machine:
+        print_line(
+            f"{proved.protocol}: each step of its code is shown to be one of the abstraction, and each of the "
+            f"abstraction one of its code ({some(len(steps), 'claim')}; queues of any content)"
+        )
+    elif proved.unsupported is not None:
+        print_line(f"{proved.protocol}: its steps cannot be compared with what is proved: {proved.unsupported}")
+    for each in proved.compared:
+        compared = "the machine matches what is proved" if each else f"the machine does something else: {each.differs}"
+        scope = f"up to {each.processes} processes and any number of messages"
+        print_line(f"{proved.protocol}: {compared} ({scope}, {each.states:,} states)")
+
+
+def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
+    """The unproved claims, and the necessary hypotheses of the others."""
+    claims = some(len(proved.claims), "claim")
+    given_up = sum(put.verdict.outcome == "unknown" for put in proved.claims)
+    if proved.stopped is not None:
+        print_line(f"{proved.protocol}: {proved.stopped}: {given_up} of its {claims} not put to z3")
+        return
+    if given_up == len(proved.failures) > 0 and not proved.refuted and not needed:
+        print_line(f"{proved.protocol}: z3 gave up on {given_up} of its {claims}")
+        return
+    for put in proved.failures:
+        if proved.refuted and put.verdict.outcome == "unknown":
+            continue  # the run has decided
+        because = f": {put.verdict.reason}" if put.verdict.reason else ""
+        of_step = "a step of its code: " if put.part == STEPS else ""
+        outcome = "not proved" if put.verdict.outcome == "refuted" else put.verdict.outcome
+        print_line(f"{proved.protocol}: {of_step}{outcome}: {put.verdict.name}{because}")
+    if not proved.refuted:
+        if proved.failures and isinstance(proved.proof, CausalOrder):
+            print_line(
+                f"{proved.protocol}: nothing is refuted: no run of up to {some(MOST_MESSAGES, 'message')} breaks the "
+                "order, or does not deliver all; perhaps the protocol is right, and the proof lacks an invariant "
+                "(crownless check goes on to larger bounds)"
+            )
+        if not proved.not_vacuous:
+            print_line(f"{proved.protocol}: the proof may be vacuous: no satisfying state found")
+    for put in proved.claims:
+        if put.again not in (None, "proved"):
+            print_line(f"{proved.protocol}: cvc5 says {put.again}: {put.verdict.name}")
+    for name, hypotheses in needed.items():
+        print_line(f"{proved.protocol}: {name}: cannot do without: {'; '.join(hypotheses) or 'none'}")
+
+
+def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
+    """Notes on several protocols, each once: without names the most frequent, the others with names."""
+    names: dict[What, list[str]] = {}
+    for what, name in notes:
+        names.setdefault(what, []).append(name)
+    usual = max(names, key=lambda what: len(names[what]), default=None)
+    return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]
+
+
+# -- --program and --discover ------------------------------------------------------------------------------------------
+
+
+def _judge_program(protocols: tuple[str, ...], program: str, channel: str | None, effort: int | None) -> Requests:
+    """The requests to judge the program under each protocol; without one: under all that admit it."""
+    script = load_program(program)
+
+    def check(protocol: str) -> Check:
+        return Check(protocol, program=script, channel=channel)
+
+    every = [check(protocol) for protocol in protocols_on_terms()]
+    checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
+    return {one.name: partial(judge, one, effort or EFFORT_OF_PROGRAM) for one in checks}
+
+
+def _discover(protocols: tuple[str, ...], effort: int | None) -> Requests:
+    if not protocols:
+        raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
+    return {name: partial(discover, name, effort or EFFORT) for name in protocols}
+
+
+def _answered(
+    key: str, requests: Requests, print_all: Callable[[Any], None], limits: Limits, *, as_json: bool, quiet: bool
+) -> int:
+    """Answers the requests, one after the other, and prints the answers; the exit code is that of the worst."""
+    found: list[Any] = []
+    with status(quiet or as_json) as line, stoppable(limits) as part:
+        for name, answer in requests.items():
+            found.append(answer(progress=lambda what, name=name: line.update(f"{name}: {what}")))
+    if part.reason is not None and not found:
+        raise Stopped(part.reason)
+    if as_json:
+        print_json({key: [each.json() for each in found]})
+    else:
+        print_all(found)
+    verdicts = {each.verdict for each in found}
+    if part.reason is not None:
+        verdicts.add("unknown")
+        say(f"{part.reason}; not all requests are answered")
+    return EXIT_VIOLATED if "violated" in verdicts else EXIT_UNKNOWN if "unknown" in verdicts else EXIT_HOLDS
+
+
+def _print_discovered(found: Sequence[Discovered]) -> None:
+    for each in found:
+        for line in each.lines():
+            print_drawing(line)
+        if each.safe == "refuted":
+            print_line(f"crownless check {each.protocol} shows a run")
+        print_line(f"{each.seconds:.1f} seconds")
+    proved = [each for each in found if each.safe == "proved"]
+    for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
+        names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
+        print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
+        for assumption in assumed:
+            print_line(f"- {assumption}")
+
+
+def _print_programs(judgements: list[ProgramVerdict]) -> None:
+    rows = Rows("protocol", "property", "kind", "verdict", right=("seconds",))
+    for judged in judgements:
+        for found in judged.properties:
+            if found.verdict == "violated" and found.run is not None:
+                print_line(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}")
+                print_line()
+                print_run(found.run)
+                print_line()
+    for judged in judgements:
+        name = judged.protocol
+        for found in judged.properties:
+            verdict = Text(found.verdict, style=STYLES[found.verdict])
+            if found.run is not None and found.verdict == "violated":
+                length = len(found.run.actions)
+                shortest = "shortest run" if found.shortest else "by a run"
+                verdict.append(f" ({shortest}: {some(length, 'action')})", style="")
+            if found.note:
+                verdict.append(f" ({found.note})", style="")
+            rows.add_row(name, found.property.name, found.property.kind, verdict, f"{found.seconds:.1f}")
+            name = ""
+    for judged in judgements:
+        print_line(f"{judged.protocol}: {judged.scope}")
+    rows.print()
+    for judged in judgements:
+        print_line(f"{judged.protocol}: completes: {judged.completes}")
+        if judged.not_asked:
+            print_line(f"{judged.protocol}: not checked here: {', '.join(judged.not_asked)}")
+    if any(found.gave_up for judged in judgements for found in judged.properties):
+        print_line("where z3 gave up: raise --effort")

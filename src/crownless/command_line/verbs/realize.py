@@ -1,0 +1,164 @@
+"""`crownless realize`: the complete computations that a protocol can generate, and the order that they form."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+
+import click
+
+from crownless.command_line.completion import complete_protocol
+from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
+from crownless.command_line.output import (
+    EXIT_HOLDS,
+    EXIT_UNKNOWN,
+    EXIT_VIOLATED,
+    print_drawing,
+    print_json,
+    print_line,
+    speaks_unicode,
+    status,
+)
+from crownless.command_line.tables import Rows
+from crownless.model_check.check.request import Check
+from crownless.model_check.search import realizing
+from crownless.model_check.search.generating import possible
+from crownless.model_check.search.realizing import Realization, because, lines_in_notation
+from crownless.runtime.ending import Limits
+from crownless.runtime.errors import unknown_name
+from crownless.runtime.printable import some
+from crownless.spec.computation import Computation
+from crownless.spec.diagrams.text import draw
+from crownless.spec.enumeration import SENDS, Sends
+
+
+@click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
+@click.argument("protocol", shell_complete=complete_protocol)
+@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
+@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
+@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
+@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
+@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@with_limits
+@with_output
+def realize(
+    protocol: str,
+    processes: int | None,
+    messages: int | None,
+    channel: str | None,
+    settings: tuple[str, ...],
+    sends: str | None,
+    self_sends: bool,
+    limits: Limits,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Which complete computations can PROTOCOL generate, over every interleaving? Is that one of the seven orders?
+
+    \b
+    Example:
+      crownless realize murty-garg -n 3 -m 3
+
+    Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
+    3 a limit was reached first.
+    """
+    request = Check(
+        protocol,
+        processes,
+        messages,
+        channel=channel,
+        sends=_sends(sends),
+        self_sends=self_sends,
+        parameters=parse_settings(settings),
+    )
+    with status(quiet or as_json) as line:
+
+        def progress(said: str) -> None:
+            line.update(f"{protocol}: {said}")
+
+        with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+            answer = realizing.realize(request, limits=limits, progress=progress)
+    if as_json:
+        print_json(answer.json())
+    else:
+        _print(answer, drawings=not quiet)
+    if answer.broken_by is not None or answer.generates_nothing:
+        return EXIT_VIOLATED
+    return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
+
+
+def _sends(name: str | None) -> Sends | None:
+    for known in SENDS:
+        if name == known:
+            return known
+    if name is not None:
+        raise unknown_name("kind of sends", name, SENDS)
+    return None
+
+
+def _print(answer: Realization, *, drawings: bool) -> None:
+    print_line(answer.scope)
+    at_bound = some(answer.messages, "message")
+    least = "at least " if answer.stopped else ""
+    facts = f"{answer.found.states:,} states, {answer.found.nodes:,} with their computations, {answer.seconds:.1f} s"
+    print_line(f"generated: {least}{some(answer.computations, 'computation')} of {at_bound}; {facts}")
+    if not answer.generates_nothing:
+        _print_orders(answer)
+        if drawings:
+            _draw(answer)
+    if answer.impossible:
+        print_line(f"and {answer.impossible:,} times messages in a circle, each received before it is sent")
+    if answer.found.misdelivers:
+        print_line("left out: runs that deliver a message twice, or to whom it was not sent; see crownless check")
+    print_line(_conclusion(answer))
+
+
+def _print_orders(answer: Realization) -> None:
+    headings = ("order", "computations", "generated", "contained", "missing", "extra")
+    rows = Rows(*headings, right=("computations", "generated"))
+    for name, one in answer.orders.items():
+        open_ = bool(answer.stopped)
+        contained = "no" if one.extra else "?" if open_ else "yes"
+        number = "?" if open_ else f"{one.computations:,}"
+        found = [_smallest(one.missing, open_), _smallest(one.extra, open_)]
+        rows.add_row(name, number, f"{one.generated:,}", contained, *found)
+    rows.print()
+
+
+def _smallest(c: Computation | None, unknown: bool) -> str:
+    return some(len(c.messages), "message") if c is not None else "?" if unknown else "none"
+
+
+def _draw(answer: Realization) -> None:
+    name, promises = answer.shown_missing, answer.promises
+    missing = None if name is None else answer.orders[name].missing
+    if missing is not None:
+        _draw_one(f"missing: a smallest {name} computation that {answer.check.protocol} never generates", missing)
+    extra = answer.broken_by or answer.orders[promises].extra
+    if extra is not None:
+        why = because(extra, promises)
+        _draw_one(f"extra: a smallest computation that is generated and is not {promises}: {why}", extra)
+
+
+def _draw_one(heading: str, c: Computation) -> None:
+    print_line()
+    print_line(f"{heading}:")
+    print_line()
+    print_drawing(draw(c, unicode=speaks_unicode()) if possible(c) else "\n".join(lines_in_notation(c)))
+
+
+def _conclusion(answer: Realization) -> str:
+    if answer.stopped:
+        return f"unknown: {answer.stopped}"
+    if answer.generates_nothing:
+        return f"within {answer.bound}: generates no complete computation, so nothing is compared with any order"
+    if answer.equal_orders:
+        first, *others = answer.equal_orders
+        return f"within {answer.bound}: exactly {first}" + (f" (= {', '.join(others)})" if others else "")
+    parts = [f"within {answer.bound}: no order exactly"]
+    around, within = answer.strongest(answer.contained_in), answer.strongest(answer.contains)
+    parts.append(f"strictly inside {' and '.join(around)}" if around else "inside none")
+    if within:
+        parts.append(f"all of {' and '.join(within)}")
+    return "; ".join(parts)

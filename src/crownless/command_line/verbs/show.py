@@ -1,0 +1,202 @@
+"""`crownless show`: a drawing of a run or a computation."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from crownless.command_line.file_options import InputFile, OutputFile
+from crownless.command_line.log_options import with_log_options, with_run
+from crownless.command_line.options import Verb, with_ascii
+from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode
+from crownless.command_line.pictures import write_diagrams
+from crownless.model_check.runs.run_diagrams import variables_after
+from crownless.model_check.runs.runs import Run, shown_once
+from crownless.oracle import classification as oracle
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.reader import subjects as subjects_in
+from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import printable, printable_name
+from crownless.spec import library
+from crownless.spec.computation import Computation
+from crownless.spec.diagrams.emphasis import diagram_of
+from crownless.spec.diagrams.text import in_text
+from crownless.spec.orders import order_named
+from crownless.spec.witnesses import event_json
+
+from .saved import saved_checks
+
+if TYPE_CHECKING:
+    from crownless.model_check.runs.saved_runs import SavedCheck
+
+#: At most this many runs are named where one is to be chosen.
+RUNS_NAMED = 3
+
+
+@click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
+@click.argument("run", metavar="RUN", type=InputFile())
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object with what would be drawn.")
+@click.option("--svg", type=OutputFile(), help="Draw it as SVG, into FILE, instead of in text.")
+@click.option("--html", type=OutputFile(), help="Draw all of it on one HTML page, FILE, instead of in text.")
+@click.option(
+    "--highlight",
+    metavar="ORDER",
+    help="In SVG and HTML, highlight a violation of ORDER, or 'none'.  [default: FIFO or causal order]",
+)
+@click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
+@with_run
+@with_log_options
+@with_ascii
+def show(
+    run: str,
+    as_json: bool,
+    svg: str | None,
+    html: str | None,
+    highlight: str | None,
+    variables: bool,
+    chosen: str | None,
+    log: LogOptions,
+) -> None:
+    """Draw RUN: what `check --json`, `conform --json` or `conform --save` wrote, a computation in the papers' notation,
+    an event log, or a bundled name.
+
+    \b
+    Examples:
+      crownless show mf-fig8
+      crownless show mf-fig8 --svg fig8.svg --highlight synchronous
+      crownless show log.csv --column message=msg_id --run friday
+      crownless check unordered --json > runs.json; crownless show runs.json
+    """
+    unicode = speaks_unicode()
+    to_files = svg is not None or html is not None
+    if highlight is not None:
+        if not to_files:
+            raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
+        if highlight != "none":
+            order_named(highlight)
+    checks = None if log.given else saved_checks(run)
+    if checks is None:
+        if variables:
+            raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
+        subjects = _chosen(run, log, chosen)
+        if as_json:
+            facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
+            print_json({"computations": facts})
+        if to_files:
+            titled = [(subject.computation, _title(run, subject)) for subject in subjects]
+            diagrams = [diagram_of(computation, title, highlight) for computation, title in titled]
+            write_diagrams(svg, html, diagrams, printable_name(run))
+        elif not as_json:
+            _draw_computations(subjects, _bundled_title(run), unicode)
+            _see(run)
+        return
+    if chosen is not None:
+        raise BadInput("--run: only of an event log", hint="leave it out")
+    try:
+        broken = [(check, one, names) for check in checks for one, names in shown_once(check.violations())]
+    except BadInput as error:
+        raise error.at(file=run) from None
+    if not broken:
+        raise BadInput("no property is violated there, so there is no run to draw", file=run)
+    if to_files or variables:
+        broken = [(check, _with_variables(check, one, run, variables), names) for check, one, names in broken]
+    if as_json:
+        runs = [{"processes": list(one.processes), "breaks": names, "run": one.json()} for _, one, names in broken]
+        print_json({"runs": runs})
+    if to_files:
+        drawn = [one.diagram(_title_of_run(check, names), highlight or names[0]) for check, one, names in broken]
+        write_diagrams(svg, html, drawn, printable_name(run))
+    if to_files or as_json:
+        return
+    for check, one, names in broken:
+        print_line(f"{_title_of_run(check, names)}:")
+        print_drawing(one.draw(unicode=unicode))
+        for line, after in zip_longest(one.say().splitlines(), variables_after(one) if variables else (), fillvalue=()):
+            print_drawing(str(line))
+            for variable in after:
+                print_drawing(printable(f"       {variable}"))
+    _see(run)
+
+
+def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedComputation]:
+    """The computation or the runs of a log in the file of that name; with `run` the one that is called so."""
+    found = list(subjects_in(name, log))
+    if run is None:
+        return found
+    chosen = [one for one in found if (one.run or "") == run]
+    if not chosen:
+        names = [printable_name(one.run) for one in found if one.run]
+        more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
+        hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
+        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
+    return chosen
+
+
+def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:
+    """The run with its local states, if it can be made once more."""
+    from crownless.run_explorer.subjects import with_variables
+
+    try:
+        return with_variables(check, one)
+    except BadInput as error:
+        if required:
+            raise error.at(file=file) from None
+        return one
+
+
+def _bundled_title(name: str) -> str | None:
+    """The description of the bundled computation of that name; None if it is a file, or a log."""
+    if library.is_file_name(name) or name not in (*library.names(), *library.counterexamples()):
+        return None
+    if name not in library.counterexamples():
+        return library.comment(name)
+    from crownless.proofs.claims import bundled  # it takes a while to import
+
+    counterexamples = {known["name"]: str(known["text"]) for known in bundled.facts()}
+    return counterexamples.get(name) or library.comment(name)
+
+
+def _title_of_run(check: SavedCheck, names: list[str]) -> str:
+    return check.title or f"{check.protocol} breaks {', '.join(names)}"
+
+
+def _title(name: str, subject: oracle.NamedComputation) -> str:
+    """The title of a diagram."""
+    return subject.run or _bundled_title(name) or Path(name).name
+
+
+def _see(name: str) -> None:
+    """The place that says which claim a counterexample refutes."""
+    if name not in (*library.counterexamples(), *library.counterexamples(".json")):
+        return
+    from crownless.proofs.claims import bundled  # it takes a while to import
+
+    claims = {known["name"]: known["claim"] for known in bundled.facts()}
+    if name in claims and not library.is_file_name(name):
+        print_line(f"see: crownless claims {claims[name]}")
+
+
+def _draw_computations(subjects: list[oracle.NamedComputation], title: str | None, unicode: bool) -> None:
+    if title is not None:
+        print_line(f"{title}:")
+    for subject in subjects:
+        if subject.run:
+            print_line(f"run {printable_name(subject.run)}")
+        print_drawing(in_text(diagram_of(subject.computation), unicode=unicode))
+
+
+def _computation_json(c: Computation) -> dict[str, Any]:
+    """The lines of a computation, event by event."""
+    return {
+        "processes": list(c.processes),
+        "messages": [
+            {"name": m.name, "sender": c.processes[m.sender], "receivers": [c.processes[q] for q in m.receivers]}
+            for m in c.messages
+        ],
+        "lines": [
+            [event_json(c, e) for e in range(c.first_event[p], c.first_event[p + 1])] for p in range(len(c.processes))
+        ],
+    }
