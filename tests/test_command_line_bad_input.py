@@ -115,7 +115,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
         ("check extra-messages --set k=3 --set k=4", "--set k=4: k is set twice; give it once"),
         (
             "check rst --order asynchronous",
-            "--order asynchronous: what breaks it fails delivers-once, which is always checked; name another order",
+            "--order asynchronous: its violations fail delivers-once, which is always checked; name another order",
         ),
         ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
         (
