@@ -6,12 +6,14 @@ show that it is kept: the verdict is then `unknown`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, weakened
-from crownless.oracle.logs.lost_events import Hole, not_broken
+from crownless.oracle.logs.lost_events import Hole, first_hole
 from crownless.runtime.ending import look
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -237,6 +239,36 @@ class Classification(Drawn, Mapping[str, Verdict]):
         }
 
 
+class ClassifiedRuns(Sized):
+    """The verdicts on several runs or computations; `classification` has those on one in full."""
+
+    @abstractmethod
+    def classification(self, number: int, /) -> Classification: ...
+
+    def outcome(self, number: int, order: str, /) -> Outcome:
+        """The verdict on one of them in a word."""
+        return self.classification(number)[order].outcome
+
+    def counts(self, order: str, /) -> Mapping[str, int]:
+        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
+        return Counter(self.outcome(number, order) for number in range(len(self)))
+
+    def first_broken(self, order: str, /) -> int | None:
+        """The first that breaks the order."""
+        return next((number for number in range(len(self)) if self.outcome(number, order) == "broken"), None)
+
+    def delivery(self, number: int, /) -> Delivery | None:
+        """How one of them delivers its messages, if it is of a complete log."""
+        return self.classification(number).subject.delivery
+
+
+class Classifications(list[Classification], ClassifiedRuns):
+    """Verdicts on several runs or computations, all of them in full."""
+
+    def classification(self, number: int, /) -> Classification:
+        return self[number]
+
+
 def classify(
     subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: UnreceivedPolicy = "lost"
 ) -> Classification:
@@ -273,16 +305,12 @@ def classified(
 
 def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
     """The verdict on an order whose violations these holes in the log may hide."""
-    return _unknown(order, not_broken(holes))
+    return Verdict(order, kept=False, unknown=f"not broken by what is logged; {first_hole(holes)}")
 
 
 def not_decided(order: str, because: str) -> Verdict:
     """The verdict on an order that was not decided, and why."""
-    return _unknown(order, f"not decided: {because}")
-
-
-def _unknown(order: str, why: str) -> Verdict:
-    return Verdict(order, kept=False, unknown=why)
+    return Verdict(order, kept=False, unknown=f"not decided: {because}")
 
 
 def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict:
@@ -293,4 +321,4 @@ def _n_n_by_its_neighbours(c: Computation, reading: UnreceivedPolicy) -> Verdict
         weaker = decide(c, order, reading)
         if not weaker.kept:
             return Verdict("n-n", kept=False, witness=weaker.witness, computation=c)
-    return _unknown("n-n", f"not decided for more than {N_N_UP_TO:,} messages")
+    return Verdict("n-n", kept=False, unknown=f"not decided for more than {N_N_UP_TO:,} messages")

@@ -31,7 +31,7 @@ from collections.abc import Collection, Container, Iterable, Iterator, Mapping, 
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, QuarantinedRows
+from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 from crownless.spec.errors import BadInput
@@ -166,13 +166,13 @@ def counts_from_one(rows: Iterable[Row]) -> bool:
     return min(row.index for row in rows) == 1
 
 
-def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Gap | None]]:
+def rows_and_gaps(lines: Mapping[str, list[Row]]) -> Iterator[tuple[Row, Hole | None]]:
     """Line after line each row, with the gap before it if events are missing there."""
     first = 1 if counts_from_one(row for line in lines.values() for row in line) else 0
     for process, line in lines.items():
         expected = first
         for row in line:
-            yield row, Gap(process, expected, row.index - 1) if row.index > expected else None
+            yield row, gap(process, expected, row.index - 1) if row.index > expected else None
             expected = row.index + 1
 
 
@@ -188,16 +188,16 @@ def _holes(
     """
     holes: list[Hole] = []
     torn: set[str] = set()
-    for row, gap in rows_and_gaps(lines):
-        if gap is not None:
+    for row, missing in rows_and_gaps(lines):
+        if missing is not None:
             torn.add(row.process)
-            holes.append(gap)
+            holes.append(missing)
         if row.kind == "deliver" and row.message not in sends:
-            holes.append(MissingSend(row.process, row.message))
+            holes.append(missing_send(row.process, row.message))
             # Whoever delivers its own message has sent it earlier on its line, so not after the end of it.
             known = row.message in senders
             torn |= {senders[row.message]} if known else {p for p in lines if (row.message, p) not in delivers}
-    holes += [QuarantinedRows(name) for name in sorted(quarantined, key=lambda name: natural(name or ""))]
+    holes += [quarantined_rows(name) for name in sorted(quarantined, key=lambda name: natural(name or ""))]
     torn |= set(lines) if None in quarantined else {name for name in quarantined if name is not None}
     return tuple(holes), torn
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
+from overrides import changed, restamped
+
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.fifo_ack import FifoAck
@@ -20,7 +22,7 @@ from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
 from crownless.impl.rst import Rst
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.ses import Ses
-from crownless.impl.variants import changed, restamped, variant
+from crownless.impl.variants import variant
 
 M = TypeVar("M", bound=type[ProtocolMachine])
 

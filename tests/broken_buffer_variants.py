@@ -1,21 +1,22 @@
-"""The buffer protocol pipelined and bounded, with one planted fault each, and variations that are none."""
+"""The buffer protocol pipelined and bounded [MF], with one planted fault each, and variations that are none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from crownless.impl import buffer, buffer_pipelined
+from broken_buffer import HoldsBackFromTheApplication
+from overrides import DOUBLE, always, blocked_if, each_internal, none_sent, with_state, within
+from planted import ProgramCatch, Setup, breaks, keeps, planted_in
+
+from crownless.impl.buffer import Buffer
 from crownless.impl.buffer_bounded import BufferBounded
 from crownless.impl.buffer_pipelined import BufferPipelined
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.renaming import Renaming
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, variants_in
-from crownless.spec.computation import Message
 
 FIFO = Setup(channel="fifo")
 
-#: The first program of [MF] §4.1.
+#: The first program of §4.1.
 PROGRAM_1 = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive; receive"
 
 #: The second message to P2 and what P3 sends once it has heard of it.
@@ -38,225 +39,134 @@ P1: send a to P2; send b to P2; send c to P2; receive; receive; receive
 P2: send d to P1; send e to P1; send f to P1; receive; receive; receive
 """
 
-State = buffer_pipelined.State
+# -- footnote 4: messages to the same receiver are posted on without waiting, over a transport that does not reorder ---
 
-# -- posting on to the same receiver -----------------------------------------------------------------------------------
-
-PostsOnToAnybody = breaks(
-    "[MF] footnote 4: subsequent messages to the same receiver, no others, are transmitted without waiting",
-    ProgramCatch("causal", PROGRAM_1, 10, FIFO),
-)(BufferPipelined, may_post_on=lambda self, state, message: True)
-
-PostsOnToAnotherReceiver = breaks(
-    "[MF] footnote 4: a delay when two successive messages are sent to different receivers",
-    ProgramCatch("causal", PROGRAM_1, 10, FIFO),
-)(BufferPipelined, may_post_on=lambda self, state, message: state.awaits != message.receiver)
-
-
-@breaks(
-    "[MF] footnote 4: before a message to another receiver all acknowledgements are awaited",
-    ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO),
+PostsOnToAnybody = breaks(ProgramCatch("causal", PROGRAM_1, 10, FIFO))(
+    BufferPipelined, may_post_on=lambda self, state, message: True
 )
-class WaitsForOneAcknowledgement(BufferPipelined):
-    """The first acknowledgement ends the waiting, whatever else is outstanding."""
-
-    def acknowledged(self, state: State, j: int) -> State:  # type: ignore[override]
-        return state._replace(awaits=None, outstanding=0) if state.awaits == j else state
-
-
-@breaks(
-    "[MF] footnote 4: every message posted is to be acknowledged", ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO)
+PostsOnToAnotherReceiver = breaks(ProgramCatch("causal", PROGRAM_1, 10, FIFO))(
+    BufferPipelined, may_post_on=lambda self, state, message: state.awaits != message.receiver
 )
-class CountsOnePost(BufferPipelined):
-    """What is posted on is not counted: one acknowledgement is awaited for all."""
-
-    def internal(self, i: int, state: State) -> Sequence[tuple[str, Step]]:  # type: ignore[override]
-        return [
-            (name, step._replace(state=step.state._replace(outstanding=1))) for name, step in super().internal(i, state)
-        ]
-
-
-@breaks("[MF] §3.2: acknowledgements end the waiting", delivers_all=(3, 2, 6), setup=FIFO)
-class NeverCountsAcknowledgements(BufferPipelined):
-    def acknowledged(self, state: State, j: int) -> State:  # type: ignore[override]
-        return state
-
-
-@breaks(
-    "[MF] footnote 4: subsequent messages, not later ones past others", ProgramCatch("causal", PAST_THE_NEXT, 13, FIFO)
+#: The first acknowledgement ends the waiting, whatever else is outstanding.
+WaitsForOneAcknowledgement = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
+    BufferPipelined,
+    acknowledged=lambda self, state, j: state._replace(awaits=None, outstanding=0) if state.awaits == j else state,
 )
+#: What is posted on is not counted: one acknowledgement is awaited for all.
+CountsOnePost = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
+    BufferPipelined, internal=each_internal(lambda state, step: with_state(step, outstanding=1))
+)
+NeverCountsAcknowledgements = breaks(delivers_all=(3, 2, 6), setup=FIFO)(
+    BufferPipelined, acknowledged=lambda self, state, j: state
+)
+
+
+@breaks(ProgramCatch("causal", PAST_THE_NEXT, 13, FIFO))
 class SkipsToTheSameReceiver(BufferPipelined):
     """Posts a later message to the receiver awaited, past the next one, which is for another."""
 
-    def internal(self, i: int, state: State) -> Sequence[tuple[str, Step]]:  # type: ignore[override]
-        for place, message in enumerate(state.output):
+    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
+        output = state.output
+        for place, message in enumerate(output):
             if state.awaits in (None, message.receiver):
-                rest = state.output[:place] + state.output[place + 1 :]
-                posted = State(rest, message.receiver, state.outstanding + 1, state.input)
-                return [("post", Step(posted, [Packet(i, message.receiver, "message", message)]))]
+                return super().internal(i, state._replace(output=(message, *output[:place], *output[place + 1 :])))
         return []
 
 
-@breaks("[MF] §3.1: output buffers are FIFO queues", fifo=(2, 2, 5), setup=FIFO)
-class PostsTheNewestFirst(BufferPipelined):
-    def internal(self, i: int, state: State) -> Sequence[tuple[str, Step]]:  # type: ignore[override]
-        return super().internal(i, state._replace(output=state.output[::-1]))
-
-
-AcknowledgesNothing = breaks(
-    "[MF] §3.2: getting a message, send an acknowledgement", delivers_all=(3, 2, 5), setup=FIFO
-)(BufferPipelined, acknowledgement=lambda self, i, packet: ())
-
-
-@breaks("[MF] §3.2: one acknowledgement a message", ProgramCatch("causal", TWO_AND_A_THIRD, 16, FIFO))
-class AcknowledgesTwice(BufferPipelined):
-    def acknowledgement(self, i: int, packet: Packet) -> Sequence[Packet]:
-        return [*super().acknowledgement(i, packet), *super().acknowledgement(i, packet)]
-
-
-@breaks("[MF] §3.1: input buffers are FIFO queues", fifo=(2, 2, 7), setup=FIFO)
-class GetsAtTheFront(BufferPipelined):
-    def get(self, state: State, message: Message) -> State:  # type: ignore[override]
-        return state._replace(input=(message, *state.input))
-
-
+PostsTheNewestFirst = breaks(fifo=(2, 2, 5), setup=FIFO)(
+    BufferPipelined,
+    internal=lambda self, i, state: BufferPipelined.internal(self, i, state._replace(output=state.output[::-1])),
+)
+AcknowledgesNothing = breaks(delivers_all=(3, 2, 5), setup=FIFO)(BufferPipelined, acknowledgement=none_sent)
+AcknowledgesTwice = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 16, FIFO))(BufferPipelined, acknowledgement=DOUBLE)
+GetsAtTheFront = breaks(fifo=(2, 2, 7), setup=FIFO)(
+    BufferPipelined, get=lambda self, state, message: state._replace(input=(message, *state.input))
+)
+#: Footnote 4 is a permission: over a transport that does not reorder, waiting is as safe.
 NeverPostsOn = keeps(
-    "[MF] footnote 4 is a permission: over a transport that does not reorder, waiting is as safe.",
     (3, 3, 7627),
     FIFO,
-    never_reaches=frozenset(
-        {"a-message-is-posted-before-the-last-is-acknowledged", "one-of-several-acknowledgements-comes"}
-    ),
+    never_reaches=[
+        "a-message-is-posted-before-the-last-is-acknowledged",
+        "one-of-several-acknowledgements-comes",
+    ],
 )(BufferPipelined, may_post_on=lambda self, state, message: False)
 
-# -- bounded buffers ---------------------------------------------------------------------------------------------------
+# -- footnote 2: a full buffer blocks an enqueue, and nothing is lost --------------------------------------------------
 
 
-@breaks("[MF] footnote 2: a full output buffer blocks an enqueue", capacities_are_kept=(2, 2, 2))
-class OutputHoldsOneMore(BufferBounded):
-    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        if len(state.output) > self.setting("output"):
-            return []
-        return [Step(self.insert(state, message), (), [AppEvent("send", message)])]
+def has_place(machine: BufferBounded, state: Any) -> bool:
+    """True if the input buffer is not full."""
+    return len(state.input) < machine.setting("input")
 
 
-InputHoldsOneMore = breaks("[MF] footnote 2: a full input buffer blocks an enqueue", capacities_are_kept=(2, 2, 7))(
+OutputHoldsOneMore = breaks(capacities_are_kept=(2, 2, 2))(
+    BufferBounded,
+    send=lambda self, i, state, message: (
+        [] if len(state.output) > self.setting("output") else Buffer.send(self, i, state, message)
+    ),
+)
+InputHoldsOneMore = breaks(capacities_are_kept=(2, 2, 7))(
     BufferBounded,
     deliverable=lambda self, i, state, packet: packet.kind == "ack" or len(state.input) <= self.setting("input"),
 )
-
-DropsWhatFindsNoPlace = breaks(
-    "[MF] footnote 2: an enqueue into a full input buffer blocks, nothing is lost",
-    delivers_all=(2, 2, 9),
-    fifo=(2, 3, 13),
-)(
+DropsWhatFindsNoPlace = breaks(delivers_all=(2, 2, 9), fifo=(2, 3, 13))(
     BufferBounded,
-    deliverable=lambda self, i, state, packet: True,
-    get=lambda self, state, message: (
-        BufferBounded.get(self, state, message) if len(state.input) < self.setting("input") else state
-    ),
+    deliverable=always,
+    get=lambda self, state, message: BufferBounded.get(self, state, message) if has_place(self, state) else state,
 )
-
-DropsWhatCannotBeSent = breaks(
-    "[MF] footnote 2: an enqueue into a full output buffer blocks, nothing is lost",
-    delivers_all=(2, 2, 6),
-    fifo=(2, 3, 10),
-)(
+DropsWhatCannotBeSent = breaks(delivers_all=(2, 2, 6), fifo=(2, 3, 10))(
     BufferBounded,
     send=lambda self, i, state, message: (
         BufferBounded.send(self, i, state, message) or [Step(state, (), [AppEvent("send", message)])]
     ),
 )
-
-OverwritesTheOldest = breaks(
-    "[MF] footnote 2: an enqueue into a full input buffer blocks, and makes no room for itself",
-    delivers_all=(2, 2, 9),
-    fifo=(2, 2, 8),
-)(
+OverwritesTheOldest = breaks(delivers_all=(2, 2, 9), fifo=(2, 2, 8))(
     BufferBounded,
-    deliverable=lambda self, i, state, packet: True,
+    deliverable=always,
     get=lambda self, state, message: BufferBounded.get(
-        self, state._replace(input=state.input[1:]) if len(state.input) == self.setting("input") else state, message
+        self, state if has_place(self, state) else state._replace(input=state.input[1:]), message
     ),
 )
-
-BlocksForEver = breaks(
-    "[MF] footnote 2: an enqueue blocks as long as the buffer is full",
-    ProgramCatch("completes", THREE_EACH, 2),
-    never_blocks=(2, 3, 2),
-    delivers_all=(2, 1, 1),
-)(
+BlocksForEver = breaks(ProgramCatch("completes", THREE_EACH, 2), never_blocks=(2, 3, 2), delivers_all=(2, 1, 1))(
     BufferBounded,
     internal=lambda self, i, state: (
         [] if len(state.output) == self.setting("output") else BufferBounded.internal(self, i, state)
     ),
 )
-
-PostsWithoutWaiting = breaks("[MF] §3.2: wait for an acknowledgement", fifo=(2, 2, 6))(
-    BufferBounded, may_post=lambda self, state: True
+PostsWithoutWaiting = breaks(fifo=(2, 2, 6))(BufferBounded, may_post=lambda self, state: True)
+#: Acknowledgements are for the output buffer, whatever the input buffer holds. Where every process goes on receiving,
+#: even acknowledgements that wait for a place come in.
+AcknowledgementsNeedAPlace = keeps((3, 3, 5696))(
+    breaks(ProgramCatch("completes", THREE_EACH, 8))(
+        BufferBounded, deliverable=lambda self, i, state, packet: has_place(self, state)
+    )
+)
+#: To post is to dequeue, acknowledged or not (§3.2). Whether the message not yet acknowledged keeps its place is no
+#: matter of order; only which programs block depends on it.
+CountsTheMessagePosted = keeps((3, 3, 4789), never_reaches=["an-acknowledgement-lets-the-next-message-be-posted"])(
+    breaks(ProgramCatch("completes", THREE_EACH, 12))(
+        BufferBounded,
+        send=blocked_if(
+            lambda self, state, message: len(state.output) + (state.awaits is not None) >= self.setting("output")
+        ),
+    )
 )
 
-AcknowledgementsNeedAPlace = keeps(
-    "[MF] footnote 2: where every process goes on receiving, even acknowledgements that wait for a place come in.",
-    (3, 3, 5696),
-)(
-    breaks(
-        "[MF] §3.2: an acknowledgement is for the output buffer, whatever the input buffer holds",
-        ProgramCatch("completes", THREE_EACH, 8),
-    )(BufferBounded, deliverable=lambda self, i, state, packet: len(state.input) < self.setting("input"))
-)
 
-
-@breaks("[MF] §3.2: to post is to dequeue, acknowledged or not", ProgramCatch("completes", THREE_EACH, 12))
-@keeps(
-    "[MF] footnote 2: whether the message not yet acknowledged keeps its place is no matter of order; only which "
-    "programs block depends on it.",
-    (3, 3, 4789),
-    never_reaches=frozenset({"an-acknowledgement-lets-the-next-message-be-posted"}),
-)
-class CountsTheMessagePosted(BufferBounded):
-    """The message that is not yet acknowledged keeps its place in the output buffer."""
-
-    def send(self, i: int, state: buffer.State, message: Message) -> Sequence[Step]:
-        held = len(state.output) + (state.awaits is not None)
-        return super().send(i, state, message) if held < self.setting("output") else []
-
-
-class Arrived(NamedTuple):
-    """A buffer state with messages that are acknowledged and have found no place yet."""
-
-    output: tuple[Message, ...]
-    awaits: int | None
-    input: tuple[Message, ...]
-    outside: tuple[Message, ...]
-
-
-@breaks("[MF] §3.2: a message is acknowledged when it is in the buffer", fifo=(2, 3, 13))
-class AcknowledgesOutside(BufferBounded):
+@breaks(fifo=(2, 3, 13))
+class AcknowledgesOutside(HoldsBackFromTheApplication, BufferBounded):
     """A message that finds the input buffer full is acknowledged at once, and gets its place when there is one."""
 
-    def initial(self, i: int) -> Any:
-        return Arrived((), None, (), ())
+    deliverable: Any = always
 
-    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        return True
+    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        if has_place(self, state):
+            return within(state, BufferBounded.on_packet(self, i, state.usual, packet))
+        return super().on_packet(i, state, packet)
 
-    def get(self, state: Any, message: Message) -> Any:
-        if len(state.input) < self.setting("input"):
-            return state._replace(input=(*state.input, message))
-        return state._replace(outside=(*state.outside, message))
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        own = [*super().internal(i, state)]
-        if len(state.input) < self.setting("input"):
-            for place, message in enumerate(state.outside):
-                rest = state.outside[:place] + state.outside[place + 1 :]
-                own.append(("enqueue", Step(state._replace(input=(*state.input, message), outside=rest))))
-        return own
-
-    def renamed(self, state: Any, renaming: Renaming) -> Any:
-        usual = super().renamed(buffer.State(*state[:3]), renaming)
-        return Arrived(*usual, renaming.messages(state.outside))
+    def taken(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().taken(i, state, packet) if has_place(self, state) else []
 
 
-ROWS = variants_in(globals())
+ROWS = planted_in(globals())

@@ -1,51 +1,41 @@
-"""Causal broadcast, with one planted fault each, and variations that look like faults and are none."""
+"""Causal broadcast [BSS91], with one planted fault each, and variations that look like faults and are none."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from overrides import LOST, TWICE, after_packet, always, blocked_if, entries_where, for_every, stamped, vector_sum
+from planted import ProgramCatch, Setup, breaks, keeps, planted_in
+
 from crownless.impl.cbcast import Cbcast
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.variants import ProgramCatch, Setup, breaks, keeps, restamped, twice, variants_in
 from crownless.spec.computation import Message
 
-# -- broadcasting ------------------------------------------------------------------------------------------------------
+TWO_IN_TURN = "P1: send a to P2, P3; send b to P2, P3\nP2: receive; receive\nP3: receive; receive"
 
-NeverCountsItsBroadcasts = breaks("[BSS91] Sending: increment the own entry", delivers_all=(2, 1, 1))(
-    Cbcast, after_sending=lambda self, i, state: state
-)
+# -- broadcasting: increment the own entry, attach the vector, to all others -------------------------------------------
 
-CountsOnePerReceiver = breaks("[BSS91] Sending: by one a broadcast", delivers_all=(3, 1, 1))(
+NeverCountsItsBroadcasts = breaks(delivers_all=(2, 1, 1))(Cbcast, after_sending=lambda self, i, state: state)
+CountsOnePerReceiver = breaks(delivers_all=(3, 1, 1))(
     Cbcast,
     after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + (self.n - 1) * self.ops.one_if(k == i)),
 )
-
-CountsForItsReceivers = breaks("[BSS91] Sending: the own entry", delivers_all=(2, 1, 1))(
+CountsForItsReceivers = breaks(delivers_all=(2, 1, 1))(
     Cbcast, after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + self.ops.one_if(k != i))
+)
+AttachesTheVectorBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
+    Cbcast, send=stamped(lambda self, packet, before, after: before)
+)
+#: A number, not a vector: what the sender has delivered does not travel.
+AttachesItsOwnEntryAlone = breaks(causal=(3, 2, 4))(
+    Cbcast, send=stamped(lambda self, packet, before, after: entries_where(self, after, lambda k: k == packet.source))
 )
 
 
-AttachesTheVectorBefore = breaks(
-    "[BSS91] Sending: increment before attaching ([Kup], Discussion: CBCAST does)",
-    delivers_all=(2, 1, 1),
-    fifo=(2, 2, 3),
-)(Cbcast, send=lambda self, i, state, message: restamped(Cbcast.send(self, i, state, message), lambda packet: state))
-
-
-@breaks("[BSS91] Sending: attach all of the vector", causal=(3, 2, 4))
-class AttachesItsOwnEntryAlone(Cbcast):
-    """A number, not a vector: what the sender has delivered does not travel."""
-
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        own = self.ops.vector(lambda k: step.state[k] * self.ops.one_if(k == i))
-        return [step._replace(packets=[packet._replace(stamp=own) for packet in step.packets])]
-
-
-@breaks("[BSS91] Sending: one vector for all receivers", delivers_all=(3, 1, 2))
+@breaks(delivers_all=(3, 1, 2))
 class NumbersItsPackets(Cbcast):
-    """A number more for each receiver."""
+    """A number more for each receiver, and not one vector for all."""
 
     symmetric = False
 
@@ -57,169 +47,96 @@ class NumbersItsPackets(Cbcast):
         return [Step(after, packets, [AppEvent("send", message)])]
 
 
-@breaks(
-    "[BSS91] Sending: to all others ([Kup]: every message will eventually arrive at every recipient)",
-    delivers_all=(2, 1, 1),
-)
-class LeavesTheLastOut(Cbcast):
-    symmetric = False
-
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        return [step._replace(packets=step.packets[:-1]) for step in super().send(i, state, message)]
-
-
-WaitsToHearFromAll = breaks(
-    "[BSS91] Sending: nothing delays a broadcast",
-    ProgramCatch("completes", "P1: send a to P2, P3; send b to P2, P3\nP2: receive; receive\nP3: receive; receive", 3),
-)(
+LeavesTheLastOut = breaks(delivers_all=(2, 1, 1))(
     Cbcast,
-    send=lambda self, i, state, message: (
-        [] if any(state[k] < state[i] for k in range(self.n)) else Cbcast.send(self, i, state, message)
+    symmetric=False,
+    send=lambda self, i, state, message: [
+        step._replace(packets=step.packets[:-1]) for step in Cbcast.send(self, i, state, message)
+    ],
+)
+WaitsToHearFromAll = breaks(ProgramCatch("completes", TWO_IN_TURN, 3))(
+    Cbcast, send=blocked_if(lambda self, state, message: any(count < state[message.sender] for count in state))
+)
+
+# -- delivering at i from j: VT(m)[j] = VT(p_i)[j] + 1, and VT(m)[k] ≤ VT(p_i)[k] for all others k ---------------------
+
+DeliversBroadcastsAsTheyArrive = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(Cbcast, deliverable=always)
+AsksOnlyTheSender = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
+    Cbcast, deliverable=lambda self, i, state, packet: packet.stamp[packet.source] == state[packet.source] + 1
+)
+AsksOnlyTheOthers = breaks(fifo=(2, 2, 3))(
+    Cbcast, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or stamp[k] <= state[k])
+)
+LetsOneOfTheSenderBeMissing = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
+    Cbcast,
+    deliverable=for_every(
+        lambda self, i, j, k, state, stamp: stamp[k] <= state[k] if k != j else 0 < stamp[j] - state[j] <= 2
     ),
 )
-
-# -- delivering --------------------------------------------------------------------------------------------------------
-
-DeliversBroadcastsAsTheyArrive = breaks(
-    "[BSS91] Delivering: delayed until it is the next one, and all that precede are delivered",
-    causal=(2, 2, 3),
-    fifo=(2, 2, 3),
-)(Cbcast, deliverable=lambda self, i, state, packet: True)
-
-AsksOnlyTheSender = breaks(
-    "[BSS91] Delivering: VT(m)[k] ≤ VT(p_i)[k] for all others k",
-    causal=(3, 2, 4),
-    delivers_all=(3, 2, 5),
-    fifo=(3, 3, 6),
-)(Cbcast, deliverable=lambda self, i, state, packet: packet.stamp[packet.source] == state[packet.source] + 1)
-
-
-@breaks("[BSS91] Delivering: VT(m)[j] = VT(p_i)[j] + 1 for the sender j", fifo=(2, 2, 3))
-class AsksOnlyTheOthers(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        return self.ops.every(lambda k: k == packet.source or packet.stamp[k] <= state[k])
-
-
-@breaks("[BSS91] Delivering: one more of the sender, not two", fifo=(2, 2, 3), delivers_all=(2, 2, 3))
-class LetsOneOfTheSenderBeMissing(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: stamp[k] <= state[k] + 2 * self.ops.one_if(k == j)) and stamp[j] > state[j]
-
-
-@breaks("[BSS91] Delivering: one more of the sender alone", causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))
-class LetsOneOfOthersBeMissing(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: stamp[k] <= state[k] + 1) and stamp[j] == state[j] + 1
-
-
-AsksTheSenderForNoMore = breaks(
-    "[BSS91] Delivering: one more of the sender ([Kup], Discussion: as it increments before)", delivers_all=(2, 1, 1)
-)(Cbcast, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: packet.stamp[k] <= state[k]))
-
-
-@breaks("[BSS91] Delivering: ≤, not <", delivers_all=(2, 1, 1))
-class AsksTheOthersForLess(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: k == j or stamp[k] < state[k]) and stamp[j] == state[j] + 1
-
-
-@breaks("[BSS91] Delivering: ≤, not =: the receiver may know more of others", delivers_all=(2, 2, 2))
-class AsksTheOthersForExactlyAsMany(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: stamp[k] == state[k] + self.ops.one_if(k == j))
-
-
-@breaks(
-    "[BSS91] Delivering: = and not ≤ of the sender, which only a channel that duplicates can show",
-    delivers_once=(2, 1, 4),
-    setup=Setup("duplicating"),
+LetsOneOfOthersBeMissing = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
+    Cbcast,
+    deliverable=for_every(
+        lambda self, i, j, k, state, stamp: stamp[k] <= state[k] + 1 if k != j else stamp[j] == state[j] + 1
+    ),
 )
-@keeps("[BSS91] Delivering: = and ≤ of the sender are the same where every packet arrives once.", (3, 3, 923))
-class AsksTheSenderForAtMostOneMore(Cbcast):
-    """A copy of a message that is delivered already waits for nothing."""
-
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        return self.ops.every(lambda k: packet.stamp[k] <= state[k] + self.ops.one_if(k == packet.source))
-
-
-@breaks("[BSS91] Delivering: what may not be delivered yet is delayed, not lost", delivers_all=(2, 2, 4))
-class ThrowsAwayWhatIsEarly(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        return True
-
-    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return super().on_packet(i, state, packet) if super().deliverable(i, state, packet) else [Step(state)]
-
-
-DeliversBroadcastsTwice = breaks("[BSS91] Delivering: once", delivers_once=(2, 1, 2))(
-    Cbcast, on_packet=lambda self, i, state, packet: twice(Cbcast.on_packet(self, i, state, packet))
+AsksTheSenderForNoMore = breaks(delivers_all=(2, 1, 1))(
+    Cbcast, deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k])
 )
+AsksTheOthersForLess = breaks(delivers_all=(2, 1, 1))(
+    Cbcast,
+    deliverable=for_every(
+        lambda self, i, j, k, state, stamp: stamp[k] < state[k] if k != j else stamp[j] == state[j] + 1
+    ),
+)
+AsksTheOthersForExactlyAsMany = breaks(delivers_all=(2, 2, 2))(
+    Cbcast,
+    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] == state[k] + self.ops.one_if(k == j)),
+)
+#: A copy of a message that is delivered already waits for nothing: only a channel that duplicates shows that it is not
+#: = of the sender. Where every packet arrives once, = and ≤ are the same.
+AsksTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
+    keeps((3, 3, 923))(
+        Cbcast,
+        deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k] + self.ops.one_if(k == j)),
+    )
+)
+ThrowsAwayWhatIsEarly = breaks(delivers_all=(2, 2, 4))(Cbcast, **LOST)
+DeliversBroadcastsTwice = breaks(delivers_once=(2, 1, 2))(Cbcast, on_packet=TWICE)
 
+# -- after delivering: take the maximum --------------------------------------------------------------------------------
 
-# -- after delivering --------------------------------------------------------------------------------------------------
-
-NeverTakesTheMaximum = breaks("[BSS91] After delivering: take the maximum", delivers_all=(2, 2, 3), causal=(3, 2, 4))(
+NeverTakesTheMaximum = breaks(delivers_all=(2, 2, 3), causal=(3, 2, 4))(
     Cbcast, after_delivering=lambda self, state, stamp: state
 )
-
-TakesTheVectorOver = breaks(
-    "[BSS91] After delivering: the maximum, not the vector of the message", delivers_all=(2, 3, 5), fifo=(2, 3, 5)
-)(Cbcast, after_delivering=lambda self, state, stamp: stamp)
-
-AddsTheVector = breaks("[BSS91] After delivering: the maximum, not the sum", delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
-    Cbcast, after_delivering=lambda self, state, stamp: self.ops.vector(lambda k: state[k] + stamp[k])
+TakesTheVectorOver = breaks(delivers_all=(2, 3, 5), fifo=(2, 3, 5))(
+    Cbcast, after_delivering=lambda self, state, stamp: stamp
 )
-
-
-@breaks("[BSS91] Sending: the own entry counts broadcasts, not deliveries", delivers_all=(2, 2, 3))
-class CountsADeliveryForItself(Cbcast):
-    """The receiver's entry is incremented with every delivery too, as vector time would have it."""
-
-    def on_packet(self, i: int, state: Value, packet: Packet) -> Sequence[Step]:
-        return [step._replace(state=self.after_sending(i, step.state)) for step in super().on_packet(i, state, packet)]
-
+AddsTheVector = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(Cbcast, after_delivering=vector_sum)
+#: The receiver's entry is incremented with every delivery too, as vector time would have it.
+CountsADeliveryForItself = breaks(delivers_all=(2, 2, 3))(
+    Cbcast, on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.destination, after))
+)
 
 # -- variations --------------------------------------------------------------------------------------------------------
 
-CountsTheDelivery = keeps(
-    "[BSS91] After delivering: the maximum is an increment for the sender: of the others the receiver knows as "
-    "much as the message, or it would not deliver it.",
-    (3, 3, 923),
-)(
+#: The maximum is an increment for the sender: of the others the receiver knows as much as the message, or it would not
+#: deliver it.
+CountsTheDelivery = keeps((3, 3, 923))(
+    Cbcast, on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.source, before))
+)
+#: 'all others k' may leave the receiver out. Nobody knows more of its broadcasts than it.
+AsksNotForItsOwn = keeps((3, 3, 923))(
     Cbcast,
-    on_packet=lambda self, i, state, packet: [
-        step._replace(state=self.ops.vector(lambda k: state[k] + self.ops.one_if(k == packet.source)))
-        for step in Cbcast.on_packet(self, i, state, packet)
-    ],
+    deliverable=for_every(
+        lambda self, i, j, k, state, stamp: k == i or (stamp[k] <= state[k] if k != j else stamp[j] == state[j] + 1)
+    ),
 )
-
-
-@keeps(
-    "[BSS91] Delivering: 'all others k' may leave the receiver out. Nobody knows more of its broadcasts than it.",
-    (3, 3, 923),
-)
-class AsksNotForItsOwn(Cbcast):
-    def deliverable(self, i: int, state: Value, packet: Packet) -> Value:
-        j, stamp = packet.source, packet.stamp
-        return stamp[j] == state[j] + 1 and self.ops.every(lambda k: k in (i, j) or stamp[k] <= state[k])
-
-
-CountsAfterBroadcasting = keeps(
-    "[BSS91] It does not have to do the 'one greater' check ([Kup], Discussion): increment after sending, ask for "
-    "as many of everybody, let the receiver increment too, as the matrix protocol does.",
-    (3, 3, 923),
-    never_reaches=frozenset({"a-merge-raises-an-entry"}),
-)(
+#: It does not have to do the 'one greater' check ([Kup], Discussion): increment after sending, ask for as many of
+#: everybody, let the receiver increment too, as the matrix protocol does.
+CountsAfterBroadcasting = keeps((3, 3, 923), never_reaches=["a-merge-raises-an-entry"])(
     AttachesTheVectorBefore,
-    deliverable=lambda self, i, state, packet: self.ops.every(lambda k: packet.stamp[k] <= state[k]),
-    on_packet=lambda self, i, state, packet: [
-        step._replace(state=self.after_sending(packet.source, state))
-        for step in AttachesTheVectorBefore.on_packet(self, i, state, packet)
-    ],
+    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k]),
+    on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.source, before)),
 )
 
-ROWS = variants_in(globals())
+ROWS = planted_in(globals())

@@ -3,496 +3,262 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any
+
+from overrides import (
+    LOST,
+    TWICE,
+    Holding,
+    HoldsBack,
+    after_delivery,
+    after_packet,
+    always,
+    blocked_if,
+    for_every,
+    learning,
+    matrix_sum,
+    no_matrix,
+    no_vector,
+    part_read,
+    part_sent,
+    part_where,
+    stamped,
+)
+from planted import Setup, breaks, keeps, planted_in
 
 from crownless.impl import rst
-from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.renaming import Renaming
 from crownless.impl.rst_before import RstBefore
 from crownless.impl.rst_variants import RstColumn, RstSentAlone
-from crownless.impl.variants import Setup, breaks, keeps, restamped, twice, variants_in
-from crownless.spec.computation import Message
 
-# -- increment before sending: sending ---------------------------------------------------------------------------------
+# -- increment before sending [MF]: sending ----------------------------------------------------------------------------
 
-NeverIncrements = breaks("[MF] §2: when i sends to j, it increments M_i[i, j]", delivers_all=(2, 1, 1))(
-    RstBefore, after_sending=lambda self, i, state, j: state
-)
-
+NeverIncrements = breaks(delivers_all=(2, 1, 1))(RstBefore, after_sending=lambda self, i, state, j: state)
 #: M_i[i, k] for all k: a vector's increment.
-IncrementsItsWholeRow = breaks("[MF] §2: M_i[i, j] and no other entry", delivers_all=(3, 2, 3))(
+IncrementsItsWholeRow = breaks(delivers_all=(3, 2, 3))(
     RstBefore,
     after_sending=lambda self, i, state, j: self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i)),
 )
-
 #: M_i[j, i] for M_i[i, j].
-IncrementsTheReceiversRow = breaks("[MF] §2: row i, column j, not row j, column i", delivers_all=(2, 1, 1))(
+IncrementsTheReceiversRow = breaks(delivers_all=(2, 1, 1))(
     RstBefore, after_sending=lambda self, i, state, j: RstBefore.after_sending(self, j, state, i)
 )
-
-AttachesTheMatrixBefore = breaks(
-    "[MF] §2: it increments M_i[i, j] and attaches M_i", delivers_all=(2, 1, 1), fifo=(2, 2, 3)
-)(RstBefore, stamp=lambda self, before, after: before)
-
-
-@breaks("[MF] §2: attaches M_i, not only a sequence number", causal=(3, 3, 5))
-class AttachesZeroes(RstBefore):
-    """All but the one number that the receiver asks its sender for."""
-
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        stamp = self.ops.matrix(lambda k, l: step.state[k][l] * self.ops.one_if(k == i, l == message.receiver))
-        return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
-
-
-@breaks("[MF] §2: attaches M_i, other columns too", causal=(3, 3, 5))
-class AttachesTheReceiversColumn(RstBefore):
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        stamp = self.ops.matrix(lambda k, l: step.state[k][l] * self.ops.one_if(l == message.receiver))
-        return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
-
-
-@breaks("[MF] §2: attaches M_i, other rows too", causal=(3, 3, 5))
-class AttachesItsRow(RstBefore):
-    """What it sent itself: others' messages, of which it heard, it does not pass on."""
-
-    def send(self, i: int, state: Value, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        stamp = self.ops.matrix(lambda k, l: step.state[k][l] * self.ops.one_if(k == i))
-        return [step._replace(packets=[packet._replace(stamp=stamp) for packet in step.packets])]
-
-
-SendsOnce = breaks("[MF] §2: delayed are deliveries, not sends", never_blocks=(2, 3, 4))(
-    RstBefore, send=lambda self, i, state, message: [] if any(state[i]) else RstBefore.send(self, i, state, message)
+AttachesTheMatrixBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
+    RstBefore, stamp=lambda self, before, after: before
+)
+AttachesTheReceiversColumn = breaks(causal=(3, 3, 5))(RstBefore, send=part_sent(lambda i, j, k, l: l == j))
+#: What it sent itself: others' messages, of which it heard, it does not pass on.
+AttachesItsRow = breaks(causal=(3, 3, 5))(RstBefore, send=part_sent(lambda i, j, k, l: k == i))
+#: All but the one number that the receiver asks its sender for.
+AttachesZeroes = breaks(causal=(3, 3, 5))(AttachesItsRow, send=part_sent(lambda i, j, k, l: l == j))
+SendsOnce = breaks(never_blocks=(2, 3, 4))(
+    RstBefore, send=blocked_if(lambda self, state, message: any(state[message.sender]))
 )
 
-# -- increment before sending: delivering ------------------------------------------------------------------------------
+# -- increment before sending: delivering at j, from i -----------------------------------------------------------------
 
-DelaysNothing = breaks(
-    "[MF] §2: the message is not delivered until the condition holds", causal=(2, 2, 3), fifo=(2, 2, 3)
-)(RstBefore, deliverable=lambda self, j, state, packet: True)
-
-ComparesTheSenderAlone = breaks("[MF] §2: ∀k ≠ i: M[k, j] ≤ M_j[k, j]", causal=(3, 3, 5), delivers_all=(3, 3, 5))(
+DelaysNothing = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(RstBefore, deliverable=always)
+ComparesTheSenderAlone = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     RstBefore, deliverable=lambda self, j, state, packet: packet.stamp[packet.source][j] == state[packet.source][j] + 1
 )
-
-
-@breaks("[MF] §2: ∧ M[i, j] = M_j[i, j] + 1", fifo=(2, 2, 3))
-class ComparesAllButTheSender(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        return self.ops.every(lambda k: k == packet.source or packet.stamp[k][j] <= state[k][j])
-
-
-@breaks("[MF] §2: M[k, j], not M[j, k]", causal=(3, 3, 5), delivers_all=(3, 3, 5))
-class ComparesItsRow(RstBefore):
-    """M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it."""
-
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[j][k] <= state[j][k])
-
-
-ComparesEveryColumn = breaks("[MF] §2: column j, not the others", delivers_all=(3, 2, 3))(
+ComparesAllButTheSender = breaks(fifo=(2, 2, 3))(
+    RstBefore, deliverable=for_every(lambda self, j, i, k, state, stamp: k == i or stamp[k][j] <= state[k][j])
+)
+#: M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it.
+ComparesItsRow = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     RstBefore,
-    deliverable=lambda self, j, state, packet: self.ops.every(
-        lambda k: sum(packet.stamp[k]) <= sum(state[k]) + self.ops.one_if(k == packet.source)
+    deliverable=for_every(
+        lambda self, j, i, k, state, stamp: stamp[j][k] <= state[j][k] if k != i else stamp[i][j] == state[i][j] + 1
     ),
 )
-
-
-@breaks("[MF] §2: ≤, not <", delivers_all=(2, 1, 1))
-class ComparesForLess(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return stamp[i][j] == state[i][j] + 1 and self.ops.every(lambda k: k == i or stamp[k][j] < state[k][j])
-
-
-@breaks("[MF] §2: ≤, not =: of others the receiver may know more", delivers_all=(3, 2, 3))
-class ComparesForEquality(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: stamp[k][j] == state[k][j] + self.ops.one_if(k == i))
-
-
+ComparesEveryColumn = breaks(delivers_all=(3, 2, 3))(
+    RstBefore,
+    deliverable=for_every(lambda self, j, i, k, state, stamp: sum(stamp[k]) <= sum(state[k]) + self.ops.one_if(k == i)),
+)
+ComparesForLess = breaks(delivers_all=(2, 1, 1))(
+    RstBefore,
+    deliverable=for_every(
+        lambda self, j, i, k, state, stamp: stamp[k][j] < state[k][j] if k != i else stamp[i][j] == state[i][j] + 1
+    ),
+)
+ComparesForEquality = breaks(delivers_all=(3, 2, 3))(
+    RstBefore,
+    deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] == state[k][j] + self.ops.one_if(k == i)),
+)
 #: M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself.
-ComparesTheSenderForAsMany = breaks("[MF] §2: k ≠ i; the message is counted in its own matrix", delivers_all=(2, 1, 1))(
-    RstBefore, deliverable=lambda self, j, state, packet: self.ops.every(lambda k: packet.stamp[k][j] <= state[k][j])
+ComparesTheSenderForAsMany = breaks(delivers_all=(2, 1, 1))(
+    RstBefore, deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j])
 )
-
-
-@breaks("[MF] §2: = M_j[i, j] + 1, not ≥", fifo=(2, 2, 3), delivers_all=(2, 2, 3))
-class ComparesTheSenderForMore(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return stamp[i][j] > state[i][j] and self.ops.every(lambda k: k == i or stamp[k][j] <= state[k][j])
-
-
-@breaks(
-    "[MF] §2: = M_j[i, j] + 1, not ≤, which only a channel that duplicates can show",
-    delivers_once=(2, 1, 4),
-    setup=Setup("duplicating"),
-)
-@keeps("[MF] §2: = and ≤ are the same of the sender where every packet arrives once.", (3, 3, 983))
-class ComparesTheSenderForAtMostOneMore(RstBefore):
-    def deliverable(self, j: int, state: Value, packet: Packet) -> Value:
-        i, stamp = packet.source, packet.stamp
-        return self.ops.every(lambda k: stamp[k][j] <= state[k][j] + self.ops.one_if(k == i))
-
-
-LosesWhatIsOutOfOrder = breaks("[MF] §2: messages which have to be delayed remain in a buffer", delivers_all=(2, 2, 4))(
+ComparesTheSenderForMore = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
     RstBefore,
-    deliverable=lambda self, j, state, packet: True,
-    on_packet=lambda self, j, state, packet: (
-        RstBefore.on_packet(self, j, state, packet) if RstBefore.deliverable(self, j, state, packet) else [Step(state)]
+    deliverable=for_every(
+        lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j] if k != i else stamp[i][j] > state[i][j]
     ),
 )
-
-
-DeliversWithACopy = breaks("[MF] §2: delivered once", delivers_once=(2, 1, 2))(
-    RstBefore, on_packet=lambda self, j, state, packet: twice(RstBefore.on_packet(self, j, state, packet))
+#: §2: = and ≤ are the same of the sender where every packet arrives once.
+ComparesTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
+    keeps((3, 3, 983))(
+        RstBefore,
+        deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j] + self.ops.one_if(k == i)),
+    )
 )
-
+LosesWhatIsOutOfOrder = breaks(delivers_all=(2, 2, 4))(RstBefore, **LOST)
+DeliversWithACopy = breaks(delivers_once=(2, 1, 2))(RstBefore, on_packet=TWICE)
 
 # -- increment before sending: after delivering ------------------------------------------------------------------------
 
-LearnsNothing = breaks("[MF] §2: M_j is updated", causal=(3, 3, 5), delivers_all=(2, 2, 3))(
+LearnsNothing = breaks(causal=(3, 3, 5), delivers_all=(2, 2, 3))(
     RstBefore, after_delivering=lambda self, state, stamp: state
 )
-
-TakesTheMatrixOver = breaks("[MF] §2: to the maximum of M and M_j, not to M", causal=(2, 3, 5), delivers_all=(2, 3, 5))(
+TakesTheMatrixOver = breaks(causal=(2, 3, 5), delivers_all=(2, 3, 5))(
     RstBefore, after_delivering=lambda self, state, stamp: stamp
 )
-
-AddsTheMatrix = breaks("[MF] §2: to the maximum, not the sum", delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
-    RstBefore, after_delivering=lambda self, state, stamp: self.ops.matrix(lambda k, l: state[k][l] + stamp[k][l])
-)
-
-
-@breaks("[MF] §2: componentwise, other columns too", causal=(3, 3, 5))
-class LearnsItsColumnAlone(RstBefore):
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        column = self.ops.matrix(lambda k, l: packet.stamp[k][l] * self.ops.one_if(l == j))
-        return super().on_packet(j, state, packet._replace(stamp=column))
+AddsTheMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(RstBefore, after_delivering=matrix_sum)
+LearnsItsColumnAlone = breaks(causal=(3, 3, 5))(RstBefore, on_packet=part_read(lambda i, k, l: l == i))
+#: Harmless in `rst`, where the receiver counts its deliveries.
+LearnsAllButItsColumn = breaks(delivers_all=(2, 2, 3))(RstBefore, on_packet=part_read(lambda i, k, l: l != i))
 
 
-@breaks("[MF] §2: componentwise, its own column too: nobody else counts what it delivers", delivers_all=(2, 2, 3))
-class LearnsAllButItsColumn(RstBefore):
-    """Harmless in `rst`, where the receiver counts its deliveries; here nobody else does."""
-
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        others = self.ops.matrix(lambda k, l: packet.stamp[k][l] * (1 - self.ops.one_if(l == j)))
-        return super().on_packet(j, state, packet._replace(stamp=others))
-
-
-class Delaying(NamedTuple):
-    matrix: Value
-    #: What has arrived, is already learnt from, and not yet delivered.
-    delayed: tuple[Packet, ...] = ()
-
-
-@breaks(
-    "[MF] §2: updated when? 'Whenever a process j receives a message' must mean: delivers it",
-    delivers_all=(2, 2, 4),
-    fifo=(2, 3, 5),
-)
-class LearnsOnReceipt(RstBefore):
-    """To the letter of [MF] §2: "whenever a process j receives a message", whether it delivers or delays it."""
+@breaks(delivers_all=(2, 2, 4), fifo=(2, 3, 5))
+class LearnsOnReceipt(HoldsBack, RstBefore):
+    """To the letter of §2: "whenever a process j receives a message", whether it delivers or delays it."""
 
     rules = {}  # of other stamps or states
+    deliverable: Any = always
 
-    def initial(self, i: int) -> Delaying:
-        return Delaying(super().initial(i))
+    def on_packet(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
+        learned = Holding(self.after_delivering(state.usual, packet.stamp), state.waiting)
+        if RstBefore.deliverable(self, j, state.usual, packet):
+            return [Step(learned, (), [AppEvent("deliver", packet.message)])]
+        return [Step(learned._replace(waiting=(*state.waiting, packet)))]
 
-    def send(self, i: int, state: Delaying, message: Message) -> Sequence[Step]:
-        return [
-            step._replace(state=Delaying(step.state, state.delayed)) for step in super().send(i, state.matrix, message)
-        ]
-
-    def deliverable(self, j: int, state: Delaying, packet: Packet) -> bool:
-        return True
-
-    def on_packet(self, j: int, state: Delaying, packet: Packet) -> Sequence[Step]:
-        after = Delaying(self.after_delivering(state.matrix, packet.stamp), state.delayed)
-        if super().deliverable(j, state.matrix, packet):
-            return [step._replace(state=after) for step in super().on_packet(j, state.matrix, packet)]
-        return [Step(after._replace(delayed=(*state.delayed, packet)))]
-
-    def internal(self, j: int, state: Delaying) -> Sequence[tuple[str, Step]]:
-        steps = []
-        for place, packet in enumerate(state.delayed):
-            if super().deliverable(j, state.matrix, packet):
-                after = state._replace(delayed=state.delayed[:place] + state.delayed[place + 1 :])
-                (step,) = super().on_packet(j, state.matrix, packet)
-                steps.append((f"take {place + 1}", step._replace(state=after)))
-        return steps
-
-    def renamed(self, state: Delaying, renaming: Renaming) -> Delaying:
-        delayed = tuple(self.renamed_packet(packet, renaming) for packet in state.delayed)
-        return Delaying(super().renamed(state.matrix, renaming), delayed)
+    def taken(self, j: int, state: Any, packet: Packet) -> Sequence[Step]:
+        return super().taken(j, state, packet) if RstBefore.deliverable(self, j, state.usual, packet) else []
 
 
-# -- increment before sending: variations ------------------------------------------------------------------------------
-
-
-@keeps("[MF] §2: the maximum in the own column is one increment, that of the sender's entry.", (3, 3, 983))
-class IncrementsOnDelivery(RstBefore):
-    """The receiver increments its entry, and takes the maximum of all other columns."""
-
-    def on_packet(self, j: int, state: Value, packet: Packet) -> Sequence[Step]:
-        others = self.ops.matrix(lambda k, l: packet.stamp[k][l] * (1 - self.ops.one_if(l == j)))
-        counted = self.after_sending(packet.source, state, j)
-        return [
-            step._replace(state=self.after_delivering(counted, others)) for step in super().on_packet(j, state, packet)
-        ]
-
-
-# -- SENT alone --------------------------------------------------------------------------------------------------------
-
-AttachesNoMatrix = breaks("[Kup] Sending: attach the current SENT_i", fifo=(2, 2, 3))(
-    RstSentAlone, stamp=lambda self, state: self.ops.matrix(lambda k, l: 0)
+#: The receiver increments its entry, and takes the maximum of all other columns.
+#: §2: the maximum in the own column is one increment, that of the sender's entry.
+IncrementsOnDelivery = keeps((3, 3, 983))(
+    RstBefore,
+    on_packet=after_packet(
+        lambda self, packet, before, after: self.after_delivering(
+            self.after_sending(packet.source, before, packet.destination),
+            part_where(self, packet.stamp, lambda k, l: l != packet.destination),
+        )
+    ),
 )
 
+# -- SENT alone [Kup] --------------------------------------------------------------------------------------------------
 
-@breaks("[Kup] Sending: attach all of SENT_i", causal=(3, 3, 5))
-class AttachesOneColumn(RstSentAlone):
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        column = self.ops.matrix(lambda k, l: state.sent[k][l] * self.ops.one_if(l == message.receiver))
-        return [step._replace(packets=[packet._replace(stamp=column) for packet in step.packets])]
-
-
-SaysNothingOfWhatItSent = breaks("[Kup] Sending: increment SENT_i[i, j]", fifo=(2, 2, 3))(
-    RstSentAlone, after_sending=lambda self, i, state, j: state
+AttachesNoMatrix = breaks(fifo=(2, 2, 3))(RstSentAlone, stamp=lambda self, state: no_matrix(self))
+AttachesOneColumn = breaks(causal=(3, 3, 5))(RstSentAlone, send=part_sent(lambda i, j, k, l: l == j))
+SaysNothingOfWhatItSent = breaks(fifo=(2, 2, 3))(RstSentAlone, after_sending=lambda self, i, state, j: state)
+SendsASingleOne = breaks(never_blocks=(2, 3, 4))(
+    RstSentAlone, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
 )
-
-SendsASingleOne = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
-    RstSentAlone,
-    send=lambda self, i, state, message: [] if any(state.sent[i]) else RstSentAlone.send(self, i, state, message),
+ReadsNothing = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(RstSentAlone, deliverable=always)
+ReadsItsOwnRow = breaks(fifo=(2, 3, 4), delivers_all=(2, 2, 3))(
+    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[i][k] >= stamp[k][i])
 )
-
-ReadsNothing = breaks(
-    "[Kup] Is DELIV redundant? It is SENT_i[k, i] ≥ SENT_m[k, i] for all k that is checked",
-    causal=(2, 2, 3),
-    fifo=(2, 2, 3),
-)(RstSentAlone, deliverable=lambda self, i, state, packet: True)
-
-
-@breaks("[Kup] Is DELIV redundant? With the i column of SENT_i, not the row", fifo=(2, 3, 4), delivers_all=(2, 2, 3))
-class ReadsItsOwnRow(RstSentAlone):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: state.sent[i][k] >= packet.stamp[k][i])
-
-
-ReadsTheSenderAlone = breaks("[Kup] Delivering: for all k, not only the sender", causal=(3, 3, 5))(
+ReadsTheSenderAlone = breaks(causal=(3, 3, 5))(
     RstSentAlone,
     deliverable=lambda self, i, state, packet: state.sent[packet.source][i] >= packet.stamp[packet.source][i],
 )
-
-
-@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3))
-class ReadsAllButTheSender(RstSentAlone):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: k == packet.source or state.sent[k][i] >= packet.stamp[k][i])
-
-
-ReadsForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
-    RstSentAlone,
-    deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.sent[k][i] > packet.stamp[k][i]),
+ReadsAllButTheSender = breaks(fifo=(2, 2, 3))(
+    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.sent[k][i] >= stamp[k][i])
 )
-
-NeverIncrementsOnDelivering = breaks(
-    "[Kup] After delivering: increment SENT_i[j, i], harmless to leave out as long as there is DELIV",
-    delivers_all=(2, 2, 3),
-)(
+ReadsForMore = breaks(delivers_all=(2, 1, 1))(
+    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[k][i] > stamp[k][i])
+)
+NeverIncrementsOnDelivering = breaks(delivers_all=(2, 2, 3))(
+    RstSentAlone,
+    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ()),
+)
+MergesNothing = breaks(causal=(3, 3, 5))(RstSentAlone, on_packet=part_read(lambda i, k, l: False))
+#: What only the receiver knew is forgotten: what it has delivered, too.
+ReplacesItsMatrix = breaks(causal=(2, 3, 5), delivers_all=(3, 3, 5))(
+    RstSentAlone,
+    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ()),
+)
+AddsToItsMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
     RstSentAlone,
     after_delivering=lambda self, i, state, j, stamp: rst.State(
-        self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l])), ()
+        matrix_sum(self, self.ops.incremented(state.sent, j, i), stamp), ()
     ),
 )
 
 
-@breaks("[Kup] After delivering: take the maximum", causal=(3, 3, 5))
-class MergesNothing(RstSentAlone):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
-
-
-@breaks("[Kup] After delivering: the maximum, not what the message says", causal=(2, 3, 5), delivers_all=(3, 3, 5))
-class ReplacesItsMatrix(RstSentAlone):
-    """What only the receiver knew is forgotten: what it has delivered, too."""
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, rst.State(stamp, ()), j, stamp)
-
-
-@breaks("[Kup] After delivering: the maximum, not the sum", delivers_all=(2, 3, 5), fifo=(2, 4, 7))
-class AddsToItsMatrix(RstSentAlone):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        sent = super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0)).sent
-        return rst.State(self.ops.matrix(lambda k, l: sent[k][l] + stamp[k][l]), ())
-
-
-@breaks(
-    "[Kup] Is DELIV redundant? 'In that case, you wouldn't have delivered m′': only if a message in the hold-back "
-    "queue teaches nothing",
-    fifo=(2, 2, 4),
-    causal=(2, 2, 4),
-)
-class MergesTheHoldBackQueue(RstSentAlone):
+@breaks(fifo=(2, 2, 4), causal=(2, 2, 4))
+class MergesTheHoldBackQueue(HoldsBack, RstSentAlone):
     """SENT takes the maximum with the stamp of a message as it arrives, delivered or not: then DELIV is not redundant.
 
     "You must have learned secondhand of m's existence, via some other message m'. But in that case, you wouldn't have
     delivered m'": right, and so that must be the only way to learn.
     """
 
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return True
+    deliverable: Any = always
 
-    def on_packet(self, i: int, state: rst.State, packet: Packet) -> Sequence[Step]:
-        """In the place of DELIV stand the packets that wait."""
-        sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], packet.stamp[k][l]))
-        return [Step(rst.State(sent, (*state.deliv, packet)))]
+    def arrived(self, i: int, usual: rst.State, packet: Packet) -> Step:
+        return Step(usual._replace(sent=self.ops.maximum(usual.sent, packet.stamp)))
 
-    def internal(self, i: int, state: rst.State) -> Sequence[tuple[str, Step]]:
-        steps = []
-        for place, packet in enumerate(state.deliv):
-            if super().deliverable(i, state, packet):
-                rest = state.deliv[:place] + state.deliv[place + 1 :]
-                after = self.after_delivering(i, state, packet.source, packet.stamp)._replace(deliv=rest)
-                steps.append((f"take {place + 1}", Step(after, (), [AppEvent("deliver", packet.message)])))
-        return steps
-
-    def renamed(self, state: rst.State, renaming: Renaming) -> rst.State:
-        waiting = tuple(self.renamed_packet(packet, renaming) for packet in state.deliv)
-        return super().renamed(state, renaming)._replace(deliv=waiting)
+    def taken(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
+        may_be = RstSentAlone.deliverable(self, i, state, packet)
+        return RstSentAlone.on_packet(self, i, state.usual, packet) if may_be else []
 
 
-DeliversDouble = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
-    RstSentAlone, on_packet=lambda self, i, state, packet: twice(RstSentAlone.on_packet(self, i, state, packet))
+DeliversDouble = breaks(delivers_once=(2, 1, 2))(RstSentAlone, on_packet=TWICE)
+#: Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.
+MergesNotItsOwnColumn = keeps((3, 3, 983))(RstSentAlone, on_packet=part_read(lambda i, k, l: l != i))
+
+# -- one column [Kup] --------------------------------------------------------------------------------------------------
+
+AttachesItsOwnColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
+    RstColumn, send=stamped(lambda self, packet, before, after: self.column(before, packet.source))
 )
-
-
-# -- SENT alone: variations --------------------------------------------------------------------------------------------
-
-
-@keeps(
-    "[Kup] Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.",
-    (3, 3, 983),
+AttachesTheRowForTheColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
+    RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k])
 )
-class MergesNotItsOwnColumn(RstSentAlone):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        others = self.ops.matrix(lambda k, l: stamp[k][l] * (1 - self.ops.one_if(l == i)))
-        return super().after_delivering(i, state, j, others)
-
-
-# -- one column --------------------------------------------------------------------------------------------------------
-
-AttachesItsOwnColumn = breaks(
-    "[Kup] After delivering: 'the one column you're actually going to look at' is the receiver's",
-    fifo=(2, 2, 3),
-    delivers_all=(2, 2, 3),
-)(
+AttachesTheColumnAfter = breaks(delivers_all=(2, 1, 1))(
+    RstColumn, send=stamped(lambda self, packet, before, after: self.column(after, packet.destination))
+)
+IncrementsNothing = breaks(fifo=(2, 2, 3))(RstColumn, after_sending=lambda self, i, state, j: state)
+SendsNoSecond = breaks(never_blocks=(2, 3, 4))(
+    RstColumn, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
+)
+ChecksNoEntry = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
+    RstColumn, deliverable=always
+)
+ChecksNotTheSendersEntry = breaks(fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
+    RstColumn, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.deliv[k] >= stamp[k])
+)
+ChecksForMore = breaks(delivers_all=(2, 1, 1))(
+    RstColumn, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] > stamp[k])
+)
+CountsNoDelivery = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(
+    RstColumn, deliv_after=lambda self, state, j: state.deliv
+)
+CountsTheDeliveredOnce = breaks(deliv_equals_sent_column=(2, 1, 2))(
     RstColumn,
-    send=lambda self, i, state, message: restamped(
-        RstColumn.send(self, i, state, message), lambda packet: self.column(state, i)
+    after_delivering=after_delivery(lambda self, i, j, stamp, before, after: after._replace(sent=before.sent)),
+)
+CountsInItsNeighboursColumn = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(
+    RstColumn,
+    symmetric=False,
+    after_delivering=lambda self, i, state, j, stamp: RstColumn.after_delivering(
+        self, (i + 1) % self.n, state, j, stamp
     ),
 )
-
-AttachesTheRowForTheColumn = breaks(
-    "[Kup] After delivering: the one column, not the row", fifo=(2, 2, 3), delivers_all=(2, 2, 3)
-)(RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k]))
-
-
-@breaks("[Kup] Sending: attach before the increment", delivers_all=(2, 1, 1))
-class AttachesTheColumnAfter(RstColumn):
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        column = self.column(step.state, message.receiver)
-        return [step._replace(packets=[packet._replace(stamp=column) for packet in step.packets])]
-
-
-IncrementsNothing = breaks("[Kup] Sending: increment SENT_i[i, j]", fifo=(2, 2, 3))(
-    RstColumn, after_sending=lambda self, i, state, j: state
-)
-
-SendsNoSecond = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
+DeliversTheColumnTwice = breaks(delivers_once=(2, 1, 2))(RstColumn, on_packet=TWICE)
+#: Of the column only what the sender itself has sent.
+#: After delivering: of the one column that travels only the sender's own entry is ever more than 0, since nobody
+#: learns of messages to third processes. It is a sequence number, and the protocol is that for FIFO.
+SendsOneNumber = keeps((3, 2, 91))(
     RstColumn,
-    send=lambda self, i, state, message: [] if any(state.sent[i]) else RstColumn.send(self, i, state, message),
+    rules={},  # of other stamps
+    send=stamped(lambda self, packet, before, after: before.sent[packet.source][packet.destination]),
+    deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp,
+    after_delivering=learning(lambda self, i, j, stamp: no_vector(self)),
+    renamed_stamp=lambda self, kind, stamp, renaming: stamp,
 )
 
-ChecksNoEntry = breaks(
-    "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i]", fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4)
-)(RstColumn, deliverable=lambda self, i, state, packet: True)
-
-
-@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))
-class ChecksNotTheSendersEntry(RstColumn):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k])
-
-
-ChecksForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
-    RstColumn, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] > packet.stamp[k])
-)
-
-CountsNoDelivery = breaks(
-    "[Kup] After delivering: increment DELIV_i[j]", delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2)
-)(RstColumn, deliv_after=lambda self, state, j: state.deliv)
-
-CountsTheDeliveredOnce = breaks("[Kup] After delivering: increment SENT_i[j, i]", deliv_equals_sent_column=(2, 1, 2))(
-    RstColumn,
-    after_delivering=lambda self, i, state, j, stamp: RstColumn.after_delivering(self, i, state, j, stamp)._replace(
-        sent=state.sent
-    ),
-)
-
-
-@breaks(
-    "[Kup] After delivering: column i, the receiver's own", delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2)
-)
-class CountsInItsNeighboursColumn(RstColumn):
-    symmetric = False
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering((i + 1) % self.n, state, j, stamp)
-
-
-DeliversTheColumnTwice = breaks("[Kup] Delivering: once", delivers_once=(2, 1, 2))(
-    RstColumn, on_packet=lambda self, i, state, packet: twice(RstColumn.on_packet(self, i, state, packet))
-)
-
-
-# -- one column: variations --------------------------------------------------------------------------------------------
-
-
-@keeps(
-    "[Kup] After delivering: of the one column that travels only the sender's own entry is ever more than 0, since "
-    "nobody learns of messages to third processes. It is a sequence number, and the protocol is that for FIFO.",
-    (3, 2, 91),
-)
-class SendsOneNumber(RstColumn):
-    """Of the column only what the sender itself has sent."""
-
-    rules = {}  # of other stamps or states
-
-    def column(self, state: rst.State, j: Value) -> Value:
-        raise NotImplementedError
-
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        j = message.receiver
-        packet = Packet(i, j, "message", message, state.sent[i][j])
-        return [Step(self.after_sending(i, state, j), [packet], [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return state.deliv[packet.source] >= packet.stamp
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, self.ops.vector(lambda k: 0))
-
-    def renamed_stamp(self, kind: str, stamp: Value, renaming: Renaming) -> Value:
-        return stamp
-
-
-ROWS = variants_in(globals())
+ROWS = planted_in(globals())

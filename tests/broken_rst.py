@@ -1,193 +1,130 @@
-"""The matrix protocol with one planted fault each, and variations that look like faults and are none."""
+"""The matrix protocol [Kup] with one planted fault each, and variations that look like faults and are none."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from overrides import (
+    after_delivery,
+    always,
+    blocked_if,
+    for_every,
+    matrix_sum,
+    no_matrix,
+    part_read,
+    part_sent,
+    stamped,
+)
+from planted import breaks, keeps, planted_in
 
-from crownless.impl import rst
 from crownless.impl.ops import Value
-from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.rst import Rst
-from crownless.impl.variants import breaks, keeps, variants_in
-from crownless.spec.computation import Message
+from crownless.impl.rst import Rst, State
+
+
+def merged_alone(self: Rst, i: Value, j: Value, stamp: Value, before: State, after: State) -> State:
+    """After a delivery SENT is only the maximum, and the message itself is not counted."""
+    return after._replace(sent=self.ops.maximum(before.sent, stamp))
+
 
 # -- the matrix protocol: sending --------------------------------------------------------------------------------------
 
-
-@breaks("[Kup] Sending: attach the current SENT_i, before the increment", delivers_all=(2, 1, 1))
-class AttachesAfterIncrementing(Rst):
-    """The metadata counts the message itself: its receiver waits for it before it delivers it."""
-
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        after = self.after_sending(i, state, message.receiver)
-        return [Step(after, [Packet(i, message.receiver, "message", message, after.sent)], [AppEvent("send", message)])]
-
-
-AttachesNothing = breaks("[Kup] Sending: attach the current SENT_i", fifo=(2, 2, 3))(
-    Rst, stamp=lambda self, state: self.ops.matrix(lambda k, l: 0)
+#: The metadata counts the message itself: its receiver waits for it before it delivers it.
+AttachesAfterIncrementing = breaks(delivers_all=(2, 1, 1))(
+    Rst, send=stamped(lambda self, packet, before, after: after.sent)
 )
-
-
-@breaks("[Kup] Question on the single column: the rest is what the receiver passes on", causal=(3, 3, 5))
-class AttachesOnlyTheColumn(Rst):
-    """Only the column that is checked travels; what the receiver would pass on does not."""
-
-    def send(self, i: int, state: rst.State, message: Message) -> Sequence[Step]:
-        j = message.receiver
-        column = self.ops.matrix(lambda k, l: state.sent[k][l] * self.ops.one_if(l == j))
-        packet = Packet(i, j, "message", message, column)
-        return [Step(self.after_sending(i, state, j), [packet], [AppEvent("send", message)])]
-
-
-NeverIncrementsOnSending = breaks("[Kup] Sending: increment SENT_i[i, j] after sending", fifo=(2, 2, 3))(
-    Rst, after_sending=lambda self, i, state, j: state
-)
-
+AttachesNothing = breaks(fifo=(2, 2, 3))(Rst, stamp=lambda self, state: no_matrix(self))
+#: Only the column that is checked travels; what the receiver would pass on does not.
+AttachesOnlyTheColumn = breaks(causal=(3, 3, 5))(Rst, send=part_sent(lambda i, j, k, l: l == j))
+NeverIncrementsOnSending = breaks(fifo=(2, 2, 3))(Rst, after_sending=lambda self, i, state, j: state)
 #: SENT_i[j, i] for SENT_i[i, j]: rows and columns are exchanged.
-IncrementsTheMirroredEntry = breaks(
-    "[Kup] Getting started: rows are senders, columns receivers",
-    deliv_equals_sent_column=(2, 1, 1),
-    fifo=(2, 2, 3),
-    delivers_all=(2, 3, 5),
-)(Rst, after_sending=lambda self, i, state, j: Rst.after_sending(self, j, state, i))
-
-WaitsForAnAnswer = breaks("[Kup] Sending: nothing delays a send", never_blocks=(2, 3, 4))(
-    Rst, send=lambda self, i, state, message: [] if any(state.sent[i]) else Rst.send(self, i, state, message)
+IncrementsTheMirroredEntry = breaks(deliv_equals_sent_column=(2, 1, 1), fifo=(2, 2, 3), delivers_all=(2, 3, 5))(
+    Rst, after_sending=lambda self, i, state, j: Rst.after_sending(self, j, state, i)
+)
+WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
+    Rst, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
 )
 
 # -- the matrix protocol: delivering -----------------------------------------------------------------------------------
 
-DeliversWhatArrives = breaks(
-    "[Kup] Delivering: DELIV_i[k] ≥ SENT_m[k, i] for all k",
-    fifo=(2, 2, 3),
-    causal=(2, 2, 3),
-    deliv_equals_sent_column=(2, 3, 4),
-)(Rst, deliverable=lambda self, i, state, packet: True)
-
-ChecksOnlyTheSender = breaks("[Kup] Delivering: for all k, not only the sender", causal=(3, 3, 5))(
+DeliversWhatArrives = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
+    Rst, deliverable=always
+)
+ChecksOnlyTheSender = breaks(causal=(3, 3, 5))(
     Rst, deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp[packet.source][i]
 )
-
-
-@breaks("[Kup] Delivering: for all k, the sender too", fifo=(2, 2, 3))
-class ChecksAllButTheSender(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        return self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
-
-
+ChecksAllButTheSender = breaks(fifo=(2, 2, 3))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.deliv[k] >= stamp[k][i])
+)
 #: SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it.
-ChecksItsRow = breaks("[Kup] Delivering: column i, not row i", fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= packet.stamp[i][k])
+ChecksItsRow = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] >= stamp[i][k])
 )
-
-#: All that causally precedes, whoever it is for: what a causal broadcast would require ([Kup], footnote 1).
-ChecksEveryColumn = breaks("[Kup] Delivering: column i, not the others", delivers_all=(2, 2, 3))(
-    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= sum(packet.stamp[k]))
+#: All that causally precedes, whoever it is for: what a causal broadcast would require (footnote 1).
+ChecksEveryColumn = breaks(delivers_all=(2, 2, 3))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] >= sum(stamp[k]))
 )
-
-AsksForMore = breaks("[Kup] Delivering: ≥, not >", delivers_all=(2, 1, 1))(
-    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] > packet.stamp[k][i])
+AsksForMore = breaks(delivers_all=(2, 1, 1))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] > stamp[k][i])
 )
-
-AsksForExactlyAsMany = breaks("[Kup] Delivering: ≥, not =", delivers_all=(3, 2, 3))(
-    Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] == packet.stamp[k][i])
+AsksForExactlyAsMany = breaks(delivers_all=(3, 2, 3))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] == stamp[k][i])
 )
 
 # -- the matrix protocol: after delivering -----------------------------------------------------------------------------
 
-
-@breaks("[Kup] After delivering: increment DELIV_i[j]", deliv_equals_sent_column=(2, 1, 2), delivers_all=(2, 2, 3))
-class NeverCountsDeliveries(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, stamp)._replace(deliv=state.deliv)
-
-
-@breaks("[Kup] After delivering: increment SENT_i[j, i]", deliv_equals_sent_column=(2, 1, 2))
-class NeverCountsTheDeliveredAsSent(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
-        return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
-
-
-@breaks("[Kup] After delivering: take the maximum with SENT_m", causal=(3, 3, 5))
-class NeverMerges(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0))
-
-
-@breaks("[Kup] After delivering: the maximum of itself and SENT_m", fifo=(2, 3, 5), deliv_equals_sent_column=(2, 1, 2))
-class ReplacesInsteadOfMerging(Rst):
-    """SENT_i becomes SENT_m: what only the receiver knew is forgotten."""
-
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        return super().after_delivering(i, state, j, stamp)._replace(sent=stamp)
-
-
-@breaks("[Kup] After delivering: the maximum, not the sum", delivers_all=(2, 3, 5), deliv_equals_sent_column=(2, 2, 4))
-class AddsInsteadOfMerging(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        incremented = super().after_delivering(i, state, j, self.ops.matrix(lambda k, l: 0)).sent
-        sent = self.ops.matrix(lambda k, l: incremented[k][l] + stamp[k][l])
-        return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
-
-
-@breaks("[Kup] After delivering: every entry", causal=(3, 3, 5))
-class MergesOnlyItsOwnColumn(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        column = self.ops.matrix(lambda k, l: stamp[k][l] * self.ops.one_if(l == i))
-        return super().after_delivering(i, state, j, column)
-
+NeverCountsDeliveries = breaks(deliv_equals_sent_column=(2, 1, 2), delivers_all=(2, 2, 3))(
+    Rst, deliv_after=lambda self, state, j: state.deliv
+)
+NeverCountsTheDeliveredAsSent = breaks(deliv_equals_sent_column=(2, 1, 2))(
+    Rst, after_delivering=after_delivery(merged_alone)
+)
+NeverMerges = breaks(causal=(3, 3, 5))(Rst, on_packet=part_read(lambda i, k, l: False))
+#: SENT_i becomes SENT_m: what only the receiver knew is forgotten.
+ReplacesInsteadOfMerging = breaks(fifo=(2, 3, 5), deliv_equals_sent_column=(2, 1, 2))(
+    Rst, after_delivering=after_delivery(lambda self, i, j, stamp, before, after: after._replace(sent=stamp))
+)
+AddsInsteadOfMerging = breaks(delivers_all=(2, 3, 5), deliv_equals_sent_column=(2, 2, 4))(
+    Rst,
+    after_delivering=after_delivery(
+        lambda self, i, j, stamp, before, after: after._replace(
+            sent=matrix_sum(self, self.ops.incremented(before.sent, j, i), stamp)
+        )
+    ),
+)
+MergesOnlyItsOwnColumn = breaks(causal=(3, 3, 5))(Rst, on_packet=part_read(lambda i, k, l: l == i))
 
 # -- the matrix protocol: variations -----------------------------------------------------------------------------------
 
-LearnsOfItsOwnDeliveriesLate = keeps(
-    "[Kup] After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own "
-    "column; what it passes on is about a message already delivered, which delays nobody.",
-    (3, 5, 24731),
-)(NeverCountsTheDeliveredAsSent, invariants={})
-
-
-@keeps("[Kup] After delivering: the order of the second and the third step makes no difference.", (3, 4, 7370))
-class MergesBeforeIncrementing(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        merged = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
-        return super().after_delivering(i, state._replace(sent=merged), j, self.ops.matrix(lambda k, l: 0))
-
-
-@keeps("[Kup] After delivering: a process's own column never learns anything from the maximum.", (3, 4, 7370))
-class MergesAllButItsOwnColumn(Rst):
-    def after_delivering(self, i: Value, state: rst.State, j: Value, stamp: Value) -> rst.State:
-        others = self.ops.matrix(lambda k, l: stamp[k][l] * (1 - self.ops.one_if(l == i)))
-        return super().after_delivering(i, state, j, others)
-
-
-ReadsItsColumnForDeliv = keeps(
-    "[Kup] Is DELIV redundant? The guard may read the own column of SENT instead.", (3, 4, 7370)
-)(Rst, deliverable=lambda self, i, state, packet: self.ops.every(lambda k: state.sent[k][i] >= packet.stamp[k][i]))
-
-
-@keeps(
-    "[Kup] Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.",
-    (3, 4, 7370),
+#: After delivering, increment SENT_i[j, i]: neither causal order nor delivery needs it, only DELIV = own column; what
+#: it passes on is about a message already delivered, which delays nobody.
+LearnsOfItsOwnDeliveriesLate = keeps((3, 5, 24731))(NeverCountsTheDeliveredAsSent, invariants={})
+#: After delivering: the order of the second and the third step makes no difference.
+MergesBeforeIncrementing = keeps((3, 4, 7370))(
+    Rst,
+    after_delivering=lambda self, i, state, j, stamp: Rst.after_delivering(
+        self, i, state._replace(sent=self.ops.maximum(state.sent, stamp)), j, no_matrix(self)
+    ),
 )
-class AsksForExactlyAsManyOfTheSender(Rst):
-    def deliverable(self, i: int, state: rst.State, packet: Packet) -> Value:
-        exact = state.deliv[packet.source] == packet.stamp[packet.source][i]
-        return exact and super().deliverable(i, state, packet)
-
-
+#: After delivering: a process's own column never learns anything from the maximum.
+MergesAllButItsOwnColumn = keeps((3, 4, 7370))(Rst, on_packet=part_read(lambda i, k, l: l != i))
+#: Is DELIV redundant? The guard may read the own column of SENT instead.
+ReadsItsColumnForDeliv = keeps((3, 4, 7370))(
+    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[k][i] >= stamp[k][i])
+)
+#: Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.
+AsksForExactlyAsManyOfTheSender = keeps((3, 4, 7370))(
+    Rst,
+    deliverable=lambda self, i, state, packet: (
+        state.deliv[packet.source] == packet.stamp[packet.source][i] and Rst.deliverable(self, i, state, packet)
+    ),
+)
 #: The matrix protocol as [MF] §2 describes it: increment, send, ask for exactly one more, and only merge.
-IncrementsBeforeSending = keeps(
-    "[Kup] Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.", (3, 4, 7370)
-)(
+#: Discussion: increment before sending, ask for exactly one more, drop the receiver's increment.
+IncrementsBeforeSending = keeps((3, 4, 7370))(
     AttachesAfterIncrementing,
     deliverable=lambda self, i, state, packet: (
         packet.stamp[packet.source][i] == state.deliv[packet.source] + 1
         and self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
     ),
-    after_delivering=lambda self, i, state, j, stamp: AttachesAfterIncrementing.after_delivering(
-        self, i, state, j, stamp
-    )._replace(sent=self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))),
+    after_delivering=after_delivery(merged_alone),
 )
 
-ROWS = variants_in(globals())
+ROWS = planted_in(globals())

@@ -1,17 +1,19 @@
-"""The vector-pair protocol with deletion, multicasts and failures: with one planted fault each, and variations."""
+"""The vector-pair protocol [SES] with deletion, multicasts and failures: planted faults, and variations."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
+
+from overrides import Method, after_send, no_matrix, part_where, stamped, with_state
+from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl import ses, ses_rollback
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.ses import Stamp
+from crownless.impl.ses import Ses
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
 from crownless.impl.ses_rollback import Failure, SesRollback, depends
-from crownless.impl.variants import ProgramCatch, Setup, breaks, changed, keeps, restamped, variants_in
 from crownless.spec.computation import Message
 
 #: Fig. 6 and its mirror image, where the lost message is for S3. Receives to spare, for deliveries that are repeated.
@@ -48,151 +50,116 @@ S1_CRASHES = Setup(crash="S1")
 
 def without(machine: SesDelete, state: ses.State, l: Value) -> ses.State:
     """The state without the pair for S_l."""
-    kept = machine.ops.matrix(lambda m, k: state.buffer[m][k] * machine.ops.one_if(m != l))
-    return state._replace(buffer=kept)
+    return state._replace(buffer=part_where(machine, state.buffer, lambda m, k: m != l))
 
 
-def before_deletion(machine: SesDelete, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-    """The state after delivering, with nothing deleted."""
-    return super(SesDelete, machine).after_delivering(i, state, j, stamp)
+def deleting(obsolete: Callable[..., bool]) -> Method:
+    """`after_delivering`, where the pair of the sender j is deleted if `obsolete(i, j, pair, time, VT(M))`."""
+
+    def after_delivering(self: SesDelete, i: int, state: ses.State, j: int, stamp: ses.Stamp) -> ses.State:
+        merged = Ses.after_delivering(self, i, state, j, stamp)
+        return without(self, merged, j) if obsolete(i, j, merged.buffer[j], merged.time, stamp.time) else merged
+
+    return after_delivering
 
 
-@breaks("[SES] §4.2.4: the pair (S1, VT) is compared with VT(M) before it is deleted", fifo=(2, 3, 5))
-class DeletesWithoutComparing(SesDelete):
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        return without(self, before_deletion(self, i, state, j, stamp), j)
+DeletesWithoutComparing = breaks(fifo=(2, 3, 5))(
+    SesDelete,
+    after_delivering=lambda self, i, state, j, stamp: without(self, Ses.after_delivering(self, i, state, j, stamp), j),
+)
+#: VT ≤ VT(S2), the receiver's own time, for VT ≤ VT(M): by Lemma 2 that is always so.
+DeletesWhatItsOwnTimeHasPassed = breaks(fifo=(2, 3, 5))(
+    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: all(map(int.__le__, pair, own)))
+)
+ComparesTheSendersEntry = breaks(fifo=(2, 3, 5))(
+    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: pair[j] <= time[j])
+)
+#: The sender knows of what this site sent to it; not of what others did.
+ComparesItsOwnEntry = breaks(causal=(3, 4, 7))(
+    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: pair[i] <= time[i])
+)
 
 
-@breaks("[SES] §4.2.4: compared with VT(M), not with VT(S2), which Lemma 2 puts above every pair", fifo=(2, 3, 5))
-class DeletesWhatItsOwnTimeHasPassed(SesDelete):
-    """VT ≤ VT(S2), the receiver's own time, for VT ≤ VT(M): by Lemma 2 that is always so."""
-
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        merged = before_deletion(self, i, state, j, stamp)
-        obsolete = self.ops.every(lambda k: merged.buffer[j][k] <= merged.time[k])
-        return without(self, merged, j) if obsolete else merged
-
-
-@breaks("[SES] §4.2.4: VT ≤ VT(M) in all entries", fifo=(2, 3, 5))
-class ComparesTheSendersEntry(SesDelete):
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        merged = before_deletion(self, i, state, j, stamp)
-        return without(self, merged, j) if merged.buffer[j][j] <= stamp.time[j] else merged
-
-
-@breaks("[SES] §4.2.4: VT ≤ VT(M) in all entries, for a pair may also stand for messages of others", causal=(3, 4, 7))
-class ComparesItsOwnEntry(SesDelete):
-    """Does the sender know of what this site sent to it? Not: of what others did."""
-
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        merged = before_deletion(self, i, state, j, stamp)
-        return without(self, merged, j) if merged.buffer[j][i] <= stamp.time[i] else merged
-
-
-@breaks("[SES] §4.2.4: the pair of the sender S1; what S1 knows says nothing of others", causal=(3, 3, 5))
+@breaks(causal=(3, 3, 5))
 class DeletesEveryPairOfThePast(SesDelete):
     """Whatever the site: every pair with VT ≤ VT(M)."""
 
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        merged = before_deletion(self, i, state, j, stamp)
-        known = [all(entry <= stamp.time[k] for k, entry in enumerate(pair)) for pair in merged.buffer]
-        kept = self.ops.matrix(lambda l, k: merged.buffer[l][k] * self.ops.one_if(not known[l]))
-        return merged._replace(buffer=kept)
+    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: ses.Stamp) -> ses.State:
+        merged = Ses.after_delivering(self, i, state, j, stamp)
+        known = [all(map(int.__le__, pair, stamp.time)) for pair in merged.buffer]
+        return merged._replace(buffer=part_where(self, merged.buffer, lambda l, k: not known[l]))
 
 
-DeletesOnSending = breaks("[SES] §4.2.4: deleted when a message is delivered", fifo=(2, 2, 3))(
+DeletesOnSending = breaks(fifo=(2, 2, 3))(
+    SesDelete, send=after_send(lambda self, message, before, after: without(self, after, message.receiver))
+)
+#: VT ≥ VT(M), the sender's own entry left aside, in which VT(M) is always the greater.
+ComparesTheWrongWay = breaks(fifo=(2, 3, 5))(
     SesDelete,
-    send=lambda self, i, state, message: changed(
-        SesDelete.send(self, i, state, message), lambda after: without(self, after, message.receiver)
+    after_delivering=deleting(
+        lambda i, j, pair, own, time: all(k == j or entry >= time[k] for k, entry in enumerate(pair))
     ),
 )
 
 
-@breaks("[SES] §4.2.4: VT ≤ VT(M), not the converse", fifo=(2, 3, 5))
-class ComparesTheWrongWay(SesDelete):
-    """VT ≥ VT(M), the sender's own entry left aside, in which VT(M) is always the greater."""
-
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        merged = before_deletion(self, i, state, j, stamp)
-        obsolete = self.ops.every(lambda k: k == j or merged.buffer[j][k] >= stamp.time[k])
-        return without(self, merged, j) if obsolete else merged
-
-
-@keeps("[SES] §4.2.4: before or after the merge: M brings no pair for S1, its own sender.", (3, 4, 9920))
+#: §4.2.4: before or after the merge: M brings no pair for S1, its own sender.
+@keeps((3, 4, 9920))
 class ComparesBeforeMerging(SesDelete):
-    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: Stamp) -> ses.State:
-        obsolete = self.ops.every(lambda k: state.buffer[j][k] <= stamp.time[k])
-        return before_deletion(self, i, without(self, state, j) if obsolete else state, j, stamp)
+    def after_delivering(self, i: Value, state: ses.State, j: Value, stamp: ses.Stamp) -> ses.State:
+        obsolete = all(map(int.__le__, state.buffer[j], stamp.time))
+        return Ses.after_delivering(self, i, without(self, state, j) if obsolete else state, j, stamp)
 
 
-NeverDeletes = keeps(
-    "[SES] §4.2.4: deletion is a matter of size alone. Without it the buffer has no more than N − 1 pairs either.",
-    (3, 4, 9761),
-    never_reaches=frozenset({"an-obsolete-pair-is-deleted"}),
-)(SesDelete, after_delivering=lambda self, i, state, j, stamp: before_deletion(self, i, state, j, stamp))
+#: §4.2.4: deletion is a matter of size alone. Without it the buffer has no more than N − 1 pairs either.
+NeverDeletes = keeps((3, 4, 9761), never_reaches=["an-obsolete-pair-is-deleted"])(
+    SesDelete, after_delivering=lambda self, i, state, j, stamp: Ses.after_delivering(self, i, state, j, stamp)
+)
 
 # -- messages to several sites (§4.2.1, end) ---------------------------------------------------------------------------
 
-CopiesKnowNothingOfEachOther = breaks(
-    "[SES] §4.2.1, end: M is accompanied by the pairs (S', VT(M)) of DEST", causal=(3, 2, 4)
-)(SesMulticast, accompanying=lambda self, buffer, j, dest, time: buffer)
-
-ACopyHasItsOwnPair = breaks("[SES] §4.2.1, end: S' ≠ S", delivers_all=(2, 1, 1))(
+CopiesKnowNothingOfEachOther = breaks(causal=(3, 2, 4))(
+    SesMulticast, accompanying=lambda self, buffer, j, dest, time: buffer
+)
+ACopyHasItsOwnPair = breaks(delivers_all=(2, 1, 1))(
     SesMulticast, accompanying=lambda self, buffer, j, dest, time: self.with_pairs(buffer, dest, time)
 )
-
-OneBufferForAllCopies = breaks(
-    "[SES] §4.2.1, end: S' ≠ S, so that the copy for S has room for the older pair of S", fifo=(2, 2, 3)
-)(
-    SesMulticast,
-    accompanying=lambda self, buffer, j, dest, time: self.with_pairs(buffer, dest, time),
+OneBufferForAllCopies = breaks(fifo=(2, 2, 3))(
+    ACopyHasItsOwnPair,
     deliverable=lambda self, i, state, packet: (
         packet.stamp.buffer[i] == packet.stamp.time or SesMulticast.deliverable(self, i, state, packet)
     ),
 )
-
-ACopyKnowsOnlyOfThoseBefore = breaks(
-    "[SES] §4.2.1, end: of all S' in DEST, not only of those served already", causal=(3, 2, 4)
-)(
+ACopyKnowsOnlyOfThoseBefore = breaks(causal=(3, 2, 4))(
     SesMulticast,
     symmetric=False,
     accompanying=lambda self, buffer, j, dest, time: self.with_pairs(buffer, [k for k in dest if k < j], time),
 )
-
-
-@breaks("[SES] §4.2.1, end: these pairs are in the accompanying buffer, besides what else it has", fifo=(2, 2, 3))
-class TellsThePairsOfTheOthersOnly(SesMulticast):
-    """The pairs of DEST instead of the buffer, not besides it."""
-
-    def accompanying(self, buffer: Value, j: int, dest: Collection[int], time: Value) -> Value:
-        return super().accompanying(self.ops.matrix(lambda l, k: 0), j, dest, time)
-
-
-CopiesHaveTheTimeBefore = breaks("[SES] §4.2.1, end: the pairs have the time VT(M)", causal=(3, 2, 4))(
+#: The pairs of DEST instead of the buffer, not besides it.
+TellsThePairsOfTheOthersOnly = breaks(fifo=(2, 2, 3))(
     SesMulticast,
-    send=lambda self, i, state, message: restamped(
-        SesMulticast.send(self, i, state, message),
-        lambda packet: packet.stamp._replace(
-            buffer=self.accompanying(state.buffer, packet.destination, message.receivers, state.time)
-        ),
+    accompanying=lambda self, buffer, j, dest, time: SesMulticast.accompanying(self, no_matrix(self), j, dest, time),
+)
+CopiesHaveTheTimeBefore = breaks(causal=(3, 2, 4))(
+    SesMulticast,
+    send=stamped(
+        lambda self, packet, before, after: packet.stamp._replace(
+            buffer=self.accompanying(before.buffer, packet.destination, packet.message.receivers, before.time)
+        )
+    ),
+)
+InsertsOnlyTheFirstPair = breaks(fifo=(3, 2, 3))(
+    SesMulticast,
+    symmetric=False,
+    send=after_send(
+        lambda self, message, before, after: after._replace(
+            buffer=self.with_pairs(before.buffer, message.receivers[:1], after.time)
+        )
     ),
 )
 
 
-@breaks("[SES] §4.2.1: after the sending, the pair of every S in DEST is inserted", fifo=(3, 2, 3))
-class InsertsOnlyTheFirstPair(SesMulticast):
-    symmetric = False
-
-    def send(self, i: int, state: ses.State, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        time = step.state.time
-        return [step._replace(state=ses.State(time, self.with_pairs(state.buffer, message.receivers[:1], time)))]
-
-
-@keeps(
-    "[SES] §4.2.1, end: how many events a broadcast counts for makes no difference, if all copies have one time.",
-    (3, 3, 8652),
-)
+#: §4.2.1: how many events a broadcast counts for makes no difference, if all copies have one time.
+@keeps((3, 3, 8652))
 class EachCopyIsAnEvent(SesMulticast):
     """The clock advances for every copy; the time of the last is VT(M)."""
 
@@ -203,7 +170,7 @@ class EachCopyIsAnEvent(SesMulticast):
         return super().send(i, ses.State(time, state.buffer), message)
 
 
-@breaks("[SES] §4.2.1, end: one broadcast, not a row of messages", causal=(3, 2, 4))
+@breaks(causal=(3, 2, 4))
 class CopiesAreEventsInARow(SesMulticast):
     """The clock advances for every copy, each has a time of its own, and covers those that went before it."""
 
@@ -213,18 +180,15 @@ class CopiesAreEventsInARow(SesMulticast):
         after, packets = state, []
         for j in message.receivers:
             time = self.after_event(i, after.time)
-            packets.append(Packet(i, j, "message", message, Stamp(time, after.buffer)))
+            packets.append(Packet(i, j, "message", message, ses.Stamp(time, after.buffer)))
             after = ses.State(time, self.with_pair(after.buffer, j, time))
         return [Step(after, packets, [AppEvent("send", message)])]
 
 
-# -- failures (§4.3): rewinding ----------------------------------------------------------------------------------------
+# -- failures (§4.3) ---------------------------------------------------------------------------------------------------
 
 
-@breaks(
-    "[SES] §4.3: rewind as far as VT(S)[i] > N − 1, and no farther",
-    ProgramCatch("delivers-once", SENT_BEFORE, 13, S1_CRASHES),
-)
+@breaks(ProgramCatch("delivers-once", SENT_BEFORE, 13, S1_CRASHES))
 class RewindsToTheBeginning(SesRollback):
     def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
         if not self.must_rewind(state.time, failure):
@@ -241,54 +205,36 @@ class RewindsToTheBeginning(SesRollback):
         return Step(ses_rollback.State(site, left, (), failure), (), undone)
 
 
-@breaks(
-    "[SES] §4.3: a rollback mechanism, for the pairs name what was undone (as does the application)",
-    ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES),
+def rewinding(change: Method) -> Method:
+    """`rewound`, which gives `change(before, step)`."""
+    return lambda self, i, state, failure: change(state, SesRollback.rewound(self, i, state, failure))
+
+
+#: The text's "must rewind its clock", literally: what it has done stays done.
+RewindsOnlyItsClock = breaks(ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES))(
+    SesRollback,
+    rewound=rewinding(lambda before, step: Step(step.state._replace(site=before.site._replace(time=step.state.time)))),
 )
-class RewindsOnlyItsClock(SesRollback):
-    """The text's "must rewind its clock", literally: what it has done stays done."""
-
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        step = super().rewound(i, state, failure)
-        site = state.site._replace(time=step.state.time)
-        return Step(step.state._replace(site=site), (), ())
-
-
-@breaks(
-    "[SES] §4.3: a state preceding the delivery, its buffer included",
-    ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES),
+#: The clock and the deliveries are rewound, ORD_BUFF_S is not.
+KeepsItsPairs = breaks(ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES))(
+    SesRollback,
+    rewound=rewinding(lambda before, step: with_state(step, site=step.state.site._replace(buffer=before.buffer))),
 )
-class KeepsItsPairs(SesRollback):
-    """The clock and the deliveries are rewound, ORD_BUFF_S is not."""
-
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        step = super().rewound(i, state, failure)
-        return step._replace(state=step.state._replace(site=step.state.site._replace(buffer=state.buffer)))
-
-
-# -- failures: what is dropped -----------------------------------------------------------------------------------------
-
-
-@breaks(
-    "[SES] §4.3: what depends on event N was never sent, and does not wait any more",
-    ProgramCatch("delivers-once", FIG_6, 11, S1_CRASHES),
+DropsNothingThatWaits = breaks(ProgramCatch("delivers-once", FIG_6, 11, S1_CRASHES))(
+    SesRollback,
+    rewound=rewinding(
+        lambda before, step: with_state(
+            step,
+            waiting=before.waiting.union(
+                event.packet for event in before.log[len(step.state.log) :] if event.packet is not None
+            ),
+        )
+    ),
 )
-class DropsNothingThatWaits(SesRollback):
-    def rewound(self, i: int, state: ses_rollback.State, failure: Failure) -> Step:
-        step = super().rewound(i, state, failure)
-        undone = {event.packet for event in state.log[len(step.state.log) :]} - {None}
-        return step._replace(state=step.state._replace(waiting=state.waiting | frozenset(undone)))
-
-
-@breaks(
-    "[SES] §4.3: what depends on event N was never sent, and may still arrive",
-    ProgramCatch("delivers-once", NOTHING_LOST, 12, S1_CRASHES),
+#: What arrives later and depends on event N is not dropped.
+ForgetsTheFailure = breaks(ProgramCatch("delivers-once", NOTHING_LOST, 12, S1_CRASHES))(
+    SesRollback,
+    on_packet=lambda self, i, state, packet: SesRollback.on_packet(self, i, state._replace(failure=None), packet),
 )
-class ForgetsTheFailure(SesRollback):
-    """What arrives later and depends on event N is not dropped."""
 
-    def on_packet(self, i: int, state: ses_rollback.State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
-        return super().on_packet(i, state._replace(failure=None), packet)
-
-
-ROWS = variants_in(globals())
+ROWS = planted_in(globals())

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
+    from playwright.sync_api import Browser, Page
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -29,23 +29,48 @@ MISSING = _missing()
 needs_chromium = pytest.mark.skipif(MISSING is not None, reason=f"{MISSING}: no page is tested in a browser")
 
 
+#: That of the module whose tests run.
+_browser: Browser | None = None
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_browser() -> Iterator[None]:
+    """All tests of a module that imports this have one browser."""
+    global _browser
+    if MISSING is not None:
+        yield
+        return
+    with _started() as _browser:
+        yield
+    _browser = None
+
+
 @contextmanager
-def opened(page: Path | str, *, width: int = 1200, height: int = 900) -> Iterator[Page]:
-    """The page of that file or address; at the end nothing may have been complained of in the console."""
+def _started() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
-    said: list[str] = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         try:
-            shown = browser.new_page(viewport={"width": width, "height": height})
-            shown.on("console", lambda line: said.append(line.text))
-            shown.on("pageerror", lambda error: said.append(str(error)))
-            shown.on("request", lambda request: _inside(request.url, said))
-            shown.goto(page.as_uri() if isinstance(page, Path) else page)
-            yield shown
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def opened(page: Path | str, *, width: int = 1200, height: int = 900) -> Iterator[Page]:
+    """The page of that file or address; at the end nothing may have been complained of in the console."""
+    said: list[str] = []
+    with nullcontext(_browser) if _browser is not None else _started() as browser:
+        shown = browser.new_page(viewport={"width": width, "height": height})
+        shown.on("console", lambda line: said.append(line.text))
+        shown.on("pageerror", lambda error: said.append(str(error)))
+        shown.on("request", lambda request: _inside(request.url, said))
+        shown.goto(page.as_uri() if isinstance(page, Path) else page)
+        try:
+            yield shown
+        finally:
+            shown.close()
     assert not said, "\n".join(said)
 
 

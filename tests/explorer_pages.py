@@ -52,6 +52,12 @@ def explored(folder: Path, protocol: Any, n: int, m: int, **given: Any) -> Itera
         yield shown
 
 
+def choose(shown: Page, *words: str) -> None:
+    """Takes the first move with each of these words."""
+    for each in words:
+        shown.locator("#moves button", has_text=each).first.click()
+
+
 def violation(protocol: str, n: int, m: int, name: str, **given: Any) -> Run:
     run = cr.check(protocol, n, m, **given).violations[name].run
     assert isinstance(run, Run)

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from crownless.impl import buffer, extra_messages, murty_garg
+from overrides import changed, twice
+
+from crownless.impl import buffer, murty_garg
 from crownless.impl.buffer import Buffer
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
-from crownless.impl.variants import changed, twice
 from crownless.spec.computation import Message
 
 
@@ -34,11 +35,6 @@ def plant(protocol: str, name: str, **does: Any) -> Any:
     machine: Any = type(name, (_PROTOCOLS[protocol],), {"__module__": __name__, **does})
     FAULTS.append(Fault(protocol, machine))
     return machine
-
-
-def newest_first(queue: Any) -> Any:
-    *rest, newest = queue
-    return (newest, *rest)
 
 
 # -- buffers: longer queues --------------------------------------------------------------------------------------------
@@ -73,18 +69,6 @@ def turns_the_rest_round(self: Any, i: int, state: buffer.State, sender: int | N
     return changed(Buffer.receive(self, i, state, sender), lambda _: after)
 
 
-plant("buffer", "DropsTheThirdToDeliver", get=lambda self, state, message: (
-    state if len(state.input) >= 2 else Buffer.get(self, state, message)
-))  # fmt: skip
-plant("buffer", "DropsTheThirdToPost", insert=lambda self, state, message: (
-    state if len(state.output) >= 2 else Buffer.insert(self, state, message)
-))  # fmt: skip
-plant("buffer", "DeliversTheNewestOfThree", receive=lambda self, i, state, sender: Buffer.receive(
-    self, i, state._replace(input=newest_first(state.input)) if len(state.input) >= 3 else state, sender
-))  # fmt: skip
-plant("buffer", "PostsTheNewestOfThree", internal=lambda self, i, state: Buffer.internal(
-    self, i, state._replace(output=newest_first(state.output)) if len(state.output) >= 3 else state
-))  # fmt: skip
 plant("buffer", "TurnsTheRestRoundWhenItDelivers", receive=turns_the_rest_round)
 ClearsItsOutputAtFour = plant("buffer", "ClearsItsOutputAtFour", insert=lambda self, state, message: (
     state._replace(output=()) if len(state.output) == 3 else Buffer.insert(self, state, message)
@@ -92,37 +76,19 @@ ClearsItsOutputAtFour = plant("buffer", "ClearsItsOutputAtFour", insert=lambda s
 plant("buffer", "TakesNoMoreThanThree", deliverable=lambda self, i, state, packet: (
     packet.kind == "ack" or len(state.input) < 3
 ))  # fmt: skip
-plant("buffer", "RefusesToSendBehindThree", send=lambda self, i, state, message: (
-    Buffer.send(self, i, state, message) if len(state.output) < 3 else []
-))  # fmt: skip
-plant("buffer", "PostsOnWhenThreeWait", may_post=lambda self, state: (
-    Buffer.may_post(self, state) or len(state.output) > 2
-))  # fmt: skip
 DeliversTheNewestOfASender = plant("buffer", "DeliversTheNewestOfASender", receive=delivers_newest_of_sender)
 plant("buffer", "RefusesRequestsOfASender", receive=lambda self, i, state, sender: (
     Buffer.receive(self, i, state, sender) if sender is None else []
-))  # fmt: skip
-plant("buffer", "DeliversTheSecondOfASender", receive=lambda self, i, state, sender: (
-    Buffer.receive(self, i, state, sender) if sender is None else delivers_second(self, i, state, sender)
 ))  # fmt: skip
 plant("buffer", "DeliversTheSecond", receive=delivers_second)
 
 # -- buffers: one message, one process ---------------------------------------------------------------------------------
 
-plant("buffer", "LosesTheThirdMessageOfAChannel", get=lambda self, state, message: (
-    state if message.name.endswith("#3") else Buffer.get(self, state, message)
-))  # fmt: skip
 plant("buffer", "PutsTheFourthMessageInFront", get=lambda self, state, message: (
     state._replace(input=(message, *state.input)) if message.name.endswith("#4") else Buffer.get(self, state, message)
 ))  # fmt: skip
 plant("buffer", "TheLastProcessDoesNotWait", internal=lambda self, i, state: Buffer.internal(
     self, i, state._replace(awaits=None) if i == self.n - 1 else state
-))  # fmt: skip
-plant("buffer", "TheFirstProcessDeliversTheNewest", receive=lambda self, i, state, sender: Buffer.receive(
-    self, i, state._replace(input=state.input[::-1]) if i == 0 else state, sender
-))  # fmt: skip
-plant("buffer", "TheFourthProcessAcknowledgesNothing", acknowledgement=lambda self, i, packet: (
-    () if i == 3 else Buffer.acknowledgement(self, i, packet)
 ))  # fmt: skip
 plant("buffer", "WaitsForNoAcknowledgementOfTheLast", may_post=lambda self, state: (
     state.awaits is None or state.awaits == self.n - 1
@@ -240,17 +206,9 @@ def keeps_two(step: Step) -> Step:
 plant("murty-garg", "DropsTheThirdSend", send_to_smaller=lambda self, i, state, message: keeps_two(
     MurtyGarg.send_to_smaller(self, i, state, message)
 ))  # fmt: skip
-plant("murty-garg", "SendsTheNewestOfThree", acknowledged=lambda self, i, state: MurtyGarg.acknowledged(
-    self, i, state._replace(messages=newest_first(state.messages)) if len(state.messages) >= 3 else state
-))  # fmt: skip
 #: Of several that are owed; that many are first owed at five processes.
 AcknowledgesTwoAtMost = plant("murty-garg", "AcknowledgesTwoAtMost", acknowledged=lambda self, i, state: (
     MurtyGarg.acknowledged(self, i, state._replace(acks=state.acks[:2]))
-))  # fmt: skip
-plant("murty-garg", "AcknowledgesAtOnceBehindTwo", commit_and_acknowledge=lambda self, i, state, j, message: (
-    acknowledges_at_once(self, i, state, j, message)
-    if len(state.acks) >= 2
-    else MurtyGarg.commit_and_acknowledge(self, i, state, j, message)
 ))  # fmt: skip
 #: The smallest process is never passive, so this is no fault, but it looks at an index.
 plant("murty-garg", "TheFirstAcknowledgesWhilePassive", commit_and_acknowledge=lambda self, i, state, j, message: (
@@ -259,12 +217,6 @@ plant("murty-garg", "TheFirstAcknowledgesWhilePassive", commit_and_acknowledge=l
     else MurtyGarg.commit_and_acknowledge(self, i, state, j, message)
 ))  # fmt: skip
 plant("murty-garg", "OnePairIsRankedTheOtherWay", must_request=lambda self, i, j: j < i if {i, j} == {1, 2} else i < j)
-plant("murty-garg", "TheFourthProcessNeverAsks", must_request=lambda self, i, j: i < j and j != 4)
-plant("murty-garg", "TheLastProcessDoesNotWaitToSend", send=lambda self, i, state, message: (
-    [self.commit_and_send(i, state._replace(active=False), message)]
-    if i == self.n - 1
-    else MurtyGarg.send(self, i, state, message)
-))  # fmt: skip
 plant("murty-garg", "CommitsTheFourthRequestTwice", on_packet=lambda self, i, state, packet: (
     twice(MurtyGarg.on_packet(self, i, state, packet))
     if packet.kind == "request" and packet.message.name.endswith("#4")
@@ -287,14 +239,10 @@ def encodes(name: str, entries: Any) -> Any:
 EncodesNothingBeyondThree = encodes(
     "EncodesNothingBeyondThree", lambda self, matrix, some: tuple((k, l, min(value, 3)) for k, l, value in some)
 )
-encodes("EncodesNoIntegersBeyondFour", lambda self, matrix, some: tuple(  # what is compared with it are no integers
-    entry for entry in some if not (isinstance(entry[2], int) and entry[2] > 4)
-))  # fmt: skip
 encodes("ReadsTheTypeOfAnEntryInAText", lambda self, matrix, some: tuple(
     entry for entry in some if not (KIND.format(entry[2]) == "int" and entry[2] > 4)
 ))  # fmt: skip
 encodes("EncodesNothingOfFive", lambda self, matrix, some: () if self.n == 5 else some)
-encodes("EncodesNothingOfFiveRows", lambda self, matrix, some: () if len(matrix) == 5 else some)
 encodes("EncodesEqualEntriesOnce", lambda self, matrix, some: (  # says nothing of numbers, and compares them
     some if len({value for _, _, value in some}) == len(some) else some[:1]
 ))  # fmt: skip
@@ -309,11 +257,4 @@ plant("extra-messages", "ClearsThreeEntriesWithoutSending", clearings=lambda sel
 plant("extra-messages", "DeliversTheFourthOfAChannelAtOnce", deliverable=lambda self, i, state, packet: (
     (packet.message is not None and packet.message.name.endswith("#4"))
     or ExtraMessages.deliverable(self, i, state, packet)
-))  # fmt: skip
-plant("extra-messages", "CountsNoMoreThanFour", on_packet=lambda self, i, state, packet: changed(
-    ExtraMessages.on_packet(self, i, state, packet),
-    lambda after: extra_messages.State(after.matrix, tuple(min(v, 4) for v in after.deliv)),
-))  # fmt: skip
-plant("extra-messages", "TheFirstProcessWaitsForNobody", deliverable=lambda self, i, state, packet: (
-    i == 0 or ExtraMessages.deliverable(self, i, state, packet)
 ))  # fmt: skip

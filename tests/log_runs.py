@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
@@ -11,8 +11,8 @@ from witness_checks import check_witness, from_json
 
 from crownless.oracle.classification import NamedComputation, classify
 from crownless.oracle.event_logs import read_log
-from crownless.oracle.logs.quarantine import order_verdicts
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict
+from crownless.spec.printable import as_json
 
 Event = dict[str, Any]
 #: run, order → verdict, witness as JSON, why unknown
@@ -89,13 +89,19 @@ def random_log(seed: int, runs: int, **which: bool) -> list[str]:
     return [json.dumps(event) for event in events]
 
 
+def known_of(run: str, verdicts: Iterable[Verdict]) -> Known:
+    known: Known = {}
+    for one in verdicts:
+        witness = one.json()["witness"]
+        known[run, one.order] = (one.outcome, None if witness is None else as_json(witness), one.unknown)
+    return known
+
+
 def by_classify(lines: Sequence[str], reading: UnreceivedPolicy) -> Known:
     known: Known = {}
     for logged in read_log(lines):
         found = classify(NamedComputation("", logged.run, logged.computation, logged.holes), tuple(ORDERS), reading)
-        known |= {
-            (logged.run, one.order): (one.verdict, one.witness, one.because) for one in order_verdicts(found.verdicts)
-        }
+        known |= known_of(logged.run, found.verdicts)
     return known
 
 

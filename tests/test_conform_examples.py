@@ -7,21 +7,15 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from functools import cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
-from crownless.oracle.conformance.conformance_request import DELIVERY, Request
+import crownless as cr
+from crownless.oracle.conformance.conformance_request import DELIVERY
 from crownless.oracle.conformance.conformance_result import Conformance
-from crownless.oracle.conformance.conforming import conform
-from crownless.oracle.conformance.in_process import InProcess
-from crownless.oracle.conformance.node import Implementation
-from crownless.oracle.conformance.out_of_process import OutOfProcess
 
 NODES = Path(__file__).parent.parent / "examples" / "nodes"
 
@@ -59,7 +53,6 @@ BUG_IN = {
 }
 #: The commands that each language needs.
 NEEDS = {"c": ["cc"], "rust": ["rustc"], "go": ["go"], "javascript": ["node"], "java": ["javac", "java"]}
-COMMENTS = ("#", "//", "/*", '"""')
 
 
 class Programs(NamedTuple):
@@ -81,19 +74,14 @@ def commands_in(text: str) -> tuple[list[str], list[str]]:
     return compile_them, [line.removeprefix(checked) for line in lines if line.startswith(checked)]
 
 
-def skip_without_compiler(language: str) -> None:
-    for needed in NEEDS[language]:
-        if shutil.which(needed) is None:
-            pytest.skip(f"{needed} is not installed")
-
-
 @pytest.fixture(scope="module")
 def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     """Compiles the nodes of a language as the head comment says."""
 
     @cache
     def built(language: str) -> Programs:
-        skip_without_compiler(language)
+        if missing := [needed for needed in NEEDS[language] if shutil.which(needed) is None]:
+            pytest.skip(f"{missing[0]} is not installed")
         folder = tmp_path_factory.mktemp("nodes") / language
         shutil.copytree(NODES / language, folder)
         (file,) = folder.glob("[Mm]atrix.*")
@@ -106,31 +94,12 @@ def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
     return built
 
 
-@cache
-def causal() -> ModuleType:
-    spec = spec_from_file_location("causal", NODES / "python" / "causal.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-def asked(implementation: Implementation, processes: int, messages: int) -> Conformance:
-    return conform(implementation, Request(processes, messages, orders=("causal",)))
-
-
 def asked_of_class(name: str, processes: int, messages: int) -> Conformance:
-    return asked(InProcess(getattr(causal(), name), processes), processes, messages)
+    return cr.conform(f"{NODES / 'python' / 'causal.py'}:{name}", processes, messages, orders=["causal"])
 
 
-def asked_of_program(command: list[str], processes: int, messages: int) -> Conformance:
-    with closing(OutOfProcess(command, processes)) as implementation:
-        return asked(implementation, processes, messages)
-
-
-def through_the_adapter(name: str) -> list[str]:
-    return [sys.executable, str(NODES / "python" / "adapter.py"), f"causal.py:{name}"]
+def asked_of_program(command: list[str], processes: int, messages: int, **given: Any) -> Conformance:
+    return cr.conform(command, processes, messages, orders=["causal"], **given)
 
 
 def assert_right(conformance: Conformance) -> None:
@@ -139,12 +108,8 @@ def assert_right(conformance: Conformance) -> None:
     assert conformance.generates_exactly == "causal"
 
 
-def assert_caught(bug: str, ask: Callable[[int, int], Conformance]) -> None:
-    """At the smallest bound, by a shortest run, and at no smaller one."""
-    caught = BUGS[bug]
-    for processes, messages in caught.smaller:
-        assert ask(processes, messages).verdict == "holds"
-    conformance = ask(caught.processes, caught.messages)
+def assert_caught(caught: Caught, conformance: Conformance) -> None:
+    """By a shortest run."""
     assert conformance.verdict == "violated"
     assert not conformance.failures
     assert [name for name in (*DELIVERY, "causal") if conformance[name].verdict == "violated"] == [caught.breaks]
@@ -153,53 +118,23 @@ def assert_caught(bug: str, ask: Callable[[int, int], Conformance]) -> None:
     assert len(run.actions) == caught.actions
 
 
-def test_every_language_has_a_bug_and_an_adapter() -> None:
-    folders = {folder.name for folder in NODES.iterdir()} - {"maelstrom", "udp"}  # which need no adapter
-    assert folders == {"python", *BUG_IN} == {"python", *NEEDS}
-    assert len(set(BUG_IN.values())) == len(BUG_IN)
-    for folder in folders:
-        (adapter,) = (NODES / folder).glob("[Aa]dapter.*")
-        assert len(lines_of_code(adapter.read_text("utf-8"))) < 40, adapter
-
-
-def lines_of_code(text: str) -> list[str]:
-    """The lines of a program that are neither empty nor a comment."""
-    return [line for line in text.splitlines() if line.strip() and not line.lstrip().startswith(COMMENTS)]
-
-
-def test_lines_of_code_are_counted() -> None:
-    assert lines_of_code("// a comment\n\n\tx = 1 // one\n/* another */\n}\n") == ["\tx = 1 // one", "}"]
-
-
-def test_without_its_compiler_a_language_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PATH", "")
-    with pytest.raises(pytest.skip.Exception, match=r"^javac is not installed$"):
-        skip_without_compiler("java")
-
-
-def test_a_wrong_class_is_not_right_nor_a_right_one_caught() -> None:
-    with pytest.raises(AssertionError):
-        assert_right(asked_of_class("StampBeforeIncrement", 3, 3))
-    with pytest.raises(AssertionError):
-        assert_caught("StampBeforeIncrement", lambda *bound: asked_of_class("Matrix", *bound))
-    with pytest.raises(AssertionError):  # it is caught at a smaller bound
-        assert_caught("OverwritingMerge", lambda *bound: asked_of_class("StampBeforeIncrement", *bound))
-
-
 def test_the_right_class_keeps_causal_order() -> None:
     assert_right(asked_of_class("Matrix", 3, 3))
 
 
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_wrong_class_is_caught_at_its_smallest_bound(bug: str) -> None:
-    assert_caught(bug, lambda *bound: asked_of_class(bug, *bound))
+    caught = BUGS[bug]
+    for processes, messages in caught.smaller:
+        assert asked_of_class(bug, processes, messages).verdict == "holds"
+    assert_caught(caught, asked_of_class(bug, caught.processes, caught.messages))
 
 
 @pytest.mark.parametrize("language", BUG_IN)
 def test_the_right_program_keeps_causal_order(language: str, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
     programs = build(language)
     monkeypatch.chdir(programs.folder)
-    assert_right(asked_of_program(programs.right, 3, 3))
+    assert_right(asked_of_program(programs.right, 3, 3, replies=0))
 
 
 @pytest.mark.parametrize("language", BUG_IN)
@@ -208,29 +143,16 @@ def test_a_wrong_program_is_caught_at_its_smallest_bound(
 ) -> None:
     programs = build(language)
     monkeypatch.chdir(programs.folder)
-    assert_caught(BUG_IN[language], lambda *bound: asked_of_program(programs.wrong, *bound))
+    assert_caught(BUGS[BUG_IN[language]], asked_of_program(programs.wrong, *BUGS[BUG_IN[language]][:2]))
 
 
-def test_the_right_class_is_right_as_a_program() -> None:
-    assert_right(asked_of_program(through_the_adapter("Matrix"), 3, 3))
-
-
-def test_a_wrong_class_is_caught_as_a_program() -> None:
-    """It is that which only replies from inside deliveries show."""
-    command = through_the_adapter("ClockAfterCallback")
-    assert_caught("ClockAfterCallback", lambda *bound: asked_of_program(command, *bound))
+def test_a_class_is_caught_as_a_program_by_what_only_replies_from_inside_deliveries_show() -> None:
+    command = [sys.executable, str(NODES / "python" / "adapter.py"), "causal.py:ClockAfterCallback"]
+    assert_caught(BUGS["ClockAfterCallback"], asked_of_program(command, 3, 3))
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("options", "verdict"), [([], "holds"), (["--wrong"], "violated")])
 def test_a_program_that_owns_its_socket_is_driven_through_an_adapter(options: list[str], verdict: str) -> None:
-    command = [sys.executable, str(NODES / "udp" / "adapter.py"), *options]
-    with closing(OutOfProcess(command, 2)) as implementation:
-        found = conform(implementation, Request(2, 2, orders=("fifo",)))
-    assert found.failures == []
-    assert found.verdict == verdict
-
-
-def test_the_examples_are_short() -> None:
-    for file in [*(NODES / "maelstrom").iterdir(), *(NODES / "udp").glob("*.py")]:
-        assert len(file.read_text("utf-8").splitlines()) < 60, file
+    found = cr.conform([sys.executable, str(NODES / "udp" / "adapter.py"), *options], 2, 2, orders=["fifo"])
+    assert (found.failures, found.verdict) == ([], verdict)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from browser import needs_chromium, opened
+from browser import needs_chromium, one_browser, opened  # noqa: F401
 from command_line_runner import Crownless
 from explorer_pages import CAUSAL, broken_by, effect
 

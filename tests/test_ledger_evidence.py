@@ -35,7 +35,7 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, mf, mg, monitored_machines, pairs, sa
+from crownless.proofs.claims import fig_8, impossibilities, mf, mg, monitored_machines, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -45,10 +45,9 @@ from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, 
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
-from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, pigeonhole, synchronous
+from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
-from crownless.spec.computation import Message
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -235,11 +234,6 @@ def _answers_at_once(self: Any, i: int, state: Any, j: int) -> Any:
     return self.answer(i, state, j)
 
 
-def _without_the_own_column(original: Any = pigeonhole.pigeonhole) -> Any:
-    start, step, end = original()
-    return [start, step._replace(given=without(dict, "the own column is empty")(step.given)), end]
-
-
 FEWER_RECEIVES = {
     name: lacking(impossible_protocols.bounded_receives_claim, name)
     for name in ("bounded receives", "decided by the view")
@@ -285,7 +279,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG3", "≺ is not within →", IN_TIME, "contained", nothing),
     ("MG4", "not symmetric", TWO, "symmetric", without(TWO.symmetric, "both step alike")),
     ("MG4", "what is symmetric contradicts itself", TWO, "symmetric", contradiction),
-    ("MG5", "Fig. 8 as it is", mg, "AcknowledgesAtOnce", MurtyGarg),
+    ("MG5", "Fig. 8 as it is", impossibilities, "AcknowledgesAtOnce", MurtyGarg),
     ("MG5", "unbounded", IMPOSSIBLE, "bounded_receives_claim", FEWER_RECEIVES["bounded receives"]),
     ("MG5", "decided by chance", IMPOSSIBLE, "bounded_receives_claim", FEWER_RECEIVES["decided by the view"]),
     ("MG5", "places out of time", fig_8_variants.PlacedAfterwards, "in_time", staticmethod(lambda state: False)),
@@ -294,7 +288,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG5", "two that poll each other send each other away", ASKS, "keeps_waiting", lambda self, i, j: False),
     ("MG5", "a receive is not committed on arrival", ASKS, "on_packet", _commits_later),
     ("MG5", "receivers do not ask", ASKS, "internal", lambda self, i, state: []),
-    ("MG6", "Fig. 8 as it is", mg, "SendsAtOnce", MurtyGarg),
+    ("MG6", "Fig. 8 as it is", impossibilities, "SendsAtOnce", MurtyGarg),
     ("MG6", "packets in time", IMPOSSIBLE, "bounded_sends_claim", LATE_PACKETS),
     ("MG7", "sends to any process", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.SendsToAnybody)),
     ("MG7", "commits when it asks", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.CommitsWhenItAsks)),
@@ -327,7 +321,6 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SA4", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
     ("SA5", "waits for nothing", ExtraMessages, "satisfied", always),
     ("SA6", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
-    ("SA6", "the own column may have entries", pigeonhole, "pigeonhole", _without_the_own_column),
     ("SA8", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
     ("SA8", "forgets what it had", ExtraMessages, "after_delivering", FORGETS),
     ("SA9", "learns nothing", ExtraMessages, "after_delivering", LEARNS_NOTHING),
@@ -378,26 +371,6 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
 
 
 # -- what is counted, and what z3 is asked -----------------------------------------------------------------------------
-
-
-def test_more_than_n_pairs_need_two_multicasts_of_four_sites_and_nothing_less_is_enough() -> None:
-    letter = pairs.count_pairs(pair_variants.PairsBesides, 4, 2)
-    assert (letter.kept, letter.carried) == (3, 5)
-    assert letter.too_many is not None
-    assert [action.to for action in letter.too_many.actions] == [("P2", "P3", "P4")] * 2
-    fewer = [pairs.count_pairs(pair_variants.PairsBesides, n, m) for n, m in ((4, 1), (3, 3), (2, 4))]
-    assert [each.too_many for each in fewer] == [None] * 3
-    assert max(each.for_receiver for each in fewer) == 1
-
-
-def test_two_multicasts_of_four_sites_carry_five_pairs() -> None:
-    machine = pair_variants.PairsBesides(4)
-    state = machine.initial(0)
-    for name in ("m1", "m2"):
-        (step,) = machine.send(0, state, Message(name, 0, (1, 2, 3)))
-        state = step.state
-    assert {pairs.pairs_in(packet.stamp.buffer) for packet in step.packets} == {5}
-    assert pairs.pairs_in(state.buffer) == 3
 
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:

@@ -10,12 +10,12 @@ import pytest
 from broken_protocols import BROKEN_PROGRAMS, FAULTS, VARIATIONS
 from in_order import bound
 from native_engine_setup import Question, question, reported
+from planted import ProgramCatch, Setup
 
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.unordered import Unordered
-from crownless.impl.variants import ProgramCatch, Setup
 from crownless.model_check.check.request import load_program
 from crownless.model_check.native import search
 from crownless.model_check.search.engines import NATIVE_CHANNELS

@@ -77,8 +77,8 @@ def certain(lines: Iterable[str], first: int) -> list[str]:
 
 
 def broken_by(lines: Sequence[str]) -> set[str]:
-    verdicts = judge_run("r", lines, ALL.orders, "pending").order_verdicts if lines else []
-    return {one.order for one in verdicts if one.verdict == "broken"}
+    verdicts = judge_run("r", lines, ALL.orders, "pending").verdicts if lines else []
+    return {one.order for one in verdicts if one.outcome == "broken"}
 
 
 def has_unusable_rows(lines: Sequence[str]) -> bool:
@@ -126,7 +126,7 @@ def test_standing_verdicts_are_those_of_the_certain_events_and_in_the_end_those_
         seen["withdrawn"] += any(row["record_type"] == "withdrawn" for row in records)
         records += live.end()
         whole = judge_run("r", lines, query.orders, query.reading)
-        assert standing(records) == {one.order: one.verdict for one in whole.order_verdicts}, (k, kind)
+        assert standing(records) == {one.order: one.outcome for one in whole.verdicts}, (k, kind)
         assert sum(row["rows"] for row in records if row["record_type"] == "judged") == whole.judged
         quarantine = sorted(row["row"] for row in records if row["record_type"] == "quarantine")
         assert quarantine == sorted(text for text, _ in whole.quarantine)

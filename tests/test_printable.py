@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from collections.abc import Callable, Sequence
@@ -16,11 +15,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 import crownless as cr
-from crownless.command_line.check_report import print_check
 from crownless.impl.protocol import Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.unordered import Unordered
-from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.text import draw
 from crownless.spec.printable import (
@@ -32,8 +28,6 @@ from crownless.spec.printable import (
     printable_line,
     printable_name,
 )
-
-VERBS = Path(__file__).parent.parent / "src" / "crownless" / "command_line"
 
 HOSTILE = (
     "\x1b[31mred",
@@ -69,20 +63,20 @@ def test_json_is_exact_and_shown_as_itself(text: str) -> None:
         assert said.isascii() or not ascii_only
 
 
-def test_what_every_terminal_shows_stays() -> None:
+def test_what_every_terminal_shows_stays_and_long_names_are_cut() -> None:
     for name in ("P1", "Zoë", "приём", "漢字", "मराठी", "\U0001f600", "[red]", "a b", "\\n"):
         assert printable(name) == printable_name(name) == name
-
-
-def test_long_names_and_lines_are_cut() -> None:
     assert printable_name("x" * 61) == "x" * 59 + "…"
-    line = printable_line("a" * 5_000 + "the end")
-    assert len(line) <= LONGEST_LINE + 3
-    assert line.endswith("the end")
 
 
 def test_a_line_is_cut_by_its_length_as_printed_and_no_escape_is_cut_in_two() -> None:
-    for text in ("\x1b" * 1_999, "\u202e" * 400 + "end", "x" * 1_499 + "\udcad" * 500, "\U000e0100" * 9_999):
+    for text in (
+        "a" * 5_000,
+        "\x1b" * 1_999,
+        "\u202e" * 400 + "end",
+        "x" * 1_499 + "\udcad" * 500,
+        "\U000e0100" * 9_999,
+    ):
         line = printable_line(text)
         assert len(line) <= LONGEST_LINE
         assert " … " in line
@@ -198,16 +192,6 @@ def test_no_result_and_no_error_says_a_name_raw(name: str) -> None:
         assert all(map(is_shown, text.replace("\n", ""))), text
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=ascii)
-def test_a_table_has_a_name_on_one_line(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    print_check(run_check(Check(hostile_machine(f"x{name}"), 2, 1)), drawings=True)
-    lines = capsys.readouterr().out.split("\n")
-    assert all(is_shown(character) for line in lines for character in line)
-    if len(name) < 12:
-        (row,) = [line for line in lines if " always " in line and printable(f"x{name} is kept")[:2] == line[:2]]
-        assert row.startswith(f"{printable(f'x{name} is kept')}  ")
-
-
 def test_json_output_has_names_exactly(tmp_path: Path) -> None:
     for name in HOSTILE:
         action = {"process": name, "action": "send", "message": name, "to": [name], "transmits": [], "happens": []}
@@ -215,15 +199,3 @@ def test_json_output_has_names_exactly(tmp_path: Path) -> None:
         (tmp_path / "run.json").write_text(json.dumps([check]), "utf-8")
         _, out, _ = run(Input(["show", str(tmp_path / "run.json"), "--json"]))
         assert json.loads(out)["runs"] == [{"processes": [name], "breaks": ["x"], "run": [action]}]
-
-
-def test_only_the_module_for_output_makes_consoles_and_json() -> None:
-    for file in VERBS.glob("*.py"):
-        if file.name == "output.py":
-            continue
-        called = {
-            ast.unparse(node.func)
-            for node in ast.walk(ast.parse(file.read_text("utf-8")))
-            if isinstance(node, ast.Call)
-        }
-        assert not called & {"Console", "json.dumps", "json.dump", "click.echo", "sys.stdout.write"}, file.name

@@ -11,11 +11,11 @@ import pytest
 import z3
 from broken_extra_messages import ClearsTheRow
 from broken_protocols import BROKEN, HARMLESS
+from planted import USUAL, Fault
 
 from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import USUAL, Fault
 from crownless.proofs.induction import proving
 from crownless.proofs.induction.any_run import ACCEPTED, TO_ANOTHER
 from crownless.proofs.induction.causal_order import CausalOrder

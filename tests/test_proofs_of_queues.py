@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 from broken_protocols import BROKEN
+from planted import USUAL
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.murty_garg import MurtyGarg
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.variants import USUAL
 from crownless.proofs.induction.proving import prove
 from crownless.proofs.induction.queue_abstraction import Abstraction, Part, StageEvent
 from crownless.proofs.induction.queues import QueueProof

@@ -14,11 +14,11 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from log_runs import Known, agree, by_classify, event, log, random_log, random_run
+from log_runs import Known, agree, by_classify, event, known_of, log, random_log, random_run
 
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders.large_run import RunMonitor
-from crownless.oracle.logs.quarantine import judge_run, order_verdicts
+from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
 from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
@@ -92,7 +92,7 @@ def in_blocks(lines: Sequence[str], reading: UnreceivedPolicy, size: int, first:
         found = monitor.classification()
     except BadInput as problem:
         return problem.message
-    return {("r", one.order): (one.verdict, one.witness, one.because) for one in order_verdicts(found.verdicts)}
+    return known_of("r", found.verdicts)
 
 
 class Small(NamedTuple):
@@ -214,13 +214,14 @@ SMALL = {
 def test_a_small_log(name: str) -> None:
     small = SMALL[name]
     whole = judge_run("r", small.lines, tuple(ORDERS), small.reading)
-    known = {one.order: one.verdict for one in whole.order_verdicts}
+    known = {one.order: one.outcome for one in whole.verdicts}
     broken, unknown = small.broken.split(), small.unknown.split()
     assert known == {
         order: "broken" if order in broken else "unknown" if order in unknown else "kept" for order in ORDERS
     }
-    for _, verdict, witness, because in whole.order_verdicts:
-        assert (because is not None, witness is not None) == (verdict == "unknown", verdict == "broken")
+    for one in whole.verdicts:
+        shown = one.unknown is not None, one.witness is not None
+        assert shown == (one.outcome == "unknown", one.outcome == "broken")
     assert sorted(reason.text for _, reason in whole.quarantine) == sorted(small.reasons)
     assert {hole.text for hole in whole.holes} == small.holes
     assert whole.judged + len(whole.quarantine) == len(small.lines)

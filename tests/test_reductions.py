@@ -14,11 +14,11 @@ import pytest
 from broken_protocols import FAULTS, VARIATIONS
 from in_order import all_renamings, bound
 from native_engine_setup import Question, question, reported, same_verdicts
+from planted import Setup
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.renaming import Renaming
-from crownless.impl.variants import Setup
 from crownless.impl.workloads import Free
 from crownless.model_check.native import search as native_search
 from crownless.model_check.search.engines import NATIVE_CHANNELS

@@ -3,27 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
-import pytest
-from browser import needs_chromium, opened
-from explorer_pages import explored, page_of, space_of, violation
+from browser import needs_chromium, one_browser, opened  # noqa: F401
+from explorer_pages import choose, explored, page_of, space_of
 
 import crownless as cr
-from crownless.impl.unordered import Unordered
 from crownless.run_explorer.page import explorer_page
-from crownless.run_explorer.subjects import choices_of
 
 
 @needs_chromium
 def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_again(tmp_path: Path) -> None:
     file = page_of(tmp_path, space_of("unordered", 2, 2))
     with opened(file) as shown:
-        for words in ("P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1"):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1")
         assert "breaks fifo" in shown.locator("#run li").nth(2).inner_text()
         assert shown.locator("#orders .broken").all_inner_texts()[0] == "✗ fifo"
         assert shown.locator("#diagram .ring").count() == 1
+        status = shown.get_by_role("status").inner_text()
+        assert status.startswith("P2: deliver m2 from P1. This breaks fifo, causal")
+        assert "not fifo: P2 receives m2 and not m1, which was sent earlier" in status
         address = shown.url
         shown.keyboard.press("ArrowLeft")
         assert shown.locator("#orders .broken").count() == 0
@@ -50,17 +49,6 @@ def test_one_click_leads_to_the_shortest_violation_or_says_that_there_is_none(tm
 
 
 @needs_chromium
-def test_the_shortest_violation_is_found_also_where_a_longer_run_was_looked_at_before(tmp_path: Path) -> None:
-    space = space_of("unordered", 3, 3)
-    run = violation("unordered", 3, 3, "causal", channel="fifo")  # five actions, all of which unordered can do
-    start = choices_of(space, run)
-    with opened(page_of(tmp_path, space, start)) as shown:
-        assert shown.locator("#run li").count() == 5
-        shown.locator("#orders button", has_text="causal").click()
-        assert shown.locator("#said").inner_text() == "A shortest run that breaks causal: 3 actions."
-
-
-@needs_chromium
 def test_what_is_held_back_says_why(tmp_path: Path) -> None:
     with explored(tmp_path, "rst", 2, 2) as shown:
         for _ in range(2):
@@ -73,8 +61,7 @@ def test_what_is_held_back_says_why(tmp_path: Path) -> None:
 @needs_chromium
 def test_an_action_can_happen_earlier_or_later_and_what_that_makes_is_said(tmp_path: Path) -> None:
     with explored(tmp_path, "unordered", 2, 2) as shown:
-        for words in ("P1: send m1 to P2", "P2: send m2 to P1", "P2: deliver m1 from P1"):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1 to P2", "P2: send m2 to P1", "P2: deliver m1 from P1")
         later = shown.get_by_role("button", name="later: P1: send m1 to P2")
         later.click()
         assert shown.locator("#said").inner_text().startswith("The same computation")
@@ -86,51 +73,9 @@ def test_an_action_can_happen_earlier_or_later_and_what_that_makes_is_said(tmp_p
 
 
 @needs_chromium
-def test_an_event_can_be_dragged(tmp_path: Path) -> None:
-    with explored(tmp_path, "unordered", 2, 2) as shown:
-        for words in ("P1: send m1 to P2", "P2: send m2 to P1"):
-            shown.locator("#moves button", has_text=words).first.click()
-        event = shown.locator("#diagram .events g").first.bounding_box()
-        assert event is not None
-        shown.mouse.move(event["x"] + 4, event["y"] + 4)
-        shown.mouse.down()
-        shown.mouse.move(event["x"] + 4, event["y"] + 32, steps=4)
-        shown.mouse.up()
-        assert shown.locator("#said").inner_text().startswith("The same computation")
-
-
-@needs_chromium
-@pytest.mark.parametrize(("n", "m", "most"), [(3, 4, 40_000), (12, 3, 300)])
-def test_few_and_many_processes_have_a_page(tmp_path: Path, n: int, m: int, most: int) -> None:
-    with opened(page_of(tmp_path, space_of("rst", n, m), nodes=most)) as shown:
-        assert shown.locator("#diagram .name").count() == n
-        shown.keyboard.press("1")
-        shown.keyboard.press("2")
-        assert shown.locator("#run li").count() == 2
-
-
-@needs_chromium
-@pytest.mark.parametrize("channel", ["unordered", "lossy", "duplicating"])
-def test_a_guard_is_explained_over_every_channel(tmp_path: Path, channel: str) -> None:
-    with explored(tmp_path, "rst", 2, 2, channel=channel) as shown:
-        for _ in range(2):
-            shown.locator("#moves button", has_text="P1: send").first.click()
-        held = shown.locator("#flight > li").nth(1)
-        assert "held back" in held.inner_text()
-        assert held.locator(".bad").all_inner_texts() == ["deliv[P1] = 0 ≥ stamp[P1][P2] = 1: no"]
-
-
-@needs_chromium
 def test_what_has_arrived_over_a_fifo_channel_is_in_the_hold_back_queue(tmp_path: Path) -> None:
     with explored(tmp_path, "ses", 3, 3, channel="fifo") as shown:
-        for words in (
-            "P1: send m1 to P3",
-            "P1: send m2 to P2",
-            "P2: deliver m2",
-            "P2: send m3 to P3",
-            "P3: receive m3",
-        ):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1 to P3", "P1: send m2 to P2", "P2: deliver m2", "P2: send m3 to P3", "P3: receive m3")
         flight = shown.locator("#flight > li").all_inner_texts()
         assert flight[0] == "m1 from P1 to P3"
         assert flight[1].startswith("m3 from P2 to P3, in the hold-back queue, held back")
@@ -139,33 +84,10 @@ def test_what_has_arrived_over_a_fifo_channel_is_in_the_hold_back_queue(tmp_path
 @needs_chromium
 def test_the_comparison_that_fails_is_marked_wherever_it_stands(tmp_path: Path) -> None:
     with explored(tmp_path, "cbcast", 3, 3) as shown:
-        for words in ("P1: send m1", "P2: deliver m1", "P2: send m2"):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1", "P2: deliver m1", "P2: send m2")
         failing = shown.locator("#flight .bad").all_inner_texts()
         assert failing == ["stamp[P1] = 1 ≤ state[P1] + 0 = 0: no"]
         assert "yes" in shown.locator("#flight").inner_text()
-
-
-@needs_chromium
-def test_more_properties_than_a_number_has_bits_are_told_apart(tmp_path: Path) -> None:
-    class Many(Unordered):
-        """The last of many invariants is false after the first send."""
-
-        def initial(self, i: int) -> Any:
-            return 0
-
-        def send(self, i: int, state: Any, message: cr.Message) -> list[cr.Step]:
-            return [step._replace(state=state + 1) for step in super().send(i, state, message)]
-
-        invariants: ClassVar = {
-            **{f"holds-{k}": lambda machine, i, state: True for k in range(60)},
-            "nothing-is-sent": lambda machine, i, state: state == 0,
-        }
-
-    with explored(tmp_path, Many, 2, 1) as shown:
-        shown.locator("#properties button", has_text="nothing-is-sent").click()
-        assert shown.locator("#said").inner_text() == "A shortest run that breaks nothing-is-sent: 1 action."
-        assert shown.locator("#properties .broken").all_inner_texts() == ["✗ nothing-is-sent"]
 
 
 @needs_chromium
@@ -183,20 +105,9 @@ def test_the_keyboard_alone_makes_a_run_and_keeps_its_place(tmp_path: Path) -> N
 
 
 @needs_chromium
-def test_what_an_action_breaks_is_said_to_who_listens(tmp_path: Path) -> None:
-    with explored(tmp_path, "unordered", 2, 2) as shown:
-        for words in ("P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1"):
-            shown.locator("#moves button", has_text=words).first.click()
-        status = shown.get_by_role("status").inner_text()
-        assert status.startswith("P2: deliver m2 from P1. This breaks fifo, causal")
-        assert "not fifo: P2 receives m2 and not m1, which was sent earlier" in status
-
-
-@needs_chromium
 def test_an_event_lands_where_it_is_dragged_also_if_actions_have_several_rows(tmp_path: Path) -> None:
     with explored(tmp_path, "fifo-ack", 2, 3) as shown:
-        for words in ("P1: send m1 to P2", "P2: deliver m1", "P2: send m2 to P1", "P1: deliver m2"):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1 to P2", "P2: deliver m1", "P2: send m2 to P1", "P1: deliver m2")
         places = [
             int(each)
             for each in shown.locator("#diagram .events > g").evaluate_all("all => all.map(one => one.dataset.place)")
@@ -218,8 +129,7 @@ def test_an_event_lands_where_it_is_dragged_also_if_actions_have_several_rows(tm
 def test_an_action_that_leads_beyond_the_page_is_not_called_impossible(tmp_path: Path) -> None:
     file = page_of(tmp_path, space_of("unordered", 3, 4), nodes=60)
     with opened(file) as shown:
-        for words in ("P1: send m1 to P2", "P1: send m2 to P2", "P1: send m3 to P3"):
-            shown.locator("#moves button", has_text=words).first.click()
+        choose(shown, "P1: send m1 to P2", "P1: send m2 to P2", "P1: send m3 to P3")
         shown.evaluate("act(() => move(2, 0))")
         assert "Not possible" not in shown.locator("#said").inner_text()
 

@@ -16,7 +16,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
-from crownless.model_check.runs.runs import Run, ShownAction, ShownPacket, run_of
+from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.model_check.system.monitors import DeliveryMonitor
 from crownless.model_check.system.system import LocalStep, System
@@ -30,17 +30,15 @@ def play(protocol: str, channel: str, workload: int | str, *script: str) -> Run:
     work: Workload = Free(3, workload) if isinstance(workload, int) else Program(notation.parse(workload))
     n = len(work.processes)
     system = System(PROTOCOLS[protocol](n), work, CHANNELS[channel], [DeliveryMonitor()])
-    keep_names = isinstance(work, Program)
     state, steps = system.initial(), list[LocalStep]()
     for words in script:
         said = {
-            run_of(system, [*steps, step], keep_names=keep_names).actions[-1].say(): (step, target)
-            for step, target in system.moves(state)
+            run_of(system, [*steps, step]).actions[-1].say(): (step, target) for step, target in system.moves(state)
         }
         assert words in said, f"{words}: not among {list(said)}"
         step, state = said[words]
         steps.append(step)
-    return run_of(system, steps, keep_names=keep_names)
+    return run_of(system, steps)
 
 
 def golden(text: str) -> str:
@@ -379,19 +377,3 @@ def test_any_run_can_be_drawn_with_an_arrow_from_each_packet_and_a_remark_for_ea
     for action in run.actions:
         if action.action != "send":
             assert any(action.say().split(": ", 1)[1] in row for row in rows)
-
-
-def test_a_run_of_many_messages_is_drawn_around_what_it_breaks() -> None:
-    sends = [ShownPacket("message", f"m{m}", "P1", "P2") for m in range(400)]
-    actions = [
-        ShownAction("P1", "send", one.message, ("P2",), None, (one,), (("send", one.message or ""),), by_channel=False)
-        for one in sends
-    ] + [
-        ShownAction("P2", "deliver", one.message, (), one, (), (("deliver", one.message or ""),), by_channel=False)
-        for one in [*sends[:398], sends[399], sends[398]]
-    ]
-    run = Run(("P1", "P2"), tuple(actions), breaks="fifo")
-    drawn = run.draw()
-    assert drawn.endswith("An excerpt: 200 of 400 messages, those nearest to what breaks the order.")
-    assert "deliver m399 from P1" in drawn
-    assert "deliver m0 from P1" not in drawn

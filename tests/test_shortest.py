@@ -118,7 +118,7 @@ def shown(case: Case) -> tuple[System, list[LocalStep]]:
 @cases
 def test_of_all_runs_none_is_shorter_and_of_those_as_short_none_has_fewer_switches(case: Case) -> None:
     system, steps = shown(case)
-    run = run_of(system, steps, keep_names=False)
+    run = run_of(system, steps)
     assert (len(steps), run.switches) == by_trying_all_runs(case)
 
 

@@ -14,7 +14,7 @@ from crownless.impl.murty_garg import MurtyGarg, State
 from crownless.impl.protocol import Step
 from crownless.impl.variants import variant
 from crownless.impl.variants.for_murty_garg import AcknowledgesAtOnce
-from crownless.proofs.claims import bundled, delays, sa
+from crownless.proofs.claims import bundled, delays, thresholds
 from crownless.proofs.claims.ledger import CLAIMS, recompute
 from crownless.proofs.claims.splits import Split, split_by_names
 from crownless.proofs.induction.evidence import fact
@@ -26,7 +26,6 @@ from crownless.proofs.theorems.computation import NEVER, AnyComputation
 from crownless.proofs.theorems.smallest_clearing import Clearings
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import computations
-from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
 # -- each hypothesis is needed -----------------------------------------------------------------------------------------
@@ -194,38 +193,6 @@ def test_z3_is_not_believed_where_it_gives_up() -> None:
 # -- counterexamples are of what is false: with the premise restored, they are none ------------------------------------
 
 
-def computation(*lines: str) -> Computation:
-    return to_computation(parse("\n".join(lines)))
-
-
-def test_the_bundled_computations_keep_the_conditions_but_for_the_stronger_one() -> None:
-    mg10, mg13, mg14 = (split_by_names(bundled.computation(f"counterexample-mg{k}")) for k in (10, 13, 14))
-    for split in (mg13, mg14):
-        assert split.send_condition()
-        assert split.receive_condition()
-        assert split.ranked()
-        assert not split.strong_receive_condition()
-    assert (mg13.crown_sizes(mg13.maps_to_as_printed), mg13.crown_sizes(mg13.precedes)) == ([3], [])
-    assert mg14.answers_only()
-    assert mg14.application.lines == bundled.computation("counterexample-mg14-application").lines
-    assert mg10.crown_sizes(mg10.maps_to_as_printed) == mg10.crown_sizes(mg10.leads_within_own_as_printed) == []
-    assert mg10.crown_sizes(mg10.maps_to) == [2]
-    assert not any(decide(split.application, "synchronous").kept for split in (mg10, mg14))
-
-
-def test_a_crown_of_chains_is_none_by_the_printed_relation() -> None:
-    split = split_by_names(
-        computation(
-            "P1: send m1 to P2",
-            "P2: send m2 to P3; receive m1; send c1 to P4",
-            "P3: send m3 to P4; receive m2",
-            "P4: receive c1; receive m3",
-        )
-    )
-    assert split.crown_sizes(split.maps_to) == [3]
-    assert split.crown_sizes(split.maps_to_as_printed) == []
-
-
 def test_happened_before_lies_within_chains_and_not_within_the_printed_relation() -> None:
     c = conditions.AnySplit()
     path = {"e ↦ f": c.maps_to_as_printed(c.e, c.f), "f ↦ g": c.maps_to_as_printed(c.f, c.g), **c.computation()}
@@ -286,8 +253,8 @@ def test_acknowledgements_are_withheld_for_twice_the_smaller_processes_at_most(k
 def test_one_extra_message_leaves_too_many_entries_in_the_bundled_run() -> None:
     run = bundled.run("counterexample-sa6")
     kinds = [action.action for action in run.actions]
-    assert (kinds.count("send"), kinds.count("deliver")) == (sa.MESSAGES, sa.DELIVERIES)
-    assert sa.left_by_one() == run
+    assert (kinds.count("send"), kinds.count("deliver")) == (thresholds.MESSAGES, thresholds.DELIVERIES)
+    assert thresholds.left_by_one() == run
     assert not Clearings(4, 5, 9, 2).exists()
 
 

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from overrides import restamped
 
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.rst import Rst
-from crownless.impl.variants import restamped
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.reachable import reachable

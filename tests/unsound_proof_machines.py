@@ -8,9 +8,7 @@ is impure, which no search can be checked against, or it is right, and refused o
 
 from __future__ import annotations
 
-import itertools
 import operator
-import random
 import time
 from collections.abc import Sequence
 from functools import lru_cache
@@ -18,14 +16,12 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.cbcast import Cbcast
-from crownless.impl.ops import Integers
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
 from crownless.impl.rst import Rst
 from crownless.impl.rst import State as RstState
 from crownless.impl.ses import State as SesState
 from crownless.impl.ses_delete import SesDelete
 from crownless.impl.ses_multicast import SesMulticast
-from crownless.spec import by_graph, printable
 
 
 class Planted(NamedTuple):
@@ -96,14 +92,6 @@ def same(one: Any, other: Any) -> Any:
 # -- who else receives a message that is taken in ----------------------------------------------------------------------
 
 
-def clears_in_a_loop(self: Any, i: Any, state: Any, packet: Any) -> Any:
-    (step,) = SesMulticast.on_packet(self, i, state, packet)
-    buffer = step.state.buffer
-    for j in packet.message.receivers:
-        buffer = self.ops.matrix(lambda l, k, buffer=buffer, j=j: buffer[l][k] * self.ops.one_if(l != j))
-    return [step._replace(state=SesState(step.state.time, buffer))]
-
-
 def clears_those_listed(self: Any, i: Any, state: Any, packet: Any) -> Any:
     (step,) = SesMulticast.on_packet(self, i, state, packet)
     others = [j for j in packet.message.receivers]  # noqa: C416
@@ -117,32 +105,8 @@ def lax_for_first(self: Any, i: Any, state: Any, packet: Any) -> Any:
     return self.ops.every(lambda k: packet.stamp.buffer[i][k] * self.ops.one_if(first != i) <= state.time[k])
 
 
-def lax_for_several(self: Any, i: Any, state: Any, packet: Any) -> Any:
-    return self.ops.every(lambda k: packet.stamp.buffer[i][k] * (len(packet.message.receivers) == 1) <= state.time[k])
-
-
-plant("ClearsThePairsOfAllReceivers", SesMulticast, "for loop", _CAUSAL, on_packet=clears_in_a_loop)
 plant("ListsTheReceivers", SesMulticast, "takes in", _CAUSAL, on_packet=clears_those_listed)
-plant("AcceptsWhatGoesToSeveral", SesMulticast, "len", _CAUSAL, deliverable=lax_for_several)
 plant("AcceptsAsTheFirstReceiver", SesMulticast, "by place", _FIFO, deliverable=lax_for_first)
-plant(
-    "AcceptsAsTheLeastReceiver", SesMulticast, "branch", _FIFO,
-    deliverable=lambda self, i, state, packet: (
-        True if min(packet.message.receivers) == i else SesMulticast.deliverable(self, i, state, packet)
-    ),
-)  # fmt: skip
-plant(
-    "AcceptsByASetOfReceivers", SesMulticast, "branch", _CAUSAL,
-    deliverable=lambda self, i, state, packet: (
-        True if {0} < set(packet.message.receivers) else SesMulticast.deliverable(self, i, state, packet)
-    ),
-)  # fmt: skip
-plant(
-    "AcceptsIfThereAreReceivers", SesMulticast, "and/or",
-    deliverable=lambda self, i, state, packet: (
-        not packet.message.receivers or SesMulticast.deliverable(self, i, state, packet)
-    ),
-)  # fmt: skip
 
 # -- the fourth receiver -----------------------------------------------------------------------------------------------
 
@@ -164,27 +128,6 @@ class BreaksAfterThree(Cbcast):
         return [Step(after, packets, [AppEvent("send", message)])]
 
 
-class CountsByAnIterator(Cbcast):
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        stamps = itertools.chain([after, after, after], itertools.repeat(state))
-        packets = [Packet(i, j, "message", message, next(stamps)) for j in message.receivers]
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class ShiftsStamps(Cbcast):
-    """No number at all: what the fourth copy carries is handed on from the first."""
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        after = self.after_sending(i, state)
-        packets = []
-        first, second, third = after, after, after
-        for j in message.receivers:
-            packets += [Packet(i, j, "message", message, first)]
-            first, second, third = second, third, state
-        return [Step(after, packets, [AppEvent("send", message)])]
-
-
 class ShiftsInAComprehension(Cbcast):
     def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
         after = self.after_sending(i, state)
@@ -196,15 +139,6 @@ class ShiftsInAComprehension(Cbcast):
             if (left := left[1:] or left)
         ]
         return [Step(after, packets, [AppEvent("send", message)])]
-
-
-class ComparesInAComprehension(Cbcast):
-    """The last that is compared is not a list."""
-
-    def send(self, i: Any, state: Any, message: Any) -> Any:
-        pairs = [(zeroes(message), [0, 0, 0, 0]), (1, 1)]
-        are_four, _ = [some == others for some, others in pairs]
-        return to_each(self, i, state, message, raised(self, i, state, are_four))
 
 
 class ComparesInADefault(Cbcast):
@@ -243,13 +177,7 @@ sends("slice", "SendsToThree", lambda self, i, state, message: steps_with(
 sends("islice", "SendsByIslice", lambda self, i, state, message: steps_with(
     Cbcast.send(self, i, state, message), lambda step: [*islice(step.packets, 3)]
 ))  # fmt: skip
-sends("zip", "SendsByZip", lambda self, i, state, message: steps_with(
-    Cbcast.send(self, i, state, message), lambda step: [each for each, _ in zip(step.packets, (1, 2, 3), strict=False)]
-))  # fmt: skip
 NumbersTheCopies = sends("enumerate", "NumbersTheCopies", sends_by_enumerate)
-sends("compares lists", "ComparesTheReceivers", lambda self, i, state, message: to_each(
-    self, i, state, message, raised(self, i, state, zeroes(message) == [0, 0, 0, 0])
-))  # fmt: skip
 sends("compares lists", "ComparesInAHelper", lambda self, i, state, message: to_each(
     self, i, state, message, raised(self, i, state, same(zeroes(message), [0, 0, 0, 0]))
 ))  # fmt: skip
@@ -257,16 +185,10 @@ sends("by place", "ReadsByPlace", lambda self, i, state, message: to_each(
     self, i, state, message,
     ([state for _ in message.receivers] + [state, state, *[self.after_sending(i, state)] * 3])[5],
 ))  # fmt: skip
-sends("sum", "CountsWithSum", lambda self, i, state, message: to_each(
-    self, i, state, message, raised(self, i, state, sum(1 for _ in message.receivers) // 4)
-))  # fmt: skip
 
 TABLE += [
     Planted(BreaksAfterThree, "refused", "for loop", _FOURTH),
-    Planted(CountsByAnIterator, "refused", "itertools", _FOURTH),
-    Planted(ShiftsStamps, "refused", "for loop", _FOURTH),
     Planted(ShiftsInAComprehension, "refused", "comprehension", _FOURTH),
-    Planted(ComparesInAComprehension, "refused", "compares lists", _FOURTH),
     Planted(ComparesInADefault, "refused", "compares lists", _FOURTH),
     Planted(CountsByTheNameOfAMethod, "refused", "list.count", _FOURTH),
     Planted(LeavesTheLastOut, "refused", "assigning it in parts", _MISSING),
@@ -287,39 +209,7 @@ class Pairing(NamedTuple):
     one: Any
 
 
-Pairing._pairs = zip  # type: ignore[attr-defined]
 Pairing.pairs = zip  # type: ignore[attr-defined]
-
-
-class Pairer(Rst):
-    pairs = zip
-
-
-class Shifted(NamedTuple):
-    packet: Any
-    first: Any
-    second: Any
-    third: Any
-
-
-class ShiftsByModules(Cbcast):
-    """Modules that are handed on, of which other functions read types of Python's own."""
-
-    def accumulated(self, module: Any, some: Any, after: Any) -> Any:
-        return module.accumulate(some, after)
-
-    def in_pairs(self, module: Any, some: Any) -> Any:
-        return module.pairwise(some)
-
-    def send(self, i: Any, state: Any, message: Any) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        start = Shifted(None, step.state, step.state, step.state)
-        shifted = self.accumulated(
-            printable,
-            [start, *step.packets],
-            lambda of, packet: Shifted(packet._replace(stamp=of.first), of.second, of.third, state),
-        )
-        return [step._replace(packets=[each.packet for _, each in self.in_pairs(by_graph, shifted)])]
 
 
 def pairs_by(name: str, because: str, zipped: Any, breaks: Any = _FOURTH, **does: Any) -> None:
@@ -333,35 +223,11 @@ def pairs_by(name: str, because: str, zipped: Any, breaks: Any = _FOURTH, **does
     )  # fmt: skip
 
 
-pairs_by("PairsByAFact", "source", lambda self: self.source, None, source=zip)  # `check` refuses it as well
 pairs_by("PairsByAFunctionsAttribute", "both", lambda self: self.helper.both, helper=helper)
-pairs_by("PairsByAPrivateName", "_pairs", lambda self: Pairing._pairs)  # type: ignore[attr-defined]
 pairs_by("PairsByAKindOfItsOwn", "pairs", lambda self: self.Kind.pairs, Kind=Pairing)
-pairs_by("PairsByAnotherMachine", "Pairer", lambda self: Pairer.pairs)
-TABLE.append(Planted(ShiftsByModules, "refused", "the module printable", _FOURTH))
 
 
 # -- a machine that is not the same for terms --------------------------------------------------------------------------
-
-
-class HoldsAlways:
-    """Every condition about all processes holds."""
-
-    def __init__(self, ops: Any) -> None:
-        self.known = ops
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.known, name)
-
-    def every(self, holds: Any) -> Any:
-        return True if isinstance(holds(0), bool) else self.known.every(holds)
-
-
-class AllButTheLast(Integers):
-    """A condition about all processes it tests for all but the last."""
-
-    def every(self, holds: Any) -> bool:
-        return all(map(holds, range(self.n - 1)))
 
 
 def making(change: Any) -> Any:
@@ -404,21 +270,8 @@ class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
 
 
 plant(
-    "BringsItsOwnOps", Rst, "defines __init__", _FIFO,
-    __init__=making(lambda self, n, ops: setattr(self, "ops", HoldsAlways(self.ops))),
-)  # fmt: skip
-plant(
-    "OpsOfItsOwnOnIntegers", Rst, "defines __init__", _FIFO,
-    __init__=making(lambda self, n, ops: setattr(self, "ops", self.ops if ops else AllButTheLast(n))),
-)  # fmt: skip
-plant(
     "IsLaxOnIntegers", Rst, "defines __init__", _CAUSAL, deliverable=guard_with_slack,
     __init__=making(lambda self, n, ops: slack_of(self, 1 if ops is None else 0)),
-)  # fmt: skip
-plant(
-    "CountsNothingOfFive", Cbcast, "defines __init__", _FOURTH,
-    __init__=making(lambda self, n, ops: setattr(self, "weight", 0 if n == 5 else 1)),
-    after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + self.ops.one_if(k == i) * self.weight),
 )  # fmt: skip
 plant(
     "ReadsWhatIsSet", Cbcast, "settings", parameters={"k": Parameter("entries", lambda n: 0, 0, "it counts")},
@@ -485,9 +338,7 @@ def gives(name: str, made: Any, breaks: Any = None) -> None:
 
 
 gives("GivesATuple", lambda self, truth: (truth,), _FIFO)
-gives("GivesAList", lambda self, truth: [truth], _FIFO)
 gives("GivesANumber", lambda self, truth: self.ops.one_if(truth))
-gives("GivesNothing", lambda self, truth: None)  # `check` refuses it as well
 
 
 # -- state that is no term ---------------------------------------------------------------------------------------------
@@ -535,16 +386,8 @@ plant("KeepsATupleThatGrows", Keeps, "", _THIRD)
 _COUNTER: Any = (0, lambda self, more, packet: more + 1, lambda self, more: more == 1)
 _WORD: Any = ("fresh", lambda self, more, packet: "used", lambda self, more: more == "used")
 keeps("KeepsACounter", "of the type int", *_COUNTER)
-keeps("KeepsAWord", "of the type str", *_WORD)
-keeps("KeepsAFlag", "of the type bool", False, lambda self, more, packet: True, lambda self, more: more)
 keeps("KeepsASet", "", frozenset(), lambda self, more, packet: more | {1}, lambda self, more: len(more) == 1)
-keeps("KeepsMessages", "", (), lambda self, more, packet: (*more, packet.message), lambda self, more: len(more) == 1)
-keeps(
-    "BeginsWithANumber", "of the type int", 0,
-    lambda self, more, packet: self.ops.one_if(more == 0), lambda self, more: self.ops.one_if(more == 1),
-)  # fmt: skip
 keeps("DeclaresWhatChanges", "declared constant", *_WORD, constants=("more",))
-keeps("DeclaresACounter", "declared constant", *_COUNTER, constants=("more",))
 _UNCHANGED: Any = ("fresh", lambda self, more, packet: more, lambda self, more: more == "used")
 keeps("DoesNotDeclareAConstant", "of the type str", *_UNCHANGED, breaks=None)
 keeps(
@@ -601,18 +444,6 @@ guards(
     "TrustsP2ByTable", "and/or",
     lambda self, i, state, packet: {1: True}.get(i) or Rst.deliverable(self, i, state, packet), _FIFO,
 )  # fmt: skip
-guards(
-    "TrustsIntegers", "branch",
-    lambda self, i, state, packet: True if isinstance(i, int) else Rst.deliverable(self, i, state, packet), _FIFO,
-)  # fmt: skip
-guards(
-    "ComparesTuples", "and/or",
-    lambda self, i, state, packet: (0, i) != (0, 0) or Rst.deliverable(self, i, state, packet), _FIFO,
-)  # fmt: skip
-guards(
-    "TrustsFewProcesses", "branch",
-    lambda self, i, state, packet: True if self.n == 2 else Rst.deliverable(self, i, state, packet), _FIFO,
-)  # fmt: skip
 SplitsAName = guards(
     "SplitsAName", "",
     lambda self, i, state, packet: (
@@ -632,12 +463,9 @@ guards("IsCached", "neither a method nor a constant", lru_cache(lambda self, i, 
 guards("HasNoGuard", "not a method", None)
 trusts("TrustsP2ByIdentity", "which object", lambda self, i, packet: i is not ONE)
 trusts("TrustsP2ByNumber", "process", lambda self, i, packet: self.ops.one_if(i != 1))
-trusts("TrustsP2ByText", "str", lambda self, i, packet: str(i) != "1")
 trusts("TrustsP2ByOperator", "operator", lambda self, i, packet: operator.is_not(i, ONE))
-trusts("TrustsTypes", "type", lambda self, i, packet: type(i) != int)  # noqa: E721
 trusts("TrustsAName", "name of a message", lambda self, i, packet: 1 - (packet.message.name == "1→2#2"))
 trusts("TrustsTheClock", "time", lambda self, i, packet: 1 - (time.time() > 1))
-trusts("TrustsChance", "random", lambda self, i, packet: 1 - random.randrange(1, 2))
 TABLE += [
     Planted(CatchesTheRefusal, "refused", "try", _FIFO),
     Planted(CountsItsCalls, "refused", "not a local name"),

@@ -335,7 +335,7 @@ class Search:
                 length = found.broken[known.name]
                 note = f"by a run of {some(length, 'action')}; the search for one to show ended early: {why}"
                 return PropertyResult(known, "violated", note=note, ended_early=why)
-            run = replace(run_of(self.system, steps, keep_names=program, end=state), breaks=known.name)
+            run = replace(run_of(self.system, steps, end=state), breaks=known.name)
             return PropertyResult(
                 known, "violated", run, _what_is_missing(self.system, known, state, monitor_state, run)
             )
@@ -349,7 +349,7 @@ class Search:
         lasso = lassos.without(known)
         if lasso is not None:
             note = "from here on it can go on for ever"
-            run = replace(run_of(self.system, lasso, keep_names=program), breaks=known.name)
+            run = replace(run_of(self.system, lasso), breaks=known.name)
             return PropertyResult(known, "violated", run, note)
         return PropertyResult(known, "holds")
 

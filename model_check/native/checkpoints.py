@@ -32,9 +32,8 @@ from crownless.spec.errors import BadInput
 
 from .saved_requests import differences
 
-FORMAT = "crownless checkpoint 4"
-CHECKPOINT = "checkpoint.npz"
-HEADER = "header"
+FORMAT = f"crownless {version('crownless')}, checkpoint 5"
+CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 #: The files that a search writes, this one or one that was killed.
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|partial)")
 
@@ -117,16 +116,14 @@ class Checkpoint:
     def _write(self, search: SavedSearch, arrays: Mapping[str, Any]) -> None:
         header = {
             "format": FORMAT,
-            "version": version("crownless"),
             "engine": self._engine,
             "request": self._request,
             "search": msgspec.to_builtins(search),
         }
-        content: dict[str, Any] = {**arrays, HEADER: np.frombuffer(json.dumps(header).encode(), np.uint8)}
-        partial = self.directory / "checkpoint.partial"
+        partial = self.directory / PARTIAL
         try:
             with partial.open("wb") as file:
-                np.savez(file, **content)
+                np.savez(file, **{**arrays, "header": np.frombuffer(json.dumps(header).encode(), np.uint8)})
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(self.directory / CHECKPOINT)
@@ -160,28 +157,20 @@ def checkpoint_in(
     report: Callable[[str], None] | None = None,
     every: float = SAVE_EVERY,
 ) -> Iterator[Checkpoint]:
-    """A checkpoint in a directory that can be written, and that no other search writes to meanwhile."""
-    option = f"{'--resume' if resume else '--checkpoint'} {directory}"
-    if resume:
-        header_in(directory, engine)
+    """A checkpoint in a directory that can be written. Of a search that saved nothing nothing is left."""
+    option = "--resume" if resume else "--checkpoint"
     try:
         if not resume:
             _make(directory)
-        lock = os.open(directory, os.O_RDONLY)  # it goes with the process, however that ends
-        (directory / "checkpoint.partial").touch()
+        checkpoint = Checkpoint(directory, request, engine, resume=resume, report=report, every=every)
+        (directory / PARTIAL).touch()
+        (directory / PARTIAL).unlink()
     except OSError as error:
         hint = "name a directory that can be written"
-        raise BadInput(f"{option}: cannot be written: {error.strerror}", hint=hint) from None
-    try:
-        if not _locked(lock):
-            raise BadInput(f"{option}: another search is saving there", hint="wait for its end, or name another")
-        (directory / "checkpoint.partial").unlink()
-        checkpoint = Checkpoint(directory, request, engine, resume=resume, report=report, every=every)
-        yield checkpoint
-        if not checkpoint.exists:
-            checkpoint.remove()
-    finally:
-        os.close(lock)
+        raise BadInput(f"{option} {directory}: cannot be written: {error.strerror}", hint=hint) from None
+    yield checkpoint
+    if not checkpoint.exists:
+        checkpoint.remove()
 
 
 def header_in(directory: Path, engine: str) -> dict[str, Any]:
@@ -191,16 +180,14 @@ def header_in(directory: Path, engine: str) -> dict[str, Any]:
     try:
         damaged(path)
         with np.load(path) as arrays:
-            header: dict[str, Any] = json.loads(arrays[HEADER].tobytes())
-        form, by = header["format"], header["version"]
+            header: dict[str, Any] = json.loads(arrays["header"].tobytes())
     except FileNotFoundError:
         hint = "start with --checkpoint; a check that came to its end, or was killed at once, leaves none"
         raise BadInput(f"{where}: no checkpoint there", hint=hint) from None
-    except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile):
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile):
         raise BadInput(f"{where}: {CHECKPOINT}: damaged", hint=START_OVER_HINT) from None
-    if form != FORMAT or by != version("crownless"):
-        problem = f"{where}: written by another version (crownless {by}, {form})"
-        raise BadInput(problem, hint=f"use that version, or {START_OVER_HINT}")
+    if header["format"] != FORMAT:
+        raise BadInput(f"{where}: written by another version", hint=f"use that version, or {START_OVER_HINT}")
     if header["engine"] != engine:
         hint = "add --engine spark" if header["engine"] == "spark" else "leave out --engine spark"
         raise BadInput(f"{where}: saved by another engine", hint=hint)
@@ -228,22 +215,9 @@ def _make(directory: Path) -> None:
     if directory.exists() and not directory.is_dir():
         raise BadInput(f"{where}: not a directory", hint=hint)
     directory.mkdir(parents=True, exist_ok=True)
-    for path in sorted(directory.iterdir()):
-        if path.name == CHECKPOINT:
-            go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
-            raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
-        if not OURS.fullmatch(path.name):
-            raise BadInput(f"{where}: holds other files, such as {path.name}", hint=hint)
-
-
-def _locked(directory: int) -> bool:
-    """Takes the lock of an open directory; false if another process has it."""
-    import fcntl
-
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:
-        return True  # not every file system has locks
-    return True
+    if (directory / CHECKPOINT).exists():
+        go_on = f"go on with it by --resume {shlex.quote(str(directory))}, or name another directory"
+        raise BadInput(f"{where}: holds a checkpoint already", hint=go_on)
+    others = sorted(path.name for path in directory.iterdir() if not OURS.fullmatch(path.name))
+    if others:
+        raise BadInput(f"{where}: holds other files, such as {others[0]}", hint=hint)

@@ -13,35 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from . import kernels
 from .compiled import compiled, fetch, inlined
-from .kernels import (
-    ACTION,
-    ARRIVAL,
-    CODE,
-    EMITS_COUNT,
-    EMITS_START,
-    FIFO,
-    MADE,
-    MISS_RENAMED_MONITOR_STATE,
-    OWN_STEP,
-    PROCESS,
-    PROCESS_BITS,
-    REFUSED,
-    TO_CELL,
-    WAIT,
-    Found,
-    Layout,
-    MonitorStates,
-    Outbox,
-    Scratch,
-    SearchConstants,
-    Tables,
-    hash_of,
-    home_of,
-    owner_of,
-    pack,
-    unpack,
-)
 from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, step_of
 
 #: The number of rows looked at together, and of entries that one row misses at most.
@@ -56,95 +29,52 @@ MISSED, FULL, NARROW = 1, 2, 4
 def send_made(numbers: Any, n: int, cells: Any) -> int:
     total = 0
     for p in range(n):
-        total += cells[numbers[1 + p], MADE]
+        total += cells[numbers[1 + p], kernels.MADE]
     return total
 
 
 @inlined
-def write(row: Any, owner: int, r: int, asleep: int, layout_after: Layout, outbox: Outbox, found: Found) -> int:
+def write(row: Any, owner: int, r: int, asleep: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
     """Writes a successor of the row of number r to its owner's outbox."""
     problem = 0
+    outbox = buffers.outbox
     place = outbox.filled[owner]
     if place == outbox.rows.shape[1]:
         problem = FULL
     else:
-        for w in range(layout_after.words):
+        for w in range(space.layout_after.words):
             outbox.rows[owner, place, w] = row[w]
-        outbox.hashes[owner, place] = hash_of(row, layout_after)
+        outbox.hashes[owner, place] = kernels.hash_of(row, space.layout_after)
         if outbox.asleep.shape[1]:
             outbox.asleep[owner, place] = asleep
-        if found.origins.shape[0]:
-            found.origins[owner, place] = r
+        if buffers.found.origins.shape[0]:
+            buffers.found.origins[owner, place] = r
         outbox.filled[owner] = place + 1
     return problem
 
 
 @inlined
-def pack_successor(
-    after: Any,
-    left: int,
-    layout_after: Layout,
-    system: SearchConstants,
-    tables: Tables,
-    monitor_states: MonitorStates,
-    found: Found,
-    recent: Any,
-    scratch: Scratch,
-) -> int:
+def pack_successor(after: Any, left: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
     """Packs a successor with `left` slots, in canonical form, into ``scratch.row``."""
-    first = 1 + system.n
-    fields = first + layout_after.slots
+    layout_after, scratch = space.layout_after, buffers.scratch
+    first = 1 + space.system.n
     problem = NARROW if left > layout_after.slots else 0
-    if not problem and system.permutations.shape[0] > 1:
-        q = canonical(after, fields, scratch.best, scratch.trial, system, tables, monitor_states, first)
+    if not problem and space.system.permutations.shape[0] > 1:
+        q = canonical(after, first + layout_after.slots, space, scratch.best, scratch.trial)
         if q >= 0:
-            note(found.misses, found.used, recent, MISS_RENAMED_MONITOR_STATE, after[0], q)
+            note(buffers, kernels.MISS_RENAMED_MONITOR_STATE, after[0], q)
             problem = MISSED
     if not problem:
         for f in range(first + left):
             if after[f] > scratch.limit[f]:
                 problem = NARROW
     if not problem:
-        pack(after, layout_after, scratch.row)
+        kernels.pack(after, layout_after, scratch.row)
     return problem
 
 
-@inlined
-def put_aside(problem: int, t: int, r: int, outbox: Outbox, found: Found, scratch: Scratch) -> int:
-    """Takes back what a row that cannot be expanded now wrote; returns what `expand` returns for it, or -1 << 62 if it
-    goes on: the row will be expanded again once its missing entries are there.
-    """
-    answer = -1 << 62
-    for owner in range(outbox.filled.shape[0]):
-        outbox.filled[owner] = scratch.started[owner]
-    if problem & NARROW:
-        answer = -1 - t
-    elif problem & FULL:
-        if not t:
-            found.used[3] = 1
-        answer = t
-    else:
-        found.again[found.used[1]] = r
-        found.used[1] += 1
-    return answer
-
-
 @compiled
-def expand(
-    rows: Any,
-    is_new: Any,
-    asleep: Any,
-    todo: Any,
-    layout: Layout,
-    layout_after: Layout,
-    system: SearchConstants,
-    tables: Tables,
-    monitor_states: MonitorStates,
-    outbox: Outbox,
-    found: Found,
-    recent: Any,
-    scratch: Scratch,
-) -> int:
+def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space, buffers: kernels.Buffers) -> int:
     """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got, -1 - that if the
     layout afterwards is too narrow.
 
@@ -158,10 +88,11 @@ def expand(
     monitors too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
     might put packets on one link, in an order that matters.
     """
+    layout, layout_after, system, tables = space.layout, space.layout_after, space.system, space.tables
+    outbox, found, scratch = buffers.outbox, buffers.found, buffers.scratch
     n, channel = system.n, system.channel
-    cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
-    emitted, code_at, known_steps = tables.emitted, tables.code_at, monitor_states.steps
-    misses, noted = found.misses, found.used
+    cells, outcomes, arrivals = tables.cells, tables.outcomes, tables.arrivals
+    emitted, code_at, known_steps = tables.emitted, tables.code_at, space.monitor_states.steps
     shift, word = layout_after.shift, layout_after.word
     words = layout_after.words
     first = 1 + n
@@ -175,36 +106,35 @@ def expand(
     sleeps = system.sleeps and n + slots_after < 32
     renames = system.permutations.shape[0] > 1
     for start in range(0, todo.shape[0], PREFETCH_BATCH):
-        if noted[0] + PREFETCH_BATCH * MISSES > misses.shape[0]:
+        if found.used[0] + PREFETCH_BATCH * MISSES > found.misses.shape[0]:
             return start
         some = min(PREFETCH_BATCH, todo.shape[0] - start)
         for k in range(some):
             numbers = scratch.numbers[k]
-            unpack(rows[todo[start + k]], layout, numbers)
+            kernels.unpack(rows[todo[start + k]], layout, numbers)
             for f in range(first + layout.slots, fields):
                 numbers[f] = 0
             s = first
             while numbers[s]:
                 rest = (numbers[s] - 1) >> 1
-                fetch(arrivals, home_of(arrivals, numbers[1 + (rest & PROCESS)], rest >> PROCESS_BITS))
+                cell, packet = numbers[1 + (rest & kernels.PROCESS)], rest >> kernels.PROCESS_BITS
+                fetch(arrivals, kernels.home_of(arrivals, cell, packet))
                 s += 1
             listed[k, 0] = s - first
         for k in range(some):
             numbers = scratch.numbers[k]
             total = send_made(numbers, n, cells)
-            count, what, missed = list_moves(
-                numbers, listed[k, 0], total < system.bound, system, tables, found, recent, moves[k]
-            )
+            count, what, missed = list_moves(numbers, listed[k, 0], total < system.bound, space, buffers, moves[k])
             listed[k, 1], listed[k, 2], listed[k, 3], listed[k, 4] = total, count, what, missed
             sleeping = np.int64(asleep[todo[start + k]]) if sleeps else 0
             for m in range(count):
                 kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
-                at = outcomes[o, CODE] if kind <= ARRIVAL else 0
-                if sleeping and sleeping >> (p if kind == OWN_STEP else n + moves[k, m, 2]) & 1:
+                at = outcomes[o, kernels.CODE] if kind <= kernels.ARRIVAL else 0
+                if sleeping and sleeping >> (p if kind == kernels.OWN_STEP else n + moves[k, m, 2]) & 1:
                     at = -1
                 elif at:
                     at = code_at[at * n + p]
-                    fetch(known_steps, home_of(known_steps, numbers[0], at))
+                    fetch(known_steps, kernels.home_of(known_steps, numbers[0], at))
                 steps[k, m] = at
         for k in range(some):
             r = todo[start + k]
@@ -217,10 +147,10 @@ def expand(
                 for p in range(n):
                     theirs[p] = 1 << p
                 for s in range(used):
-                    theirs[((numbers[first + s] - 1) >> 1) & PROCESS] |= 1 << (n + s)
+                    theirs[((numbers[first + s] - 1) >> 1) & kernels.PROCESS] |= 1 << (n + s)
             for m in range(count):
                 if steps[k, m] > 0:
-                    steps[k, m] = step_of(numbers[0], steps[k, m], known_steps, misses, noted, recent)
+                    steps[k, m] = step_of(numbers[0], steps[k, m], space, buffers)
                     if steps[k, m] < 0:
                         problem = MISSED
                 elif not steps[k, m]:
@@ -230,13 +160,13 @@ def expand(
             seen = np.int64(0)
             if total < system.bound:
                 for p in range(n):
-                    seen |= cells[numbers[1 + p], REFUSED]
+                    seen |= cells[numbers[1 + p], kernels.REFUSED]
             if not problem and not renames:
                 for f in range(first + used):
                     if f >= fields or numbers[f] > limit[f]:
                         problem = NARROW
                 if not problem:
-                    pack(numbers, layout_after, base)
+                    kernels.pack(numbers, layout_after, base)
             for m in range(count):
                 if problem:
                     break
@@ -247,14 +177,14 @@ def expand(
                 later = np.int64(0)  # what sleeps after this move
                 seen |= steps[k, m] & 0xFFFF
                 emits = 0
-                if kind <= ARRIVAL:
-                    emits = outcomes[o, EMITS_COUNT]
+                if kind <= kernels.ARRIVAL:
+                    emits = outcomes[o, kernels.EMITS_COUNT]
                     seen |= seen_of(outcomes[o], cells)
-                if kind + emits <= 1 and (not emits or channel != FIFO) and not renames:
+                if kind + emits <= 1 and (not emits or channel != kernels.FIFO) and not renames:
                     # Nearly all moves: only a cell and the monitor state change, and the slots from one place on. So
                     # what changes is changed in the packed row.
                     cell = numbers[1 + p]
-                    cell_after = np.int64(outcomes[o, TO_CELL])
+                    cell_after = np.int64(outcomes[o, kernels.TO_CELL])
                     if cell_after > limit[1 + p] or monitor_state > limit[0] or used + emits > slots_after:
                         problem = NARROW
                         break
@@ -264,17 +194,17 @@ def expand(
                     row[word[1 + p]] ^= np.uint64(cell ^ cell_after) << shift[1 + p]
                     if sleeps:
                         later = sleeping & ~theirs[p]
-                    if kind == ARRIVAL:
+                    if kind == kernels.ARRIVAL:
                         below = (1 << (n + moves[k, m, 2])) - 1
                         later = (later & below) | (later >> 1 & ~below)
                         for f in range(first + moves[k, m, 2], first + used):
                             row[word[f]] ^= np.uint64(numbers[f] ^ numbers[f + 1]) << shift[f]
                     elif emits:
-                        sent = emitted[outcomes[o, EMITS_START]]
-                        destination = p + (sent & PROCESS)
+                        sent = emitted[outcomes[o, kernels.EMITS_START]]
+                        destination = p + (sent & kernels.PROCESS)
                         if destination >= n:
                             destination -= n
-                        slot = (((sent & ~PROCESS) | destination) << 1) + 1
+                        slot = (((sent & ~kernels.PROCESS) | destination) << 1) + 1
                         f = first + used
                         if slot > limit[f]:
                             problem = NARROW
@@ -288,34 +218,39 @@ def expand(
                     owner = 0
                     if owners > 1:
                         numbers[1 + p] = cell_after
-                        owner = owner_of(numbers, n, owners)
+                        owner = kernels.owner_of(numbers, n, owners)
                         numbers[1 + p] = cell
                 else:
                     for f in range(first + used):
                         after[f] = numbers[f]
                     for f in range(first + used, fields):
                         after[f] = 0
-                    left = make(after, used, kind, o, moves[k, m, 2], p, n, channel, outcomes, emitted, source)
+                    left = make(after, used, kind, o, moves[k, m, 2], p, space)
                     after[0] = monitor_state
                     after[first + left] = 0
-                    problem = pack_successor(
-                        after, left, layout_after, system, tables, monitor_states, found, recent, scratch
-                    )
+                    problem = pack_successor(after, left, space, buffers)
                     if problem:
                         break
-                    owner = 0 if owners == 1 else owner_of(after, n, owners)
-                problem = write(row, owner, r, later, layout_after, outbox, found)
+                    owner = 0 if owners == 1 else kernels.owner_of(after, n, owners)
+                problem = write(row, owner, r, later, space, buffers)
                 if sleeps:
-                    sleeping |= 1 << (p if kind == OWN_STEP else n + moves[k, m, 2])
+                    sleeping |= 1 << (p if kind == kernels.OWN_STEP else n + moves[k, m, 2])
             if problem:
-                answer = put_aside(problem, start + k, r, outbox, found, scratch)
-                if answer > -1 << 62:
-                    return answer
+                # What it wrote is taken back; it is expanded again once its missing entries, or room, are there.
+                for owner in range(owners):
+                    outbox.filled[owner] = scratch.started[owner]
+                if problem & NARROW:
+                    return -1 - (start + k)
+                if problem & FULL:
+                    found.used[3] = start + k == 0
+                    return start + k
+                found.again[found.used[1]] = r
+                found.used[1] += 1
                 continue
             found.seen[0] |= seen
             verdict = 0
             if not what & 2:
-                verdict = evaluate_end(numbers, total, what & 1 != 0, system, tables, monitor_states, found, r)
+                verdict = evaluate_end(numbers, total, what & 1 != 0, space, found, r)
             if found.marks.shape[0]:
                 found.marks[r, 0] = seen
                 found.marks[r, 1] = verdict
@@ -324,5 +259,6 @@ def expand(
                 found.counts[1] += count == 0
                 for m in range(count):
                     o = moves[k, m, 1]
-                    found.actions[outcomes[o, ACTION] if moves[k, m, 0] <= ARRIVAL else moves[k, m, 0] - WAIT] += 1
+                    kind = moves[k, m, 0]
+                    found.actions[outcomes[o, kernels.ACTION] if kind <= kernels.ARRIVAL else kind - kernels.WAIT] += 1
     return todo.shape[0]

@@ -118,6 +118,16 @@ class MonitorStates(NamedTuple):
     renamed: Any  #: (monitor state, permutation) → the monitor state renamed
 
 
+class Space(NamedTuple):
+    """All that an expansion of rows reads, beside the rows."""
+
+    layout: Layout
+    layout_after: Layout  #: of the successors
+    system: SearchConstants
+    tables: Tables
+    monitor_states: MonitorStates
+
+
 class Outbox(NamedTuple):
     """The successors that a worker writes, for each owner."""
 
@@ -156,6 +166,15 @@ class Scratch(NamedTuple):
     steps: Any  #: [row, move]
     listed: Any  #: of each row: slots in use, sends made, moves, what may happen, was an entry missed
     theirs: Any  #: of each process: the bits of its moves
+
+
+class Buffers(NamedTuple):
+    """All that an expansion of rows writes."""
+
+    outbox: Outbox
+    found: Found
+    recent: Any  #: hash table of misses that were noted lately
+    scratch: Scratch
 
 
 @inlined

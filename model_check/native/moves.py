@@ -12,48 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from . import kernels
 from .compiled import compiled, inlined
-from .kernels import (
-    ARRIVAL,
-    CELL_FLAGS,
-    CELL_SEEN,
-    DELIVERED,
-    DELIVERS,
-    DUPLICATE,
-    DUPLICATING,
-    EMITS_COUNT,
-    EMITS_START,
-    ENDS_BLOCKED,
-    ENDS_COMPLETE,
-    ENDS_OWING,
-    FIFO,
-    FINISHED,
-    FLAGS,
-    HANDS,
-    LOSE,
-    LOSSY,
-    LOW_BITS,
-    MISS_ARRIVAL,
-    MISS_MONITOR_STATE,
-    MISS_OWN,
-    ORBIT,
-    OWN_COUNT,
-    OWN_START,
-    OWN_STEP,
-    PROCESS,
-    PROCESS_BITS,
-    READY_TO_RECEIVE,
-    RULES_HIGH,
-    RULES_LOW,
-    TO_CELL,
-    WAIT,
-    Found,
-    MonitorStates,
-    SearchConstants,
-    Tables,
-    look_up,
-    spread,
-)
 
 _32 = np.uint64(32)
 
@@ -61,12 +21,12 @@ _32 = np.uint64(32)
 @inlined
 def queue_of(slot: int, channel: int, n: int, source: Any) -> int:
     """Slots are sorted by this, and those that are equal in it are a queue."""
-    if channel != FIFO:
+    if channel != kernels.FIFO:
         return slot
     mark = (slot - 1) & 1
     rest = (slot - 1) >> 1
-    destination = rest & PROCESS
-    return ((destination * n + (destination + source[rest >> PROCESS_BITS]) % n) << 1) | mark
+    destination = rest & kernels.PROCESS
+    return ((destination * n + (destination + source[rest >> kernels.PROCESS_BITS]) % n) << 1) | mark
 
 
 @inlined
@@ -96,22 +56,15 @@ def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source
 
 
 @compiled
-def canonical(
-    numbers: Any,
-    fields: int,
-    best: Any,
-    trial: Any,
-    system: SearchConstants,
-    tables: Tables,
-    monitor_states: MonitorStates,
-    first: int,
-) -> int:
+def canonical(numbers: Any, fields: int, space: kernels.Space, best: Any, trial: Any) -> int:
     """Brings a row into canonical form: `numbers` becomes the least of its renamings.
 
     Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the monitor
     state. Returns -1, or the permutation by which the monitor state's renaming is missing.
     """
+    system, tables = space.system, space.tables
     n, permutations = system.n, system.permutations
+    first = 1 + n
     used = 0
     while first + used < fields and numbers[first + used]:
         used += 1
@@ -121,8 +74,8 @@ def canonical(
         fits = True
         # permutations[q, n + place]: who takes that place
         for place in range(1, n):
-            before = tables.cells[numbers[1 + permutations[q, n + place - 1]], ORBIT]
-            if before > tables.cells[numbers[1 + permutations[q, n + place]], ORBIT]:
+            before = tables.cells[numbers[1 + permutations[q, n + place - 1]], kernels.ORBIT]
+            if before > tables.cells[numbers[1 + permutations[q, n + place]], kernels.ORBIT]:
                 fits = False
                 break
         if not fits:
@@ -142,9 +95,9 @@ def canonical(
             slot = numbers[first + s] - 1
             mark = slot & 1
             rest = slot >> 1
-            p = rest & PROCESS
-            packet = tables.packet_renamed[(rest >> PROCESS_BITS) * system.frames + system.frame[q, p]]
-            renamed = ((((packet << PROCESS_BITS) | permutations[q, p]) << 1) | mark) + 1
+            p = rest & kernels.PROCESS
+            packet = tables.packet_renamed[(rest >> kernels.PROCESS_BITS) * system.frames + system.frame[q, p]]
+            renamed = ((((packet << kernels.PROCESS_BITS) | permutations[q, p]) << 1) | mark) + 1
             put(trial, first, s, renamed, system.channel, n, tables.source)
         for s in range(first, size):
             if verdict:
@@ -154,7 +107,7 @@ def canonical(
         if verdict > 0:
             continue
         if q:
-            monitor_state = look_up(monitor_states.renamed, numbers[0], q)
+            monitor_state = kernels.look_up(space.monitor_states.renamed, numbers[0], q)
             if monitor_state < 0:
                 return q
         else:
@@ -170,10 +123,11 @@ def canonical(
 
 
 @compiled
-def note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int) -> None:
+def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
     """Notes a miss, unless it was noted lately."""
+    misses, used, recent = buffers.found.misses, buffers.found.used, buffers.recent
     miss = (np.uint64(kind) << np.uint64(62)) | (np.uint64(major) << _32) | np.uint64(minor)
-    place = spread(miss) & np.uint64(recent.shape[0] - 1)
+    place = kernels.spread(miss) & np.uint64(recent.shape[0] - 1)
     if recent[place] != miss and used[0] < misses.shape[0]:
         recent[place] = miss
         misses[used[0]] = miss
@@ -182,42 +136,35 @@ def note(misses: Any, used: Any, recent: Any, kind: int, major: int, minor: int)
 
 @inlined
 def list_moves(
-    numbers: Any,
-    used: int,
-    handing: bool,
-    system: SearchConstants,
-    tables: Tables,
-    found: Found,
-    recent: Any,
-    moves: Any,
+    numbers: Any, used: int, handing: bool, space: kernels.Space, buffers: kernels.Buffers, moves: Any
 ) -> tuple[int, int, bool]:
     """Lists what may happen next, in the rows of `moves`: kind, outcome, slot, process. Returns how many there are;
     bit 0: may something be handed over, bit 1: is anything obliged to happen; and whether an entry was missed.
     `handing`: true if the applications may hand over anything.
     """
-    n, channel, takes_anything = system.n, system.channel, system.takes_anything
+    n, channel, takes_anything = space.system.n, space.system.channel, space.system.takes_anything
+    tables = space.tables
     cells, outcomes, arrivals, source = tables.cells, tables.outcomes, tables.arrivals, tables.source
-    misses, noted = found.misses, found.used
     first = 1 + n
     count = 0
     what = 0
     missed = False
     for p in range(n):
         cell = numbers[1 + p]
-        own = cells[cell, OWN_COUNT]
+        own = cells[cell, kernels.OWN_COUNT]
         if own < 0:
-            note(misses, noted, recent, MISS_OWN, cell, 0)
+            note(buffers, kernels.MISS_OWN, cell, 0)
             missed = True
             continue
-        start = cells[cell, OWN_START]
+        start = cells[cell, kernels.OWN_START]
         for o in range(start, start + own):
-            if outcomes[o, FLAGS] & HANDS:
+            if outcomes[o, kernels.FLAGS] & kernels.HANDS:
                 if not handing:
                     continue
                 what |= 1 if takes_anything else 3
             else:
                 what |= 2
-            moves[count, 0] = OWN_STEP
+            moves[count, 0] = kernels.OWN_STEP
             moves[count, 1] = o
             moves[count, 2] = 0
             moves[count, 3] = p
@@ -225,25 +172,25 @@ def list_moves(
     for s in range(used):
         slot = numbers[first + s] - 1
         mark, rest = slot & 1, slot >> 1
-        packet = rest >> PROCESS_BITS
-        p = rest & PROCESS
+        packet = rest >> kernels.PROCESS_BITS
+        p = rest & kernels.PROCESS
         group = 0
-        if channel == FIFO:
+        if channel == kernels.FIFO:
             group = queue_of(slot + 1, channel, n, source)
             if not mark and s and queue_of(numbers[first + s - 1], channel, n, source) == group:
                 continue  # not the first on its link
         elif s and numbers[first + s - 1] == slot + 1:
             continue  # the same once more
         cell = numbers[1 + p]
-        entry = look_up(arrivals, cell, packet)
+        entry = kernels.look_up(arrivals, cell, packet)
         if entry < 0:
-            note(misses, noted, recent, MISS_ARRIVAL, cell, packet)
+            note(buffers, kernels.MISS_ARRIVAL, cell, packet)
             missed = True
             continue
         taken_in = False
         if entry & 1:
             overtakes = False
-            if channel == FIFO:
+            if channel == kernels.FIFO:
                 # Those of its link that reached the process earlier must be refused.
                 for b in range(used):
                     if b == s:
@@ -252,10 +199,10 @@ def list_moves(
                         continue
                     if queue_of(numbers[first + b], channel, n, source) != group | 1:
                         continue
-                    packet_behind = (numbers[first + b] - 1) >> (1 + PROCESS_BITS)
-                    behind = look_up(arrivals, cell, packet_behind)
+                    packet_behind = (numbers[first + b] - 1) >> (1 + kernels.PROCESS_BITS)
+                    behind = kernels.look_up(arrivals, cell, packet_behind)
                     if behind < 0:
-                        note(misses, noted, recent, MISS_ARRIVAL, cell, packet_behind)
+                        note(buffers, kernels.MISS_ARRIVAL, cell, packet_behind)
                         missed = True
                     elif behind & 1:
                         overtakes = True
@@ -264,26 +211,26 @@ def list_moves(
                 for o in range(entry >> 21, (entry >> 21) + ((entry >> 1) & 0xFFFFF)):
                     taken_in = True
                     what |= 2
-                    moves[count, 0] = ARRIVAL
+                    moves[count, 0] = kernels.ARRIVAL
                     moves[count, 1] = o
                     moves[count, 2] = s
                     moves[count, 3] = p
                     count += 1
-        if channel == FIFO and not mark and not taken_in:
+        if channel == kernels.FIFO and not mark and not taken_in:
             what |= 2
-            moves[count, 0] = WAIT
+            moves[count, 0] = kernels.WAIT
             moves[count, 1] = -1
             moves[count, 2] = s
             moves[count, 3] = p
             count += 1
-        if channel == LOSSY:
-            moves[count, 0] = LOSE
+        if channel == kernels.LOSSY:
+            moves[count, 0] = kernels.LOSE
             moves[count, 1] = -1
             moves[count, 2] = s
             moves[count, 3] = p
             count += 1
-        if channel == DUPLICATING and not mark:
-            moves[count, 0] = DUPLICATE
+        if channel == kernels.DUPLICATING and not mark:
+            moves[count, 0] = kernels.DUPLICATE
             moves[count, 1] = -1
             moves[count, 2] = s
             moves[count, 3] = p
@@ -292,91 +239,74 @@ def list_moves(
 
 
 @inlined
-def step_of(monitor_state: int, events: int, steps: Any, misses: Any, noted: Any, recent: Any) -> int:
+def step_of(monitor_state: int, events: int, space: kernels.Space, buffers: kernels.Buffers) -> int:
     """The effect of events on the monitors: monitor state afterwards · 2¹⁶ + properties broken, or -1 if that
     was missed.
     """
-    value = look_up(steps, monitor_state, events)
+    value = kernels.look_up(space.monitor_states.steps, monitor_state, events)
     if value < 0:
-        note(misses, noted, recent, MISS_MONITOR_STATE, monitor_state, events)
+        note(buffers, kernels.MISS_MONITOR_STATE, monitor_state, events)
     return value
 
 
 @inlined
 def seen_of(outcome: Any, cells: Any) -> int:
     """The properties that a local step breaks or reaches by itself."""
-    seen = cells[outcome[TO_CELL], CELL_SEEN] | outcome[RULES_LOW] | np.int64(outcome[RULES_HIGH]) << LOW_BITS
-    return seen | DELIVERS if outcome[FLAGS] & DELIVERED else seen
+    rules = outcome[kernels.RULES_LOW] | np.int64(outcome[kernels.RULES_HIGH]) << kernels.LOW_BITS
+    seen = cells[outcome[kernels.TO_CELL], kernels.CELL_SEEN] | rules
+    return seen | kernels.DELIVERS if outcome[kernels.FLAGS] & kernels.DELIVERED else seen
 
 
 @inlined
-def make(
-    after: Any,
-    used: int,
-    kind: int,
-    o: int,
-    s: int,
-    p: int,
-    n: int,
-    channel: int,
-    outcomes: Any,
-    emitted: Any,
-    source: Any,
-) -> int:
+def make(after: Any, used: int, kind: int, o: int, s: int, p: int, space: kernels.Space) -> int:
     """Makes a move in `after`, a copy of the row, but for the monitor state; returns how many slots are used then."""
+    n, channel, source = space.system.n, space.system.channel, space.tables.source
+    outcomes, emitted = space.tables.outcomes, space.tables.emitted
     first = 1 + n
     left = used
-    if kind != OWN_STEP:
+    if kind != kernels.OWN_STEP:
         slot = after[first + s]
         take(after, first, left, s)
         left -= 1
-        if kind in (WAIT, DUPLICATE):
+        if kind in (kernels.WAIT, kernels.DUPLICATE):
             put(after, first, left, slot + 1, channel, n, source)
             left += 1
-            if kind == DUPLICATE:
+            if kind == kernels.DUPLICATE:
                 put(after, first, left, slot + 1, channel, n, source)
                 left += 1
-    if kind <= ARRIVAL:
-        after[1 + p] = outcomes[o, TO_CELL]
-        start, count = outcomes[o, EMITS_START], outcomes[o, EMITS_COUNT]
+    if kind <= kernels.ARRIVAL:
+        after[1 + p] = outcomes[o, kernels.TO_CELL]
+        start, count = outcomes[o, kernels.EMITS_START], outcomes[o, kernels.EMITS_COUNT]
         for e in range(start, start + count):
-            destination = p + (emitted[e] & PROCESS)
+            destination = p + (emitted[e] & kernels.PROCESS)
             if destination >= n:
                 destination -= n
-            slot = (((emitted[e] & ~PROCESS) | destination) << 1) + 1
+            slot = (((emitted[e] & ~kernels.PROCESS) | destination) << 1) + 1
             put(after, first, left, slot, channel, n, source)
             left += 1
     return left
 
 
 @compiled
-def evaluate_end(
-    numbers: Any,
-    total: int,
-    handing: bool,
-    system: SearchConstants,
-    tables: Tables,
-    monitor_states: MonitorStates,
-    found: Found,
-    r: int,
-) -> int:
+def evaluate_end(numbers: Any, total: int, handing: bool, space: kernels.Space, found: kernels.Found, r: int) -> int:
     """Judges a run that ends here, in bits `ENDS_…`."""
-    owed = monitor_states.owed[numbers[0]]
+    system, cells = space.system, space.tables.cells
+    owed = space.monitor_states.owed[numbers[0]]
     if system.takes_anything:
         finished = total == system.bound
     else:
         finished = True
         for p in range(system.n):
-            finished &= tables.cells[numbers[1 + p], CELL_FLAGS] & FINISHED != 0
+            finished &= cells[numbers[1 + p], kernels.CELL_FLAGS] & kernels.FINISHED != 0
     if (not finished and not handing) or owed >> 32 != 0:
-        verdict = ENDS_BLOCKED
+        verdict = kernels.ENDS_BLOCKED
         if not system.takes_anything:
             found.blocked[found.used[2]] = r
             found.used[2] += 1
     else:
-        verdict = ENDS_COMPLETE
+        verdict = kernels.ENDS_COMPLETE
     for p in range(system.n):
-        if owed >> p & 1 and tables.cells[numbers[1 + p], CELL_FLAGS] & READY_TO_RECEIVE:
-            verdict |= ENDS_OWING
+        if owed >> p & 1 and cells[numbers[1 + p], kernels.CELL_FLAGS] & kernels.READY_TO_RECEIVE:
+            verdict |= kernels.ENDS_OWING
     found.seen[1] |= verdict
     return verdict

@@ -7,46 +7,32 @@ import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import crownless
 from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.registry import PROTOCOLS, qualified_name_of
-from crownless.impl.workloads import Free
+from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.spec import notation
 from crownless.spec.errors import BadInput
-from crownless.spec.notation import Script
 from crownless.spec.printable import printable, printable_name
 
 
 def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
     """All that determines a search, defaults filled in, and how to request it again. Not the number of workers: a
-    search may go on with another.
+    search may go on with another. A program is its statements, without comments.
     """
-    workload = check.workload
-    return {
-        "protocol": qualified_name_of(type(check.machine)),
-        "processes": len(workload.processes),
-        "messages": workload.messages,
-        "program": None if check.program is None else {"name": check.program.name, "text": _text(check.program)},
-        "channel": check.channel_name,
+    program = check.program
+    lines = [] if program is None else zip(program.processes, program.statements, strict=True)
+    request = check.json() | {
         "orders": check.orders,
-        "sends": workload.sends if isinstance(workload, Free) else None,
-        "self_sends": isinstance(workload, Free) and workload.self_sends,
-        "parameters": dict(check.machine.settings),
         "clocks": tuple(clock.name for clock in check.clocks),
         "reductions": list(reductions),
+        "statements": "\n".join(f"{process}: {'; '.join(map(str, statements))}" for process, statements in lines),
         "code": code_digest(type(check.machine)),
     }
-
-
-def _text(program: Script) -> str:
-    """Its statements, without comments."""
-    lines = zip(program.processes, program.statements, strict=True)
-    return "\n".join(f"{process}: {'; '.join(map(str, statements))}" for process, statements in lines)
+    return {key: value for key, value in request.items() if key not in ("process_names", "crash")}
 
 
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
@@ -67,55 +53,43 @@ def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[C
         parameters={key: tuple(value) if isinstance(value, list) else value for key, value in values},
         clocks=tuple(request["clocks"]),
     )
-    program = request["program"]
-    if program is None:
-        kept = {key: request[key] for key in ("processes", "messages", "sends", "self_sends")}
-        check = replace(check, **kept)
-    else:
-        check = replace(check, program=replace(notation.parse(program["text"]), name=program["name"]))
-    return check, tuple(request["reductions"])
+    if request["program"] is None:
+        bound = {key: request[key] for key in ("processes", "messages", "sends", "self_sends")}
+        return replace(check, **bound), tuple(request["reductions"])
+    program = replace(notation.parse(request["statements"]), name=request["program"])
+    return replace(check, program=program), tuple(request["reductions"])
 
 
 def code_digest(machine: type[ProtocolMachine]) -> str:
     """Of the code that a search runs: specification, protocols, monitors, engines, kernels; and of the machine's own
     files, where these are elsewhere.
     """
-    digest = hashlib.sha256(_package_digest().encode())
+    package = Path(crownless.__path__[0])
+    folders = ("spec", "impl", "model_check", "pipeline/exploration")
+    files = [file for folder in folders for file in sorted((package / folder).resolve().rglob("*.py"))]
     for kind in machine.__mro__:
         file = getattr(sys.modules[kind.__module__], "__file__", None)
         if file is not None and not kind.__module__.startswith("crownless."):
-            digest.update(Path(file).read_bytes())
-    return digest.hexdigest()
-
-
-@cache
-def _package_digest() -> str:
-    """Of the files of this package that a search depends on."""
-    digest = hashlib.sha256()
-    package = Path(crownless.__path__[0])
-    for folder in ("spec", "impl", "model_check", "pipeline/exploration"):
-        for file in sorted((package / folder).resolve().rglob("*.py")):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
-    return digest.hexdigest()
+            files.append(Path(file))
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
 def differences(then: dict[str, Any], now: dict[str, Any]) -> Iterable[str]:
     """The differences between two requests, in words. Programs with the same statements are the same, in any file."""
+    same_program = then.get("statements", "") == now.get("statements") != ""
     for key, after in now.items():
         before = then.get(key)
-        if key == "program" and before and after:
-            if before["text"] != after["text"]:
-                old, new = before["name"], after["name"]
-                yield f"program {old} with other statements" if old == new else f"program {old}, not {new}"
-        elif key == "code" and before != after:
+        if before == after or (key == "program" and same_program):
+            continue
+        if key == "code":
             yield "crownless, or the protocol, as its code was then, and it has changed"
-        elif before != after:
+        elif key != "statements":
             yield f"{key} {_rendered(before)}, not {_rendered(after)}"
+        elif then["program"] == now["program"]:
+            yield f"program {now['program']} with other statements"
 
 
 def _rendered(value: Any) -> str:
-    if isinstance(value, dict) and "text" in value:
-        return str(value["name"])
     if isinstance(value, dict):
         return _rendered([f"{name}={_rendered(one)}" for name, one in value.items()])
     if isinstance(value, list):

@@ -163,12 +163,12 @@ class NativeSearch(LevelSearch):
         """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
         and what they missed.
         """
-        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
+        space = self.space()
         for worker in self.worker_buffers:
             self.make_room(worker)
         before = sum(row_set.used for row_set in self.next)
         self._all(
-            [lambda w: self.expand_rows(w, todo[w], tables, monitor_states), lambda w: self._take_in(w)],
+            [lambda w: self.expand_rows(w, todo[w], space), lambda w: self._take_in(w)],
             sum(map(len, todo)),
             lambda: self.fill(misses),
         )
@@ -231,19 +231,14 @@ class NativeSearch(LevelSearch):
         except RuntimeError as error:  # a thread that cannot be started, for want of memory
             raise MemoryError(str(error)) from error
 
-    def expand_rows(self, w: int, todo: Any, tables: kernels.Tables, monitor_states: kernels.MonitorStates) -> None:
+    def space(self) -> kernels.Space:
+        """The tables as they are now."""
+        tables, monitor_states = self.tables.arrays(), self.monitor_states.arrays()
+        return kernels.Space(self.layout, self.layout_after, self.system, tables, monitor_states)
+
+    def expand_rows(self, w: int, todo: Any, space: kernels.Space) -> None:
         row_set = self.now[w]
-        self.worker_buffers[w].expand(
-            row_set.rows,
-            row_set.is_new,
-            row_set.asleep,
-            todo,
-            self.layout,
-            self.layout_after,
-            self.system,
-            tables,
-            monitor_states,
-        )
+        self.worker_buffers[w].expand(row_set.rows, row_set.is_new, row_set.asleep, todo, space)
 
     def _take_in(self, w: int) -> None:
         """Puts what all workers found for this owner into its row set."""

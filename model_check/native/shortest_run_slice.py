@@ -97,7 +97,7 @@ class ShortestRuns:
             some, todo = todo[:block], todo[block:]
             origins = np.zeros((1, worker.outbox_rows), np.int64)
             worker.found = worker.found._replace(origins=origins, marks=marks)
-            search.expand_rows(0, some, search.tables.arrays(), search.monitor_states.arrays())
+            search.expand_rows(0, some, search.space())
             found = worker.found
             if worker.narrow:
                 # Only of the last level are the rows beyond not laid out: they are not looked at.
@@ -142,9 +142,8 @@ class ShortestRuns:
         moves.sort_slots(numbers, first, len(packets), search.system.channel, n, tables.arrays().source)
         if search.system.permutations.shape[0] > 1:
             best, trial = np.zeros_like(numbers), np.zeros_like(numbers)
-            moves.canonical(
-                numbers, fields, best, trial, search.system, tables.arrays(), search.monitor_states.arrays(), first
-            )
+            search.layout = search.layout_after = layout
+            moves.canonical(numbers, fields, search.space(), best, trial)
         if any(int(number) > int(mask) for number, mask in zip(numbers, layout.mask, strict=False)):
             return False
         row = np.zeros((1, layout.words), np.uint64)

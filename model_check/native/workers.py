@@ -94,36 +94,11 @@ class Worker:
             theirs=_apart(fields),
         )
 
-    def expand(
-        self,
-        rows: Any,
-        is_new: Any,
-        asleep: Any,
-        todo: Any,
-        layout: kernels.Layout,
-        layout_after: kernels.Layout,
-        system: kernels.SearchConstants,
-        tables: kernels.Tables,
-        monitor_states: kernels.MonitorStates,
-    ) -> None:
+    def expand(self, rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space) -> None:
         """Expands the rows of the numbers `todo`, up to `place`."""
-        place = int(
-            expand(
-                rows,
-                is_new,
-                asleep,
-                todo,
-                layout,
-                layout_after,
-                system,
-                tables,
-                monitor_states,
-                kernels.Outbox(self.out, self.hashes, self.asleep, self.filled),
-                self.found,
-                self.recent,
-                self.scratch,
-            )
-        )
+        outbox = kernels.Outbox(self.out, self.hashes, self.asleep, self.filled)
+        buffers = kernels.Buffers(outbox, self.found, self.recent, self.scratch)
+        place = int(expand(rows, is_new, asleep, todo, space, buffers))
         self.narrow = place < 0
         self.place = -1 - place if self.narrow else place
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from crownless.impl.protocol import Packet, ProtocolMachine
-from crownless.impl.workloads import Workload
-from crownless.model_check.system.system import LocalStep, State
+from crownless.impl.protocol import Packet
+from crownless.model_check.system.system import LocalStep, State, System
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
@@ -228,32 +227,11 @@ def diagrams_of_violations(
         yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
 
 
-class Transitions(Protocol):
-    """Where steps are made: a system, or anything that knows the packets of its steps."""
-
-    @property
-    def workload(self) -> Workload: ...
-
-    @property
-    def machine(self) -> ProtocolMachine: ...
-
-    def transmitted(self, step: LocalStep) -> list[Packet]:
-        """The packets that a step puts on the channel."""
-
-    def local_states(self, state: State) -> Sequence[Any]:
-        """The local state of each process."""
-
-    def states_at_start(self) -> Sequence[Any]:
-        """The initial local state of each process; empty where local states are not known."""
-
-    def state_after(self, step: LocalStep) -> Any:
-        """The local state of the process after its step; None if it is not known, or was not its own step."""
-
-
-def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool, end: State | None = None) -> Run:
-    """The run that these steps make. `keep_names`: messages have names of their own, from a program. `end`: the state
-    that it leads to.
+def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None) -> Run:
+    """The run that these steps make; `end`: the state that it leads to. Messages are numbered as they are handed over,
+    or have the names that a program gives them.
     """
+    keep_names = not system.workload.takes_anything
     processes = system.workload.processes
     names: dict[Message, str] = {}
 
@@ -289,7 +267,8 @@ def run_of(system: Transitions, steps: Sequence[LocalStep], *, keep_names: bool,
             )
         )
     at_end = () if end is None else system.local_states(end)
-    return Run(processes, tuple(actions), names, at_end, system.states_at_start())
+    at_start = system.local_states(system.initial()) if system.machine.shows_variables else ()
+    return Run(processes, tuple(actions), names, at_end, at_start)
 
 
 class Links:

@@ -30,8 +30,7 @@ class StepwiseRun:
         return self._run([])
 
     def _run(self, further: list[LocalStep]) -> Run:
-        keep_names = not self.system.workload.takes_anything
-        return run_of(self.system, [*self.steps, *further], keep_names=keep_names, end=self.state)
+        return run_of(self.system, [*self.steps, *further], end=self.state)
 
 
 class Follower(StepwiseRun):

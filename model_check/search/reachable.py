@@ -149,7 +149,7 @@ def shortest_path(system: System, wanted: Callable[[Reached], bool], **scope: An
 def shortest_run_to(system: System, wanted: Callable[[Reached], bool], **scope: Any) -> Run | None:
     """The same as a run that can be shown."""
     steps = shortest_path(system, wanted, **scope)
-    return None if steps is None else run_of(system, steps, keep_names=not system.workload.takes_anything)
+    return None if steps is None else run_of(system, steps)
 
 
 def state_graph(system: System) -> nx.MultiDiGraph[int]:

@@ -20,6 +20,7 @@ The actions of a global state:
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
@@ -131,13 +132,13 @@ class System:
         takes_own_steps = own.internal is not base.internal or own.receive is not base.receive
         self._with_own_steps = range(self.n if takes_own_steps else 0)
         self._messages = Interner()
-        self._sends: dict[tuple[int, int], tuple[LocalStep, ...]] = {}
-        self._arrivals: dict[tuple[int, int], tuple[LocalStep, ...] | None] = {}
-        self._own: dict[tuple[int, int, bool, int | None], tuple[LocalStep, ...]] = {}
-        self._waits: dict[int, LocalStep] = {}
-        self._faults: dict[tuple[str, int], LocalStep] = {}
-        self._wishes: dict[int, tuple[tuple[int, int, int], ...]] = {}
-        self._wanted: dict[tuple[int, int, tuple[Message, ...]], int | None] = {}
+        # The tables of local transitions, each entry made when it is first needed.
+        self._pending_sends_at = cache(self._made_pending_sends)
+        self._accepting = cache(self._made_accepting)
+        self._send = cache(self._made_send)
+        self._arrive = cache(self._made_arrival)
+        self._own_steps_when = cache(self._made_own_steps)
+        self._of_channel = cache(self._made_step_of_channel)
 
     # -- states and moves ----------------------------------------------------------------------------------------------
 
@@ -170,7 +171,7 @@ class System:
                 for step in steps:
                     taken_in |= self._add(moves, state, process, step, taken, position)
             if waiting is not None and not taken_in:
-                moves.append((self._wait(packet), (*state[:n], waiting, position)))
+                moves.append((self._of_channel("receive", packet), (*state[:n], waiting, position)))
         if crashed:
             self._agree(moves, state)
         if self._faulty:
@@ -183,7 +184,7 @@ class System:
         """Those of the moves that are faults of the channel."""
         *local, flight, position = state
         faults = self.channel.faults(flight)
-        return [(self._fault(name, packet), (*local, after, position)) for name, packet, after in faults]
+        return [(self._of_channel(name, packet), (*local, after, position)) for name, packet, after in faults]
 
     def move(self, state: State, action: Action, outcome: Step, flight: Flight, position: Any) -> Move:
         """The move that an outcome of one input makes, for callers that give inputs to the machine themselves. `flight`
@@ -206,7 +207,7 @@ class System:
             return
         for packet, flight in self.channel.losses(state[n]):
             if self._packets.values[packet].source == process:
-                moves.append((self._fault("lose", packet), (*state[:n], flight, state[n + 1])))
+                moves.append((self._of_channel("lose", packet), (*state[:n], flight, state[n + 1])))
 
     def _agree(self, moves: list[Move], state: State) -> None:
         """The survivors confer, if the protocol has them do so and they see a reason to."""
@@ -275,10 +276,6 @@ class System:
         """The local state of that number, as it stands in global states."""
         return self._locals.values[number]
 
-    def states_at_start(self) -> list[Any]:
-        """The initial local state of each process, if its variables are to be shown."""
-        return self.local_states(self.initial()) if self.machine.shows_variables else []
-
     def state_after(self, step: LocalStep) -> Any:
         """The local state of the process after its step; None after what is no step of it."""
         return None if step.local < 0 or step.action.by_channel else self._locals.values[step.local]
@@ -300,8 +297,7 @@ class System:
                 packets.append(packet)
         return packets
 
-    # -- monitor states
-    # --------------------------------------------------------------------------------------------------------
+    # -- monitor states ------------------------------------------------------------------------------------------------
 
     def initial_monitor_state(self) -> MonitorState:
         return tuple(monitor.initial() for monitor in self.monitors)
@@ -324,23 +320,22 @@ class System:
         Given the state at the end of a run: those that are owed. What a crashed process sent or should receive is not,
         nor what an application that has come to its end never requested.
         """
-        owed = self._delivery_monitor().undelivered(monitor_state[0])
+        copies = self._deliveries.undelivered(monitor_state[0])
         if state is None:
-            return owed
+            return copies
         crashed, position = self.crashed(state), self.position(state)
         return [
             (message, q)
-            for message, q in owed
+            for message, q in copies
             if crashed not in (message.sender, q) and self.workload.ready_to_receive(position, q)
         ]
 
     def unsent(self, monitor_state: MonitorState, crashed: int | None = None) -> list[str]:
         """The names of the messages handed to the protocol whose send event has not happened, likewise."""
-        return [
-            message.name for message in self._delivery_monitor().unsent(monitor_state[0]) if message.sender != crashed
-        ]
+        return [message.name for message in self._deliveries.unsent(monitor_state[0]) if message.sender != crashed]
 
-    def _delivery_monitor(self) -> DeliveryMonitor:
+    @property
+    def _deliveries(self) -> DeliveryMonitor:
         deliveries = self.monitors[0]
         assert isinstance(deliveries, DeliveryMonitor), "the first monitor is that of deliveries"
         return deliveries
@@ -364,62 +359,45 @@ class System:
         source, destination, *_ = self._packets.values[packet]
         return int(source * self.n + destination)
 
-    def _pending_sends_at(self, position: int) -> tuple[tuple[int, int, int], ...]:
+    def _made_pending_sends(self, position: int) -> tuple[tuple[int, int, int], ...]:
         """(process, message number, position afterwards) of everything that may be handed over."""
-        pending_sends = self._wishes.get(position)
-        if pending_sends is None:
-            pending_sends = self._wishes[position] = tuple(
-                (pending.process, self._messages.number(pending.message), self._positions.number(pending.after))
-                for pending in self.workload.pending_sends(self._positions.values[position])
-            )
-        return pending_sends
+        return tuple(
+            (pending.process, self._messages.number(pending.message), self._positions.number(pending.after))
+            for pending in self.workload.pending_sends(self._positions.values[position])
+        )
 
-    def _accepting(self, position: int, process: int, delivered: tuple[Message, ...]) -> int | None:
+    def _made_accepting(self, position: int, process: int, delivered: tuple[Message, ...]) -> int | None:
         """The position once the application has taken these deliveries; None if it does not want them now."""
-        key = (position, process, delivered)
-        if key not in self._wanted:
-            value = self._positions.values[position]
-            for message in delivered:
-                value = self.workload.delivered(value, process, message)
-                if value is None:
-                    break
-            self._wanted[key] = None if value is None else self._positions.number(value)
-        return self._wanted[key]
+        value = self._positions.values[position]
+        for message in delivered:
+            value = self.workload.delivered(value, process, message)
+            if value is None:
+                return None
+        return self._positions.number(value)
 
-    def _send(self, process: int, local: int, number: int) -> tuple[LocalStep, ...]:
-        key = (local, number)  # the message names the process
-        steps = self._sends.get(key)
-        if steps is None:
-            message: Message = self._messages.values[number]
-            state = self._locals.values[local]
-            outcomes = () if local == self._crashed else self.calls.send(process, state, message)
-            action = Action(process, "send", message, None)
-            handed = [Observation("hand", process, message)]
-            steps = self._sends[key] = self._tabulate(process, local, ((action, step) for step in outcomes), handed)
-            if not steps and local != self._crashed:
-                self.exercised.add(Transition(process, state, "send", message))
-        return steps
+    def _made_send(self, process: int, local: int, number: int) -> tuple[LocalStep, ...]:
+        if local == self._crashed:
+            return ()
+        message: Message = self._messages.values[number]
+        state = self._locals.values[local]
+        action = Action(process, "send", message, None)
+        outcomes = [(action, step) for step in self.calls.send(process, state, message)]
+        if not outcomes:
+            self.exercised.add(Transition(process, state, "send", message))
+        return self._tabulate(process, local, outcomes, [Observation("hand", process, message)])
 
-    def _arrive(self, local: int, packet: int) -> tuple[LocalStep, ...] | None:
+    def _made_arrival(self, local: int, packet: int) -> tuple[LocalStep, ...] | None:
         """The outcomes of receiving the packet; None if it is not deliverable yet."""
-        key = (local, packet)
-        if key not in self._arrivals:
-            value: Packet = self._packets.values[packet]
-            process = value.destination
-            state = self._locals.values[local]
-            if local == self._crashed:
-                self._arrivals[key] = ()
-                return ()
-            accepted = self.calls.deliverable(process, state, value)
-            self.exercised.guard(process, state, value, accepted=accepted)
-            if accepted:
-                outcomes = self.calls.on_packet(process, state, value)
-                self._arrivals[key] = self._tabulate(
-                    process, local, ((action_of_arrival(process, value, step), step) for step in outcomes)
-                )
-            else:
-                self._arrivals[key] = None
-        return self._arrivals[key]
+        if local == self._crashed:
+            return ()
+        value: Packet = self._packets.values[packet]
+        process, state = value.destination, self._locals.values[local]
+        accepted = self.calls.deliverable(process, state, value)
+        self.exercised.guard(process, state, value, accepted=accepted)
+        if not accepted:
+            return None
+        outcomes = self.calls.on_packet(process, state, value)
+        return self._tabulate(process, local, ((action_of_arrival(process, value, step), step) for step in outcomes))
 
     def _accepts_any(self, local: int, packets: Iterable[int]) -> bool:
         return any(self._arrive(local, packet) is not None for packet in packets)
@@ -431,21 +409,22 @@ class System:
         value = self._positions.values[position]
         ready_to_receive = self.workload.ready_to_receive(value, process)
         sender = self.workload.wanted_sender(value, process) if ready_to_receive else None
-        key = (process, local, ready_to_receive, sender)
-        steps = self._own.get(key)
-        if steps is None:
-            state = self._locals.values[local]
-            internal = self.calls.internal_that_ends(process, state)
-            outcomes = [(Action(process, name, None, None), step) for name, step in internal]
-            if ready_to_receive:
-                received = self.calls.receive(process, state, sender)
-                if not received:
-                    self.exercised.add(Transition(process, state, "deliver"))
-                for step in received:
-                    message = next((event.message for event in step.events if event.kind == "deliver"), None)
-                    outcomes.append((Action(process, "deliver", message, None), step))
-            steps = self._own[key] = self._tabulate(process, local, outcomes)
-        return steps
+        return self._own_steps_when(process, local, ready_to_receive, sender)
+
+    def _made_own_steps(
+        self, process: int, local: int, ready_to_receive: bool, sender: int | None
+    ) -> tuple[LocalStep, ...]:
+        state = self._locals.values[local]
+        internal = self.calls.internal_that_ends(process, state)
+        outcomes = [(Action(process, name, None, None), step) for name, step in internal]
+        if ready_to_receive:
+            received = self.calls.receive(process, state, sender)
+            if not received:
+                self.exercised.add(Transition(process, state, "deliver"))
+            for step in received:
+                message = next((event.message for event in step.events if event.kind == "deliver"), None)
+                outcomes.append((Action(process, "deliver", message, None), step))
+        return self._tabulate(process, local, outcomes)
 
     def _tabulate(
         self, process: int, local: int, outcomes: Iterable[tuple[Action, Step]], before: Sequence[Observation] = ()
@@ -479,20 +458,11 @@ class System:
             for code in monitor.encode_all(observations)
         )
 
-    def _wait(self, packet: int) -> LocalStep:
-        """Over a FIFO channel: the packet goes to the hold-back queue, and nothing else happens."""
-        if packet not in self._waits:
-            value: Packet = self._packets.values[packet]
-            action = Action(value.destination, "receive", value.message, value)
-            self._waits[packet] = LocalStep(action, -1)
-        return self._waits[packet]
-
-    def _fault(self, name: str, packet: int) -> LocalStep:
-        if (name, packet) not in self._faults:
-            value: Packet = self._packets.values[packet]
-            action = Action(value.destination, name, value.message, value, by_channel=True)
-            self._faults[name, packet] = LocalStep(action, -1)
-        return self._faults[name, packet]
+    def _made_step_of_channel(self, name: str, packet: int) -> LocalStep:
+        """A fault of the channel; or, over a FIFO channel, `receive`: the packet goes to the hold-back queue."""
+        value: Packet = self._packets.values[packet]
+        action = Action(value.destination, name, value.message, value, by_channel=name != "receive")
+        return LocalStep(action, -1)
 
 
 def action_of_arrival(process: int, packet: Packet, step: Step) -> Action:

@@ -147,7 +147,7 @@ class Network(StepwiseRun):
             self.first_answered_by_packets = p, state.history
         for kind, _, message in step.observations:
             self.progress += kind != "hand"
-            if kind == "send":
+            if kind == "send" and message in self._called:
                 self._sent.add(message)
                 self._recorder.send(name, self._called[message], to=[self._names[q] for q in message.receivers])
             elif kind == "deliver" and message in self._sent and (message, p) not in self._delivered:

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, classify, hidden, not_decided
+from crownless.oracle.classification import (
+    FROM_ONE,
+    Classification,
+    ClassifiedRuns,
+    LargeRun,
+    classify,
+    hidden,
+    not_decided,
+)
 from crownless.oracle.event_logs import CertainRows, certain_rows, logged_run, logged_runs, natural, rows_of
 from crownless.oracle.logs.columns import json_line, table_of_rows
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
@@ -38,7 +46,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class ClassifiedLog:
+class ClassifiedLog(ClassifiedRuns):
     """The verdicts on every run of a log; `classification` has those on one in full."""
 
     file: str

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from crownless.oracle.classification import Classification, NamedComputation
-from crownless.oracle.classified_runs import Classifications
+from crownless.oracle.classification import Classification, Classifications, NamedComputation
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.formats import (
@@ -29,7 +28,7 @@ from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.reading import as_text
 
 from .clocked import read_clocked
-from .complete import completed
+from .complete import complete
 from .uncertain import CERTAIN, ORDER_NOT_LOGGED, weakened
 
 if TYPE_CHECKING:
@@ -70,35 +69,46 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
     """
     if request.how == "one-run":
         return _one_run(request)
+    content, form = content_of(request.name, request.options)
+    if request.how == "runs" and form is None:
+        return computation_in(as_text(content, request.name), request.name)
+    if request.how == "runs" and form is not None and form not in CONVERTED and not request.options.complete:
+        return _of_columns(content, form, request)
+    return _of_events(_events(content, form, request), request)
+
+
+def _events(content: bytes, form: Format | None, request: LogRequest) -> ConvertedLog:
+    """The events of a log that is not read as columns, with what is known of them beside."""
     name, options = request.name, request.options
-    content, form = content_of(name, options)
     if request.how == "clocks":
         if form != "jsonl":
             raise BadInput("clocks are read from JSON Lines", hint="leave --clocks out, or convert the log", file=name)
-        return _classify_events(read_clocked(content, name, request.clock_entries, options.kinds), request)
+        return read_clocked(content, name, request.clock_entries, options.kinds)
     if request.how == "match":
         if form is None or form in CONVERTED:
             of = "a computation" if form is None else f"--format {form}"
-            raise BadInput(
-                f"--match does not go with {of}", hint="leave --match out: its messages have names", file=name
-            )
-        rows = rows_in(content, form, name, options, named=False)
+            hint = "leave --match out: its messages have names"
+            raise BadInput(f"--match does not go with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
-        return _classify_events(matched(by_run(rows, name), name), request)
-    if form is None:
-        return computation_in(as_text(content, name), name)
+        return matched(by_run(rows_in(content, form, name, options, named=False), name), name)
+    assert form is not None, "a computation is no log"
     if form in CONVERTED:
-        log = convert(content, form, name, options)
-        if options.complete:
-            _complete(log, by_run(log.events, name), name, Numbering("line" if form == "shiviz" else "row"))
-        return _classify_events(log, request)
+        log, by = convert(content, form, name, options), Numbering("line" if form == "shiviz" else "row")
+    else:
+        log = ConvertedLog(list(rows_in(content, form, name, options)))
+        by = numbering(content, form, len(log.events))
+        if by.by == "line":
+            log.first_line = by.first
+        elif form == "csv":  # whose first row is not the line of column names
+            log.events = [replace(row, line=row.line - 1) for row in log.events]
+        by = Numbering("line") if form == "jsonl" else by
     if options.complete:
-        return _classify_events(_complete_log(content, form, request), request)
-    return classify_content(content, form, request)
+        complete(log, name, by.by)
+    return log
 
 
-def classify_content(content: bytes, form: Format, request: LogRequest) -> ClassifiedLog | Iterator[NamedComputation]:
+def _of_columns(content: bytes, form: Format, request: LogRequest) -> ClassifiedLog | Iterator[NamedComputation]:
     """The runs of a log with the columns of a log; the content is that of the requested file."""
     name, options = request.name, request.options
     if form != "jsonl" or _has_more_lines(content, SMALL_UP_TO):
@@ -131,29 +141,6 @@ def _one_run(request: LogRequest) -> Classifications:
         return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
 
 
-def _complete_log(content: bytes, form: Format, request: LogRequest) -> ConvertedLog:
-    """The events of a complete log with the columns of a log, in the order of its lines."""
-    rows = list(rows_in(content, form, request.name, request.options))
-    by = numbering(content, form, len(rows))
-    log = ConvertedLog()
-    if by.by == "line":
-        log.first_line = by.first
-    elif form == "csv":  # whose first row is not the line of column names
-        rows = [replace(row, line=row.line - 1) for row in rows]
-    _complete(log, by_run(rows, request.name), request.name, Numbering("line" if form == "jsonl" else by.by))
-    log.events.sort(key=lambda row: row.line)
-    return log
-
-
-def _complete(log: ConvertedLog, runs: Mapping[str, list[Row]], name: str, by: Numbering) -> None:
-    """Sets the events to those of these runs, without the deliveries that violate `delivers-once`."""
-    try:
-        rest, log.deliveries = completed(runs, log.to_nobody, by.by)
-    except BadInput as problem:
-        raise problem.at(file=name) from None
-    log.events = [row for rows in rest.values() for row in rows]
-
-
 def _has_more_lines(content: bytes, than: int) -> bool:
     end = -1
     for _ in range(than + 1):
@@ -163,9 +150,7 @@ def _has_more_lines(content: bytes, than: int) -> bool:
     return True
 
 
-def _classify_events(
-    log: ConvertedLog, request: LogRequest
-) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
+def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of these events, with what the log adds to each: notes, deliveries, and what is uncertain."""
     name, processes = request.name, request.options.processes
     if len(log.events) <= SMALL_UP_TO:

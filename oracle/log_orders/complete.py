@@ -12,13 +12,13 @@ internal. All other contradictions are refused as ever, and so is a gap, which s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE
 from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
-from crownless.oracle.logs.converted import NOT_COMPLETE
+from crownless.oracle.logs.converted import NOT_COMPLETE, ConvertedLog
 from crownless.oracle.logs.reasons import (
     DeliveredTwice,
     NeverDelivered,
@@ -27,7 +27,7 @@ from crownless.oracle.logs.reasons import (
     NotAReceiver,
     Reason,
 )
-from crownless.oracle.logs.rows import Row, all_conflicts, refuse
+from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
 from crownless.spec.errors import BadInput
 
 #: The properties that are decided of a run of a complete log.
@@ -101,77 +101,65 @@ class Delivery:
         }
 
 
-def completed(
-    runs: Mapping[str, list[Row]], to_nobody: Mapping[str, Sequence[Row]], by: Literal["line", "row"]
-) -> tuple[dict[str, list[Row]], dict[str, Delivery]]:
-    """The rows of each run without what violates `delivers-once`, and how it delivers its messages.
+def complete(log: ConvertedLog, name: str, by: Literal["line", "row"]) -> None:
+    """Notes how each run of the log of that name delivers its messages; what violates `delivers-once` becomes internal.
 
-    `to_nobody`: by run the sends that name no receiver, and whose messages nobody delivers; `by`: what the numbers
-    of rows count. Raises `BadInput` for rows that contradict each other in other ways, and for a gap.
+    `by`: what the numbers of rows count. Raises `BadInput` for rows that contradict each other in other ways, and for a
+    gap.
     """
-    rest: dict[str, list[Row]] = {}
-    found: dict[str, Delivery] = {}
-    for run, rows in runs.items():
-        _refuse_gaps(run, rows)
-        invented, out = _not_once(rows)
-        rest[run] = [row.as_internal() if id(row) in out else row for row in rows]
-        left_over = [*_never_delivered(rest[run]), *map(_to_nobody, to_nobody.get(run, ()))]
-        violations = sorted([*invented, *left_over], key=lambda one: (PROPERTIES.index(one.violates), one.lines))
-        found[run] = Delivery(tuple(replace(one, by=by) for one in violations))
-    return rest, found
+    left_out, deliveries = set[int](), dict[str, Delivery]()
+    for run, rows in by_run(log.events, name).items():
+        try:
+            _refuse_what_is_not_complete(run, rows)
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+
+        def violation(property_: str, reason: Reason, process: str | None, of: Sequence[Row]) -> DeliveryViolation:
+            lines = tuple(sorted({row.line for row in of}))
+            return DeliveryViolation(property_, reason, of[-1].message, process, lines, by)
+
+        found = []
+        for reason, several, about in _not_once(rows):
+            left_out |= set(map(id, several))
+            found.append(violation(DELIVERS_ONCE.name, reason, several[0].process, [*about, *several]))
+        delivered = {(row.process, row.message) for row in rows if row.kind == "deliver" and id(row) not in left_out}
+        for row in rows:
+            for receiver in row.peers if row.kind == "send" else ():
+                if (receiver, row.message) not in delivered:
+                    reason = NeverDelivered(row.process, row.message, receiver)
+                    found.append(violation(DELIVERS_ALL.name, reason, receiver, [row]))
+        for row in log.to_nobody.get(run, ()):
+            reason = NeverDeliveredAnywhere(row.process, row.message)
+            found.append(violation(DELIVERS_ALL.name, reason, None, [row]))
+        found.sort(key=lambda one: (PROPERTIES.index(one.violates), one.lines))
+        deliveries[run] = Delivery(tuple(found))
+    log.deliveries = deliveries
+    log.events = [row.as_internal() if id(row) in left_out else row for row in log.events]
 
 
-def _refuse_gaps(run: str, rows: list[Row]) -> None:
+def _refuse_what_is_not_complete(run: str, rows: list[Row]) -> None:
+    """Raises `BadInput` for gaps, and for rows that contradict each other, unless they violate `delivers-once`."""
     for row, gap in rows_and_gaps(lines_of_processes(rows)):
         if gap is not None:
             where = f"run {run}: " if run else ""
             raise BadInput(f"{where}the log is not complete: {gap.text}", hint=NOT_COMPLETE, line=row.line)
-
-
-def _not_once(rows: list[Row]) -> tuple[list[DeliveryViolation], set[int]]:
-    """What violates `delivers-once`, and the rows that are left out for it, by identity."""
-    sends = {row.message: row for row in rows if row.kind == "send"}
-    delivers: dict[tuple[str, str], list[Row]] = {}
-    for row in rows:
-        if row.kind == "deliver":
-            delivers.setdefault((row.process, row.message), []).append(row)
     for conflict in all_conflicts(rows):
         if conflict.reason.kind not in (DeliveredTwice, NotAReceiver):
             refuse([conflict])
-    found: list[DeliveryViolation] = []
-    out: set[int] = set()
+
+
+def _not_once(rows: list[Row]) -> Iterator[tuple[Reason, list[Row], list[Row]]]:
+    """What violates `delivers-once`: the reason, the deliveries that are left out, and further rows that show it."""
+    sends = {row.message: row for row in rows if row.kind == "send"}
+    delivers: dict[tuple[str, str], list[Row]] = {}
+    for row in sorted(rows, key=lambda row: row.index):
+        if row.kind == "deliver":
+            delivers.setdefault((row.process, row.message), []).append(row)
     for (process, message), several in delivers.items():
-        several = sorted(several, key=lambda row: row.index)
         send = sends.get(message)
-        reason: Reason | None = None
         if send is None:
-            reason = NeverSent(process, message)
+            yield NeverSent(process, message), several, []
         elif process not in send.peers:
-            reason = NotAReceiver(process, message, tuple(sorted(send.peers)))
-        if reason is not None:
-            out |= {id(row) for row in several}
-            about = several if send is None else [send, *several]
-            found.append(_violation(DELIVERS_ONCE.name, reason, message, process, about))
+            yield NotAReceiver(process, message, tuple(sorted(send.peers))), several, [send]
         if len(several) > 1:
-            out |= {id(row) for row in several[1:]}
-            twice = DeliveredTwice(process, message)
-            found.append(_violation(DELIVERS_ONCE.name, twice, message, process, several))
-    return found, out
-
-
-def _never_delivered(rows: Iterable[Row]) -> Iterable[DeliveryViolation]:
-    delivered = {(row.process, row.message) for row in rows if row.kind == "deliver"}
-    for row in rows:
-        for receiver in row.peers if row.kind == "send" else ():
-            if (receiver, row.message) not in delivered:
-                reason = NeverDelivered(row.process, row.message, receiver)
-                yield _violation(DELIVERS_ALL.name, reason, row.message, receiver, [row])
-
-
-def _to_nobody(event: Row) -> DeliveryViolation:
-    reason = NeverDeliveredAnywhere(event.process, event.message)
-    return DeliveryViolation(DELIVERS_ALL.name, reason, event.message, None, (event.line,))
-
-
-def _violation(name: str, reason: Reason, message: str, process: str, rows: Iterable[Row]) -> DeliveryViolation:
-    return DeliveryViolation(name, reason, message, process, tuple(sorted({row.line for row in rows})))
+            yield DeliveredTwice(process, message), several[1:], several[:1]

@@ -17,7 +17,7 @@ from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
-from crownless.oracle.logs.lost_events import Gap, Hole, MissingSend, first_hole
+from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import conflicts, read_row
@@ -247,15 +247,15 @@ class RunMonitor:
     def _holes(self) -> tuple[Hole, ...]:
         if self.monitor.has_stopped:  # what waits may have come later
             return ()
-        gaps = tuple(Gap(self._process(p), first, last) for p, first, last in self.monitor.gaps())
+        gaps = tuple(gap(self._process(p), first, last) for p, first, last in self.monitor.gaps())
         waiting = self._by_name(self.monitor.waiting)
         sent = {message for _, kind, message, _ in waiting if kind == "send"}
-        unsent = (MissingSend(p, name) for p, kind, name, _ in waiting if kind == "deliver" and name not in sent)
+        unsent = (missing_send(p, name) for p, kind, name, _ in waiting if kind == "deliver" and name not in sent)
         return gaps or tuple(unsent)  # behind a gap nothing else is known to be missing
 
     def _gaps(self, holes: Sequence[Hole]) -> set[str]:
         """The processes that may have received more than what was judged."""
-        if any(isinstance(hole, MissingSend) or hole.process is None for hole in holes):
+        if any(hole.is_missing_send or hole.process is None for hole in holes):
             return set(self.processes)
         waiting = {self._process(p) for p in self.monitor.waiting.process.tolist()}
         return waiting | {str(hole.process) for hole in holes}

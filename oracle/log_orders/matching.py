@@ -25,13 +25,13 @@ which send is the first, and all its events are internal.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import lines_of_processes, rows_and_gaps
+from crownless.oracle.event_logs import lines_of_processes, logged_run, rows_and_gaps
 from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.rows import Row, at_one_place, refuse
 from crownless.spec.errors import BadInput
@@ -45,20 +45,9 @@ NO_OTHER = "no other matching is a computation"
 UNSENT = "?"
 
 
-class _Copy(NamedTuple):
-    """A message for one receiver: its send, and its deliver there, if it has one."""
-
-    send: Row
-    receiver: str
-    deliver: Row | None
-
-
 class _Class(NamedTuple):
     sends: list[Row]
     delivers: list[Row]
-
-
-_Classes = Mapping[tuple[str, str, str], _Class]
 
 
 def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
@@ -68,26 +57,26 @@ def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
         try:
             refuse(at_one_place(rows))
             lines = lines_of_processes(rows)
-            classes = _classes(lines)
+            classes = list(_classes(lines).values())
         except BadInput as problem:
             raise problem.at(file=name) from None
-        unsent = {id(row) for one in classes.values() for row in one.delivers[len(one.sends) :]}
+        unsent = {row.line for one in classes for row in one.delivers[len(one.sends) :]}
         if unsent or any(gap is not None for _, gap in rows_and_gaps(lines)):
             log.events += [
-                replace(row, message=f"{row.message}{UNSENT}{row.line}") if id(row) in unsent else row.as_internal()
+                replace(row, message=f"{row.message}{UNSENT}{row.line}") if row.line in unsent else row.as_internal()
                 for row in rows
             ]
             continue
-        copies = [
-            _Copy(send, receiver, one.delivers[k] if k < len(one.delivers) else None)
-            for (_, receiver, _), one in classes.items()
-            for k, send in enumerate(one.sends)
-        ]
-        called = {id(copy.deliver): _name_of(copy.send) for copy in copies}
-        called |= {id(copy.send): _name_of(copy.send) for copy in copies}
-        log.events += [replace(row, message=called[id(row)]) if row.kind != "internal" else row for row in rows]
+        called = {row.line: _name_of(row) for row in rows if row.kind == "send"}
+        called |= {
+            deliver.line: _name_of(send)
+            for one in classes
+            for send, deliver in zip(one.sends, one.delivers, strict=False)  # the last sends may have no deliver
+        }
+        named = [replace(row, message=called[row.line]) if row.kind != "internal" else row for row in rows]
+        log.events += named
         log.note(run, IN_ORDER)
-        other = _other_matching(lines, copies, classes)
+        other = _other_matching(named, classes)
         log.note(run, NO_OTHER if other is None else f"another matching, which breaks fifo: {other}")
     return log
 
@@ -131,71 +120,39 @@ def _has_payloads(sender: str, receiver: str, channel: _Class) -> bool:
     return True
 
 
-class _Follows(NamedTuple):
-    """A send that follows another one of its class, whose deliver is `deliver`; the next deliver is `exchanged`."""
-
-    receiver: str
-    deliver: Row
-    in_order: Row
-    exchanged: Row | None
-
-
-def _other_matching(lines: Mapping[str, list[Row]], copies: list[_Copy], classes: _Classes) -> str | None:
+def _other_matching(rows: list[Row], classes: list[_Class]) -> str | None:
     """Another matching that is a computation, by the lines that differ; None if there is none.
 
-    A walk along all lines, each deliver after its send, with the vector times of the events on the way: an entry is how
-    many events of that process happened before.
+    The vector times along a linearization say it: an entry is how many events of that process happened before.
     """
-    follows: dict[int, list[_Follows]] = {}
-    for (_, receiver, _), one in classes.items():
-        for k, deliver in enumerate(one.delivers[: len(one.sends) - 1]):
-            exchanged = one.delivers[k + 1] if k + 1 < len(one.delivers) else None
-            follows.setdefault(id(one.sends[k + 1]), []).append(_Follows(receiver, deliver, one.sends[k], exchanged))
+    #: By line of a send: the classes in which it follows another one, and the place of that one.
+    follows: dict[int, list[tuple[_Class, int]]] = {}
+    for one in classes:
+        for k in range(min(len(one.delivers), len(one.sends) - 1)):
+            follows.setdefault(one.sends[k + 1].line, []).append((one, k))
     if not follows:  # without two sends of a class no deliver could be of another send
         return None
-    copy_of = {id(copy.deliver): copy for copy in copies if copy.deliver is not None}
-    to_deliver: dict[int, int] = {}
-    for copy in copy_of.values():
-        to_deliver[id(copy.send)] = to_deliver.get(id(copy.send), 0) + 1
-    number = {process: p for p, process in enumerate(lines)}
-    place = {id(row): k for line in lines.values() for k, row in enumerate(line)}
-    times = {process: np.zeros(len(lines), np.int32) for process in lines}
-    sent: dict[int, tuple[Any, int]] = {}
-    for process, row in _in_some_order(lines, copy_of):
-        time = times[process]
-        time[number[process]] = place[id(row)] + 1
-        if id(row) in copy_of:
-            send = copy_of[id(row)].send
-            then, rest = sent.pop(id(send))
-            np.maximum(time, then, out=time)
-            if rest > 1:
-                sent[id(send)] = (then, rest - 1)
-        for after in follows.get(id(row), ()):
-            if time[number[after.receiver]] <= place[id(after.deliver)]:
-                rest_of_it = f"line {after.in_order.line} is not received"
-                if after.exchanged is not None:
-                    rest_of_it = f"line {after.exchanged.line} delivers line {after.in_order.line}"
-                return f"line {after.deliver.line} delivers line {row.line}, and {rest_of_it}"
-        if id(row) in to_deliver:
-            sent[id(row)] = (time.copy(), to_deliver[id(row)])
+    try:
+        c = logged_run("", rows).computation
+    except BadInput:  # it is cyclic, and refused as soon as it is classified
+        return None
+    in_order = [row for line in lines_of_processes(rows).values() for row in line]
+    event = {row.line: e for e, row in enumerate(in_order)}
+    times, stamps = np.zeros((len(c.processes), len(c.processes)), np.int32), dict[int | None, Any]()
+    for e in c.linearization:
+        p, (kind, message) = c.process_of[e], c.events[e]
+        time = times[p]
+        time[p] = e - c.first_event[p] + 1
+        if kind == "receive":
+            np.maximum(time, stamps[message], out=time)
+        elif kind == "send":
+            stamps[message] = time.copy()
+        for one, k in follows.get(in_order[e].line, ()):
+            deliver, first = one.delivers[k], one.sends[k]
+            at = event[deliver.line]
+            if time[c.process_of[at]] <= at - c.first_event[c.process_of[at]]:
+                rest = f"line {first.line} is not received"
+                if k + 1 < len(one.delivers):
+                    rest = f"line {one.delivers[k + 1].line} delivers line {first.line}"
+                return f"line {deliver.line} delivers line {in_order[e].line}, and {rest}"
     return None
-
-
-def _in_some_order(lines: Mapping[str, list[Row]], copy_of: Mapping[int, _Copy]) -> Iterator[tuple[str, Row]]:
-    """All events with their processes, each deliver after its send; of a cyclic run those before the cycle."""
-    at, done = dict.fromkeys(lines, 0), set[int]()
-    waiting: dict[int, list[str]] = {}  # processes, by the send that they wait for
-    ready = list(lines)
-    while ready:
-        process = ready.pop()
-        while at[process] < len(lines[process]):
-            row = lines[process][at[process]]
-            copy = copy_of.get(id(row))
-            if copy is not None and id(copy.send) not in done:
-                waiting.setdefault(id(copy.send), []).append(process)
-                break
-            at[process] += 1
-            yield process, row
-            if row.kind == "send":
-                done.add(id(row))
-                ready += waiting.pop(id(row), ())

@@ -1,66 +1,38 @@
-"""Holes: what shows that a log has lost events, and the verdict on an order that they leave unknown."""
+"""Holes: evidence that a log has lost events, and the verdict on an order that they leave unknown."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple
 
 from crownless.spec.printable import some
 
 
-@dataclass(frozen=True)
-class Gap:
-    """Events `first` to `last` of a process are missing from the log."""
-
-    process: str
-    first: int
-    last: int
-
-    @property
-    def text(self) -> str:
-        lost = f"event {self.first} is" if self.first == self.last else f"events {self.first} to {self.last} are"
-        return f"{self.process}: {lost} missing"
-
-
-@dataclass(frozen=True)
-class MissingSend:
-    """A process delivers a message whose send is missing from the log."""
-
-    process: str
-    message: str
-
-    @property
-    def text(self) -> str:
-        return f"{self.process} delivers {self.message}, whose send is not in the log"
-
-
-@dataclass(frozen=True)
-class QuarantinedRows:
-    """Rows of a process cannot be used; without a process, a row of any may be among them."""
+class Hole(NamedTuple):
+    """Evidence that the log has lost events, and the process on whose line it shows, or None: any process."""
 
     process: str | None
-
-    @property
-    def text(self) -> str:
-        return f"{self.process or 'any process'}: rows of it are in quarantine"
+    text: str
+    is_missing_send: bool = False
 
 
-#: What shows that the log has lost events, and the process on whose line it shows.
-Hole = Gap | MissingSend | QuarantinedRows
+def gap(process: str, first: int, last: int) -> Hole:
+    """Events `first` to `last` of a process are missing from the log."""
+    lost = f"event {first} is" if first == last else f"events {first} to {last} are"
+    return Hole(process, f"{process}: {lost} missing")
 
 
-class _HasText(Protocol):
-    @property
-    def text(self) -> str: ...
+def missing_send(process: str, message: str) -> Hole:
+    """A process delivers a message whose send is missing from the log."""
+    return Hole(process, f"{process} delivers {message}, whose send is not in the log", is_missing_send=True)
 
 
-def not_broken(holes: Sequence[_HasText]) -> str:
-    """Why an order is unknown that is not broken by what is logged."""
-    return f"not broken by what is logged; {first_hole(holes)}"
+def quarantined_rows(process: str | None) -> Hole:
+    """Rows of a process cannot be used; without a process, a row of any may be among them."""
+    return Hole(process, f"{process or 'any process'}: rows of it are in quarantine")
 
 
-def first_hole(holes: Sequence[_HasText]) -> str:
+def first_hole(holes: Sequence[Hole]) -> str:
     """The first of the holes, and how many more there are."""
     more = f", and {some(len(holes) - 1, 'more hole')}" if len(holes) > 1 else ""
     return holes[0].text + more

@@ -144,7 +144,8 @@ def expand(task: ExpandTask, view: View) -> ExpandResult:
             todo = np.arange(fresh, min(fresh + BLOCK, len(rows)))
             fresh += len(todo)
         worker.make_room(n, max(layout.slots, layout_after.slots), layout_after.words, sizes)
-        worker.expand(rows, is_new, asleep, todo, layout, layout_after, task.system, view.tables, view.monitor_states)
+        space = kernels.Space(layout, layout_after, task.system, view.tables, view.monitor_states)
+        worker.expand(rows, is_new, asleep, todo, space)
         of_worker = worker.found
         missed.append(of_worker.again[: of_worker.used[1]].copy())
         misses.append(np.unique(of_worker.misses[: of_worker.used[0]]))

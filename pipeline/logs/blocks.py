@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from crownless.oracle.logs.layout import NONE, Numbers
-from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, codes_of, compact, order_by
+from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, compact, order_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,8 +80,7 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
             count = compact(codes, seen[name], number[name], k, used[name])
             names = column.names.take(pa.array(used[name][:count]))
             missing = codes < 0
-            narrow = codes.astype(_width(count))
-            there = pa.array(narrow, mask=missing) if missing.any() else pa.array(narrow)
+            there = pa.array(_narrow(codes), mask=missing if missing.any() else None)
             columns[name] = pa.DictionaryArray.from_arrays(there, names)
         batch = pa.RecordBatch.from_pydict(columns)
         sink = pa.BufferOutputStream()
@@ -90,16 +89,9 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
         yield k, sink.getvalue().to_pybytes()
 
 
-def _width(count: int) -> type[np.signedinteger[Any]]:
-    return np.int8 if count < 1 << 7 else np.int16 if count < 1 << 15 else np.int32
-
-
-def _narrow(index: Numbers) -> Numbers:
-    least, most = int(index.min()), int(index.max())
-    for kind in (np.int16, np.int32):
-        if np.iinfo(kind).min <= least and most <= np.iinfo(kind).max:
-            return index.astype(kind)
-    return index
+def _narrow(numbers: Numbers) -> Numbers:
+    """The numbers in as few bytes as hold them."""
+    return numbers.astype(np.min_scalar_type(min(-1, int(numbers.min()), -1 - int(numbers.max()))))
 
 
 def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
@@ -116,20 +108,8 @@ def _merged(batches: list[pa.RecordBatch], name: str) -> Named:
     """A column of several blocks, whose numbers differ."""
     import pyarrow as pa
 
-    if len(batches) == 1:
-        return Named(codes_of(batches[0][name]), batches[0][name].dictionary)
-    columns = [batch[name] if name in batch.schema.names else None for batch in batches]
-    held = [column for column in columns if column is not None]
-    every = pa.concat_arrays([column.dictionary for column in held]).dictionary_encode()
-    numbers = every.indices.to_numpy().astype(np.int32)
-    parts: list[Numbers] = []
-    begin = 0
-    for batch, column in zip(batches, columns, strict=True):
-        if column is None:
-            parts.append(np.full(batch.num_rows, NONE, np.int32))
-            continue
-        codes = codes_of(column)
-        here = numbers[begin : begin + len(column.dictionary)]
-        parts.append(np.where(codes < 0, NONE, here[codes]) if len(here) else codes)
-        begin += len(column.dictionary)
-    return Named(np.concatenate(parts), every.dictionary)
+    kind = pa.dictionary(pa.int32(), pa.string())
+    columns = [
+        batch[name].cast(kind) if name in batch.schema.names else pa.nulls(len(batch), kind) for batch in batches
+    ]
+    return Named.of(pa.chunked_array(columns))

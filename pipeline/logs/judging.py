@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from crownless.oracle.logs.columns import json_line
-from crownless.oracle.logs.lost_events import QuarantinedRows
+from crownless.oracle.logs.lost_events import quarantined_rows
 from crownless.oracle.logs.named_rows import Named, NamedRows, are_names, by_run
-from crownless.oracle.logs.quarantine import NO_ROW, judge_clocked_run, order_verdicts, unknown
+from crownless.oracle.logs.quarantine import NO_ROW, judge_run, unknown
 from crownless.oracle.logs.reasons import Copy, UnusableRow
 from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, process_of, read_row
 from crownless.spec.errors import BadInput
@@ -144,8 +144,8 @@ def judge_by_clocks(
     def records(rows: NamedRows) -> Iterator[pa.RecordBatch]:
         for run, name in enumerate(rows.named["run"].names.to_pylist()):
             texts = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
-            found = judge_clocked_run(name, texts, query.orders, query.reading, processes)
-            verdicts = () if name == UNKNOWN_RUN else found.order_verdicts
+            found = judge_run(name, texts, query.orders, query.reading, clock_entries=processes)
+            verdicts = () if name == UNKNOWN_RUN else found.verdicts
             of_run = [*verdict_records(name, verdicts), *data_quality_records(name, found)]
             yield batch_of([*of_run, record(JUDGED, None, rows=found.judged)])
 
@@ -276,7 +276,7 @@ def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], st
     last = usable.groupBy("process").agg(f.max("index").alias("last"))
     share = (f.col("index") / (f.col("last") + 1)).alias("share")
     in_turn = usable.join(f.broadcast(last), "process").orderBy(share, "process", "index")
-    holes = [QuarantinedRows(name or None) for name in lost]
+    holes = [quarantined_rows(name or None) for name in lost]
 
     def judged(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import pyarrow as pa
@@ -297,7 +297,7 @@ def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], st
             yield batch_of([record(REFUSED, None, because=problem.message, row=problem.hint)])
             return
         run = found.subject.run or ""
-        records = list(verdict_records(run, order_verdicts(found.verdicts)))
+        records = list(verdict_records(run, found.verdicts))
         yield batch_of([*records, *(record(HOLE, run, because=hole.text) for hole in found.subject.holes)])
 
     texts = in_turn.select(*COLUMNS, f.lit(None).cast("string").alias("text"))

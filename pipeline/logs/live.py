@@ -42,7 +42,7 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.columns import json_line, plain_table, table_of_rows
-from crownless.oracle.logs.quarantine import judge_run, order_verdicts
+from crownless.oracle.logs.quarantine import judge_run
 from crownless.oracle.logs.reasons import AfterEnd, Copy, TwoEvents, UnusableRow
 from crownless.oracle.logs.rows import Row, conflicts, object_in, read_row
 from crownless.spec.errors import BadInput
@@ -135,7 +135,7 @@ class LiveRun:
             broken = None if order in self.reported else self.monitor.broken(order)
             if broken is not None:
                 self.reported.append(order)
-                yield from verdict_records(self.name, order_verdicts([broken]))
+                yield from verdict_records(self.name, [broken])
         for order in self.monitor.given_up:
             if order not in (*self.reported, *self.deferred):
                 self.deferred.append(order)
@@ -145,11 +145,11 @@ class LiveRun:
     def end(self) -> Iterator[Record]:
         """Ends the run; yields the remaining verdicts and the data-quality records."""
         found = judge_run(self.name, [*self.rows.values(), *self.unplaced], self.query.orders, self.query.reading)
-        for one in found.order_verdicts:
+        for one in found.verdicts:
             reported = one.order in self.reported
-            if reported and one.verdict != "broken":
-                yield record(WITHDRAWN, self.name, order=one.order, because=one.because)
-            if not reported or one.verdict != "broken":
+            if reported and one.outcome != "broken":
+                yield record(WITHDRAWN, self.name, order=one.order, because=one.unknown)
+            if not reported or one.outcome != "broken":
                 yield from verdict_records(self.name, [one])
         yield from data_quality_records(self.name, found)
         yield record(JUDGED, None, rows=found.judged)

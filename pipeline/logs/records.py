@@ -9,29 +9,29 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from crownless.oracle.classified_runs import ClassifiedRuns
+from crownless.oracle.classification import ClassifiedRuns
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.layout import Numbers
 from crownless.oracle.logs.named_rows import NamedRows, are_names
-from crownless.oracle.logs.quarantine import OrderVerdict, RunResult, judge_run, order_verdicts
+from crownless.oracle.logs.quarantine import RunResult, judge_run
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, order_named
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
+from crownless.spec.printable import as_json
 
 from .sources import UNKNOWN_RUN
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
 #: All records of a log are one table; `record_type` says what a row reports. In files each type has a folder.
 RECORD_SCHEMA = (
@@ -83,10 +83,12 @@ def quarantined(run: str | None, row: str, because: str) -> Record:
     return record(QUARANTINE, run, row=row, because=because, rows=1)
 
 
-def verdict_records(run: str, verdicts: Iterable[OrderVerdict], *, witnesses: bool = True) -> Iterator[Record]:
+def verdict_records(run: str, verdicts: Iterable[Verdict], *, witnesses: bool = True) -> Iterator[Record]:
     """The records of verdicts on a run."""
     for one in verdicts:
-        yield record(VERDICT, run, **{**one._asdict(), "witness": one.witness if witnesses else None})
+        witness = one.json()["witness"] if witnesses else None
+        text = None if witness is None else as_json(witness)
+        yield record(VERDICT, run, order=one.order, verdict=one.outcome, witness=text, because=one.unknown)
 
 
 def data_quality_records(run: str | None, found: RunResult) -> Iterator[Record]:
@@ -126,11 +128,11 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
         name = rows.named["run"].names[run].as_py()
         lines = [json_line(rows.row(row)) for row in range(int(rows.first[run]), int(rows.first[run + 1]))]
         by_spec = judge_run(name, lines, query.orders, query.reading)
-        for known, one in zip(found[run].tolist(), by_spec.order_verdicts, strict=True):
-            both = f"{_VERDICTS.get(known)} by the monitor, {one.verdict} by the spec"
-            assert _VERDICTS.get(known) in (None, one.verdict), f"run {name}, {one.order}: {both}"
+        for known, one in zip(found[run].tolist(), by_spec.verdicts, strict=True):
+            both = f"{_VERDICTS.get(known)} by the monitor, {one.outcome} by the spec"
+            assert _VERDICTS.get(known) in (None, one.outcome), f"run {name}, {one.order}: {both}"
         if name != UNKNOWN_RUN:
-            records += verdict_records(name, by_spec.order_verdicts, witnesses=bool(query.witnesses))
+            records += verdict_records(name, by_spec.verdicts, witnesses=bool(query.witnesses))
         records += data_quality_records(name, by_spec)
         judged += by_spec.judged
     yield batch_of([*records, record(JUDGED, None, rows=judged)])
@@ -187,20 +189,19 @@ def refuse_taken(out: Path) -> None:
 def write_records(out: Path, runs: ClassifiedRuns) -> None:
     """Writes the records of these runs as Parquet; the folder is there when all of them are in it, and not before."""
     import pyarrow as pa
-    import pyarrow.compute as pc
-    import pyarrow.parquet as pq
+    import pyarrow.dataset as ds
 
-    with _finished_folder(out) as folder, ExitStack() as open_files:
-        files: dict[str, pq.ParquetWriter] = {}
-        for batch in _records_of(runs):
-            table = pa.Table.from_batches([batch])
-            for record_type in table["record_type"].unique().to_pylist():
-                part = table.filter(pc.equal(table["record_type"], record_type)).drop_columns(["record_type"])
-                if record_type not in files:
-                    (folder / f"record_type={record_type}").mkdir()
-                    path = folder / f"record_type={record_type}" / "part-0.parquet"
-                    files[record_type] = open_files.enter_context(pq.ParquetWriter(path, part.schema))
-                files[record_type].write_table(part)
+    by_type = ds.partitioning(pa.schema([("record_type", pa.string())]), flavor="hive")
+    with _finished_folder(out) as folder:
+        ds.write_dataset(
+            _records_of(runs),
+            folder,
+            schema=_schema(),
+            format="parquet",
+            partitioning=by_type,
+            basename_template="part-{i}.parquet",
+            use_threads=False,
+        )
 
 
 def _records_of(runs: ClassifiedRuns) -> Iterator[pa.RecordBatch]:
@@ -214,7 +215,7 @@ def _records_of(runs: ClassifiedRuns) -> Iterator[pa.RecordBatch]:
     for number in left.tolist():
         found = runs.classification(number)
         run = found.subject.run or ""
-        held += verdict_records(run, order_verdicts(found.verdicts))
+        held += verdict_records(run, found.verdicts)
         held += (record(HOLE, run, because=hole.text) for hole in found.subject.holes)
         judged += 0 if by_monitor else found.subject.events
         if len(held) >= RECORDS_AT_A_TIME:

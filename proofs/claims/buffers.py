@@ -1,30 +1,32 @@
-"""Evidence for claims of [MF]: the lemmas on buffers, delays and losses in every run, programs and what they become."""
+"""The claims of [MF] on the buffer protocol: its lemmas, safety and liveness, and bounded buffers."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-from typing import Any
+from functools import cache, partial
 
 from crownless.impl.buffer_bounded import BufferBounded
-from crownless.impl.channels import channel_named
-from crownless.impl.registry import protocol_named
-from crownless.impl.workloads import Free, Program
-from crownless.model_check.check.check import run_check
-from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.search.generating import Form, form_of, generate
-from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable
-from crownless.model_check.system.system import LocalStep, System
-from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact
+from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
+from crownless.impl.workloads import Free
+from crownless.model_check.search.explorer import explore
+from crownless.model_check.search.reachable import Reached, reachable
+from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, found
 from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
-from crownless.spec import notation
-from crownless.spec.computation import Computation, Message
-from crownless.spec.crowns import crowns
-from crownless.spec.enumeration import computations
 
-from .evidence import figure, in_every_state, program, system_of
+from .claim import claim
+from .evidence import (
+    breaks,
+    ends,
+    figure,
+    in_every_state,
+    keep,
+    proved,
+    ran,
+    searched,
+    system_of,
+)
+from .programs import becomes, form, on
 
 # -- the lemmas of §3.3 ------------------------------------------------------------------------------------------------
 
@@ -62,164 +64,6 @@ def lemma_by_z3(name: str) -> Evidence:
     return by_z3(f"{name} follows from them", lemma, refuted=[weaker]) & invariants_in_time()
 
 
-# -- delays and losses -------------------------------------------------------------------------------------------------
-
-
-def bundled_system(protocol: str, name: str) -> System:
-    """A bundled program under a protocol, over the channel it needs."""
-    workload = Program(load_program(name))
-    return system_of(protocol_named(protocol)(len(workload.processes)), workload)
-
-
-def _arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> tuple[str, ...]:
-    if step.action.name == "receive message" and step.action.message is not None:
-        return (*arrived, step.action.message.name)
-    return arrived
-
-
-#: In which order messages get into input buffers.
-ARRIVALS = HistoryVariable((), _arrivals_too)
-
-
-def in_flight(now: Reached) -> set[str]:
-    """The names of the messages that are in flight, or arrived and refused."""
-    return {packet.message.name for packet in now.in_flight if packet.message is not None}
-
-
-def refused(now: Reached) -> set[str]:
-    """The names of the messages that have arrived and must wait."""
-    return {packet.message.name for packet in now.system.refused(now.state) if packet.message is not None}
-
-
-def delays_z_at_its_receiver() -> Evidence:
-    system = bundled_system("rst", "mf-program-1")
-    waits = in_every_state(
-        "matrix protocol: z waits at P3 exactly while x is in flight",
-        system,
-        lambda now: ("z" in refused(now)) == ("x" in in_flight(now)),
-        where=lambda now: "z" in in_flight(now),
-    )
-    together = any({"x", "y"} <= in_flight(now) for now in reachable(system))
-    held_back = any("z" in refused(now) for now in reachable(system))
-    return waits & fact(together and held_back, "x and y are in flight together")
-
-
-def delays_y_at_its_sender() -> Evidence:
-    system = bundled_system("buffer", "mf-program-1")
-    waits = any(
-        "x" in in_flight(now) and "y" in {message.name for message in now.locals[0].output} for now in reachable(system)
-    )
-    return in_every_state(
-        "buffer protocol: y is never in flight before x is got, and nothing that arrives waits",
-        system,
-        lambda now: not {"x", "y"} <= in_flight(now) and not refused(now),
-    ) & fact(waits, "y waits in P1's output buffer while x is in flight")
-
-
-def _losses_too(system: System, remembered: Any, step: LocalStep) -> Any:
-    lost, owed = remembered
-    packet = step.action.packet
-    if step.action.name == "lose" and packet is not None:
-        way = (packet.source, packet.destination) if packet.message else (packet.destination, packet.source)
-        return ((*way, packet.message) if lost is None else "more"), owed
-    for kind, _, message in step.observations:
-        owed = owed | {message} if kind == "hand" else owed - {message} if kind == "deliver" else owed
-    return lost, owed
-
-
-#: What was lost, (sender, receiver, message) or `more` than one packet; and what is not delivered.
-LOSSES = HistoryVariable((None, frozenset()), _losses_too)
-
-
-def stuck_after_a_loss(protocol: str, end: str, n: int, m: int) -> Evidence:
-    """Other messages that stay undelivered once one packet is lost have the sender of the lost one, or its receiver."""
-    place = ("sender", "receiver").index(end)
-
-    def others(now: Reached) -> list[Message]:
-        lost, owed = now.history
-        return [x for x in owed if x != lost[2]] if lost not in (None, "more") else []
-
-    return in_every_state(
-        f"{protocol}: after one loss all that is stuck has the same {end}",
-        system_of(protocol_named(protocol)(n), Free(n, m), channel="lossy"),
-        lambda now: all(getattr(x, end) == now.history[0][place] for x in others(now)),
-        where=lambda now: bool(others(now)) and now.system.may_end(now.moves),
-        history=LOSSES,
-    )
-
-
-# -- programs ----------------------------------------------------------------------------------------------------------
-
-
-@cache
-def on(protocol: str, text: str, name: str, settings: tuple[tuple[str, int], ...] = ()) -> CheckResult:
-    """The check of a protocol on a program written here, under that name."""
-    check = Check(protocol, program=program(text, name).script, orders=("causal",), parameters=dict(settings))
-    return run_check(check, engine="plain")
-
-
-@cache
-def outcomes(protocol: str, name: str, text: str = "") -> frozenset[Form]:
-    """All that a bundled program, or the one written, can be when it has come to its end."""
-    workload = Program(notation.parse(text) if text else load_program(name))
-    kind = protocol_named(protocol)
-    reached = generate(kind(len(workload.processes)), workload, channel_named(kind.needs_channel))
-    events = sum(map(len, workload.statements))
-    return frozenset(form for form in reached.forms if sum(map(len, form)) == events)
-
-
-def becomes(protocol: str, name: str, because: str, forms: set[Form] | frozenset[Form]) -> Evidence:
-    """A bundled program becomes just these computations."""
-    return fact(outcomes(protocol, name) == forms, because)
-
-
-def form(c: Computation) -> Form:
-    """A computation without the names of its messages."""
-    lines = tuple(
-        tuple(("send" if e.kind == "send" else "receive", c.messages[e.message]) for e in line if e.message is not None)
-        for line in c.lines
-    )
-    formed = form_of(lines)
-    assert formed is not None, "complete computations only"
-    return formed
-
-
-def plain_programs(n: int, m: int, *, complete: bool = True, self_sends: bool = False) -> list[str]:
-    """Every program that some computation of n processes and m messages completes, all its receives plain."""
-    every = computations(n, m, complete=complete, self_sends=self_sends)
-    return list(dict.fromkeys(map(plain_program, every)))
-
-
-def plain_program(c: Computation) -> str:
-    """The program that does what the computation does; messages are named by their sender and its statement."""
-    lines = []
-    for p, line in enumerate(c.lines):
-        statements: list[str] = []
-        for event in line:
-            sends = event.kind == "send" and event.message is not None
-            to = c.processes[c.messages[event.message].receiver] if sends else ""  # type: ignore[index]
-            statements.append(f"send m{p + 1}.{len(statements) + 1} to {to}" if sends else "receive")
-        lines.append(f"{c.processes[p]}: {'; '.join(statements)}")
-    return "\n".join(lines)
-
-
-def three_crowns(name: str) -> str | None:
-    """How the two strong crowns of three messages of a figure lie to each other, where they have no message in common:
-    `overlapping` (every process has the events of one crown's send, the other's, its receive, the other's), `nested`
-    (the other's both lie between); None if neither.
-    """
-    c = figure(name)
-    of_three = [set(crown.messages) for crown in crowns(c, strong=True) if len(crown.messages) == 3]
-    for one in of_three:
-        for other in of_three:
-            patterns = {
-                "".join("A" if e.message in one else "B" for e in line if e.message is not None) for line in c.lines
-            }
-            if not one & other and patterns in ({"ABAB"}, {"ABBA"}):
-                return "overlapping" if patterns == {"ABAB"} else "nested"
-    return None
-
-
 # -- bounded buffers ---------------------------------------------------------------------------------------------------
 
 
@@ -252,3 +96,130 @@ def circular_wait(n: int, m: int) -> tuple[int | None, int]:
             messages = sum(system.position(now.state)) + len(circle)
             least = messages if least is None else min(least, messages)
     return least, states
+
+
+# -- §3: the buffer protocol -------------------------------------------------------------------------------------------
+
+
+@claim("MF8", "[MF] §3.1, Fig. 3", "With buffers, two processes that send to each other do not deadlock.", "checked")
+def mf8(quick: bool) -> Evidence:
+    fig3 = figure("mf-fig3")
+    only = becomes("buffer", "mf-fig1", "each run is the computation of Fig. 3", {form(fig3)})
+    return ends(ran("buffer", "mf-fig1"), "always") & only & found("Fig. 3: the messages cross", fig3)
+
+
+#: How the lemmas are read.
+IN_EVERY_RUN = "one event is causally before another if it comes first in every interleaving in which the other happens"
+
+
+LEMMAS = {
+    "MF9": ("Lemma 2", "If one output buffer posts x before y, then x is got before y, wherever that is."),
+    "MF10": ("Lemma 3", "If one process sends x before y, then x is got before y, wherever that is."),
+    "MF11": ("Lemma 4", "If one input buffer gets x before y, then its process receives x before y."),
+}
+
+
+def _lemma(name: str, quick: bool) -> Evidence:
+    return lemma_by_z3(name) & proved("buffer", "safe")
+
+
+for each, (lemma, statement) in LEMMAS.items():
+    claim(each, f"[MF] §3.3, {lemma}", statement, "proved", reading=IN_EVERY_RUN)(partial(_lemma, lemma))
+
+
+@claim(
+    "MF12",
+    "[MF] §3.3, Proposition 1",
+    "The buffer protocol is safe: it generates causally ordered computations only.",
+    "proved",
+    reading="messages to oneself are allowed too",
+)
+def mf12(quick: bool) -> Evidence:
+    return proved("buffer", "safe")
+
+
+@claim(
+    "MF13",
+    "[MF] §3.3",
+    "Under fair scheduling every message handed to an output buffer comes into its input buffer.",
+    "proved",
+    reading="fair: no run stops while a post, a get or an acknowledgement is possible; asked also where no application "
+    "ever receives, since the claim does not rest on that. The channel loses nothing, buffers are unlimited",
+)
+def mf13(quick: bool) -> Evidence:
+    n, m = 3, 3 if quick else 4
+    system = system_of(NeverAsked(n), Free(n, m))
+    space = explore(system, [])
+    ends_got = in_every_state(
+        "all is got and acknowledged where a run may end, though no application receives",
+        system,
+        lambda now: all(not at.output and at.awaits is None for at in now.locals) and _all_got(now),
+        where=lambda now: now.system.may_end(now.moves),
+        title="a message is not got",
+    )
+    finite = fact(
+        space.graded, f"no run comes back to a state, or takes more than {space.depth} steps for {m} messages"
+    )
+    delivered = keep(searched("buffer", n, m), "delivers-all", "never-blocks")
+    return proved("buffer", "live") & ends_got & finite & delivered
+
+
+def _all_got(now: Reached) -> bool:
+    got = sum(len(at.input) for at in now.locals)
+    return bool(got == sum(now.system.position(now.state)))
+
+
+@claim(
+    "MF14",
+    "[MF] §3.2, footnote 2",
+    "If buffers are bounded, and block when they are full, processes can deadlock.",
+    "checked",
+    reading="a full output buffer blocks the send, a full input buffer keeps a posted message waiting; what is posted "
+    "and not acknowledged has a place of its own. Deadlock: processes wait in a circle for each other's places, in a "
+    "program that ends with unlimited buffers; not merely for one that never receives",
+)
+def mf14(quick: bool) -> Evidence:
+    capacities = [(1, 1), (1, 2), (2, 1)] if quick else [(o, i) for o in (1, 2, 3) for i in (1, 2, 3)]
+    exact = all(
+        [_completes(o, i, o + i + 1), _completes(o, i, o + i + 2)] == ["always", "never"] for o, i in capacities
+    )
+    among_two, of_two = circular_wait(2, 6)
+    among_three, of_three = circular_wait(3, 4 if quick else 5)
+    alone = on("buffer-bounded", sends_first(4, ["P1"]), "four to oneself")
+    smallest = fact(
+        among_two == 8 and among_three is None,
+        f"one place in each buffer: no two or three wait in a circle with fewer than 8 messages in all "
+        f"({of_two + of_three:,} states)",
+    )
+    tight = fact(
+        exact,
+        "with o and i places two deadlock at o + i + 2 sends each, and not at one less",
+        "two processes that send first; capacities (output/input) " + ", ".join(f"{o}/{i}" for o, i in capacities),
+    )
+    return (
+        ends(ran("buffer", "mf-footnote-2"), "always")
+        & breaks(ran("buffer-bounded", "mf-footnote-2"), "completes", "smallest deadlock, one place in each buffer")
+        & breaks(alone, "completes", "smaller still: one process that sends to itself")
+        & smallest
+        & tight
+    )
+
+
+def _completes(output: int, held: int, sends: int) -> str | None:
+    settings = (("output", output), ("input", held))
+    return on("buffer-bounded", sends_first(sends), f"{sends} sends each", settings).completes
+
+
+@claim(
+    "MF15",
+    "[MF] §4.3, footnote 4",
+    "Over a FIFO transport an output buffer need not wait before it posts to the same receiver again.",
+    "checked",
+)
+def mf15(quick: bool) -> Evidence:
+    reordered = searched("buffer-pipelined", 3, 3, channel="unordered")
+    return (
+        keep(searched("buffer-pipelined", 3, 4 if quick else 5))
+        & breaks(reordered, "causal", "the transport reorders: the second is got first")
+        & keep(reordered, "delivers-all", "never-blocks")
+    )

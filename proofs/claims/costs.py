@@ -68,6 +68,12 @@ def simulated(protocol: str, n: int, load: float, runs: int, **settings: Any) ->
     return Runs(experiment, tuple(simulate(replace(experiment, seed=seed)) for seed in range(runs)))
 
 
+def both(names: tuple[str, str], n: int, load: float, runs: int, **settings: Any) -> tuple[Runs, Runs]:
+    """The same of two protocols."""
+    one, other = (simulated(name, n, load, runs, **settings) for name in names)
+    return one, other
+
+
 def surely_above(found: Estimate, value: float) -> bool:
     """True if the whole confidence interval is above the value."""
     return found.mean - found.error > value
@@ -127,15 +133,12 @@ def mf24(quick: bool) -> list[Evidence]:
     )
     packets = prompt & two_packets & fact(True, "", "costs: every interleaving, 3 processes, up to 3 messages")
 
-    def both(n: int, load: float, runs: int, **settings: Any) -> tuple[Runs, Runs]:
-        buffer, rst = (simulated(name, n, load, runs, **settings) for name in ("buffer", "rst"))
-        return buffer, rst
-
     runs, messages = (10, 300) if quick else (20, 600)
-    by_load = {load: both(4, load, runs, messages=messages) for load in TRIED_LOADS}
-    bursts = both(4, 0.01, runs, messages=messages, workload="bursts")
-    narrow, wide = (both(16, 0.05, 4, messages=300, bandwidth=width) for width in (120.0, 3200.0))
-    every = [run for pair in (*by_load.values(), bursts, narrow, wide) for run in pair]
+    pair = ("buffer", "rst")
+    by_load = {load: both(pair, 4, load, runs, messages=messages) for load in TRIED_LOADS}
+    bursts = both(pair, 4, 0.01, runs, messages=messages, workload="bursts")
+    narrow, wide = (both(pair, 16, 0.05, 4, messages=300, bandwidth=width) for width in (120.0, 3200.0))
+    every = [run for each in (*by_load.values(), bursts, narrow, wide) for run in each]
     later = {load: buffer.more(rst, "added") for load, (buffer, rst) in by_load.items()}
     in_bursts = bursts[0].more(bursts[1], "added")
     felt = [load for load, more in later.items() if surely_above(more, FELT)]
@@ -222,17 +225,12 @@ def mg21(quick: bool) -> Evidence:
     m = 3 if quick else 4
     blocking, ours = monitored(MonitoredBlocking, 3, m), searched("murty-garg", 3, m)
     passive = {"a-send-waits-for-an-acknowledgement", "an-acknowledgement-is-withheld"}
+    names = ("rendezvous", "murty-garg")
     runs, messages = (6, 300) if quick else (20, 600)
-
-    def both(load: float, workload: str) -> tuple[Runs, Runs]:
-        one, other = (
-            simulated(name, 6, load, runs, messages=messages, workload=workload)
-            for name in ("rendezvous", "murty-garg")
-        )
-        return one, other
-
-    stuck = [each.stuck for each in both(0.05, "uniform")]
-    served, up = both(0.2, "client-server"), both(0.2, "upward")
+    stuck = [each.stuck for each in both(names, 6, 0.05, runs, messages=messages)]
+    served, up = (
+        both(names, 6, 0.2, runs, messages=messages, workload=workload) for workload in ("client-server", "upward")
+    )
     less, more = (surely_above(one.more(other, "added"), 0) for one, other in (served, reversed(up)))
     return (
         keep(blocking, "SC", "RC")

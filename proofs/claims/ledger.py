@@ -14,7 +14,7 @@ from crownless.runtime.ending import Stopped, stop_reason
 from crownless.spec.errors import unknown_name
 from crownless.spec.printable import some
 
-from . import bundled, costs, delays, failures, ku, mf, mg, sa, ses, vector_time  # noqa: F401  (each states the claims of its text)
+from . import buffers, bundled, costs, delays, failures, impossibilities, ku, mf, mg, sa, ses, thresholds, vector_time  # noqa: F401  (each states the claims of its text)
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
 #: The five texts, by how the names of their claims begin.

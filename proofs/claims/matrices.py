@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.variants.for_matrices import changed
-from crownless.impl.workloads import Free, Program, Workload
+from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.search.reachable import Reached
@@ -49,7 +49,7 @@ def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tupl
         steps.append(step)
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
         seen.append(ScriptedStep(packets, system.local_states(state)[process]))
-    return run_of(system, steps, keep_names=isinstance(system.workload, Program)), seen
+    return run_of(system, steps), seen
 
 
 # -- one protocol beside another ---------------------------------------------------------------------------------------

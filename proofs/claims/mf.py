@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import pairwise
 
 from crownless.impl.rst_before import RstBefore
-from crownless.impl.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, NeverAsked, ReleasedTogether
+from crownless.impl.variants.for_mattern_fuenfrocken import CopyByCopy, KearnsInTurn, ReleasedTogether
 from crownless.impl.workloads import Free
-from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.generating import computation_of
-from crownless.model_check.search.reachable import Reached, reachable
+from crownless.model_check.search.reachable import reachable
 from crownless.proofs.induction.evidence import Evidence, fact, found, together
 from crownless.proofs.theorems.synchronous import fifo_follows_from_causal, theorem_1
 from crownless.spec.by_search import keeps
@@ -18,8 +16,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
-from . import buffers
-from .buffers import becomes, form, on, outcomes
+from . import programs
 from .claim import claim
 from .evidence import (
     breaks,
@@ -28,13 +25,12 @@ from .evidence import (
     explored,
     figure,
     generates,
-    in_every_state,
     keep,
     proved,
     ran,
     searched,
-    system_of,
 )
+from .programs import becomes, form, on, outcomes
 
 # -- §1: the orders ----------------------------------------------------------------------------------------------------
 
@@ -82,9 +78,8 @@ def mf2(quick: bool) -> Evidence:
         "only its sends are blocked, FIFO order": "checked",
         "only its sends are blocked, synchronous order": "refuted",
     },
-    reading="a blocked process receives nothing either (`rendezvous`); the claim is of the order of deliveries, since "
-    "it may deadlock (MF7). Where a blocked sender goes on receiving (`fifo-ack`) FIFO and causal order are kept, "
-    "and synchronous order is not",
+    reading="a blocked process receives nothing either (`rendezvous`), or goes on receiving (`fifo-ack`); of the order "
+    "of deliveries, since the first may deadlock (MF7)",
 )
 def mf3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)
@@ -122,8 +117,8 @@ def mf4(quick: bool) -> Evidence:
         "over FIFO channels": "checked",
         "over any channel, if the sender's next message is asked for": "checked",
     },
-    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The server's "
-    "condition leaves the sender out; it holds over FIFO channels, or if the server asks for the sender's next message",
+    reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The "
+    "server's condition leaves the sender out",
 )
 def mf5(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)
@@ -180,133 +175,6 @@ def mf7(quick: bool) -> Evidence:
     return keep(free, "causal") & ends(ran("rendezvous", "mf-fig1"), "never", "the deadlock on Fig. 1's program")
 
 
-# -- §3: the buffer protocol -------------------------------------------------------------------------------------------
-
-
-@claim("MF8", "[MF] §3.1, Fig. 3", "With buffers, two processes that send to each other do not deadlock.", "checked")
-def mf8(quick: bool) -> Evidence:
-    fig3 = figure("mf-fig3")
-    only = becomes("buffer", "mf-fig1", "each run is the computation of Fig. 3", {form(fig3)})
-    return ends(ran("buffer", "mf-fig1"), "always") & only & found("Fig. 3: the messages cross", fig3)
-
-
-#: How the lemmas are read.
-IN_EVERY_RUN = "one event is causally before another if it comes first in every interleaving in which the other happens"
-
-
-LEMMAS = {
-    "MF9": ("Lemma 2", "If one output buffer posts x before y, then x is got before y, wherever that is."),
-    "MF10": ("Lemma 3", "If one process sends x before y, then x is got before y, wherever that is."),
-    "MF11": ("Lemma 4", "If one input buffer gets x before y, then its process receives x before y."),
-}
-
-
-def _lemma(name: str, quick: bool) -> Evidence:
-    return buffers.lemma_by_z3(name) & proved("buffer", "safe")
-
-
-for each, (lemma, statement) in LEMMAS.items():
-    claim(each, f"[MF] §3.3, {lemma}", statement, "proved", reading=IN_EVERY_RUN)(partial(_lemma, lemma))
-
-
-@claim(
-    "MF12",
-    "[MF] §3.3, Proposition 1",
-    "The buffer protocol is safe: it generates causally ordered computations only.",
-    "proved",
-    reading="messages to oneself are allowed too",
-)
-def mf12(quick: bool) -> Evidence:
-    return proved("buffer", "safe")
-
-
-@claim(
-    "MF13",
-    "[MF] §3.3",
-    "Under fair scheduling every message handed to an output buffer comes into its input buffer.",
-    "proved",
-    reading="fair: no run stops while a post, a get or an acknowledgement is possible; asked also where no application "
-    "ever receives, since the claim does not rest on that. The channel loses nothing, buffers are unlimited",
-)
-def mf13(quick: bool) -> Evidence:
-    n, m = 3, 3 if quick else 4
-    system = system_of(NeverAsked(n), Free(n, m))
-    space = explore(system, [])
-    ends_got = in_every_state(
-        "all is got and acknowledged where a run may end, though no application receives",
-        system,
-        lambda now: all(not at.output and at.awaits is None for at in now.locals) and _all_got(now),
-        where=lambda now: now.system.may_end(now.moves),
-        title="a message is not got",
-    )
-    finite = fact(
-        space.graded, f"no run comes back to a state, or takes more than {space.depth} steps for {m} messages"
-    )
-    delivered = keep(searched("buffer", n, m), "delivers-all", "never-blocks")
-    return proved("buffer", "live") & ends_got & finite & delivered
-
-
-def _all_got(now: Reached) -> bool:
-    got = sum(len(at.input) for at in now.locals)
-    return bool(got == sum(now.system.position(now.state)))
-
-
-@claim(
-    "MF14",
-    "[MF] §3.2, footnote 2",
-    "If buffers are bounded, and block when they are full, processes can deadlock.",
-    "checked",
-    reading="a full output buffer blocks the send, a full input buffer keeps a posted message waiting; what is posted "
-    "and not acknowledged has a place of its own. Deadlock: processes wait in a circle for each other's places, in a "
-    "program that ends with unlimited buffers; not merely for one that never receives",
-)
-def mf14(quick: bool) -> Evidence:
-    capacities = [(1, 1), (1, 2), (2, 1)] if quick else [(o, i) for o in (1, 2, 3) for i in (1, 2, 3)]
-    exact = all(
-        [_completes(o, i, o + i + 1), _completes(o, i, o + i + 2)] == ["always", "never"] for o, i in capacities
-    )
-    among_two, of_two = buffers.circular_wait(2, 6)
-    among_three, of_three = buffers.circular_wait(3, 4 if quick else 5)
-    alone = on("buffer-bounded", buffers.sends_first(4, ["P1"]), "four to oneself")
-    smallest = fact(
-        among_two == 8 and among_three is None,
-        f"one place in each buffer: no two or three wait in a circle with fewer than 8 messages in all "
-        f"({of_two + of_three:,} states)",
-    )
-    tight = fact(
-        exact,
-        "with o and i places two deadlock at o + i + 2 sends each, and not at one less",
-        "two processes that send first; capacities (output/input) " + ", ".join(f"{o}/{i}" for o, i in capacities),
-    )
-    return (
-        ends(ran("buffer", "mf-footnote-2"), "always")
-        & breaks(ran("buffer-bounded", "mf-footnote-2"), "completes", "smallest deadlock, one place in each buffer")
-        & breaks(alone, "completes", "smaller still: one process that sends to itself")
-        & smallest
-        & tight
-    )
-
-
-def _completes(output: int, held: int, sends: int) -> str | None:
-    settings = (("output", output), ("input", held))
-    return on("buffer-bounded", buffers.sends_first(sends), f"{sends} sends each", settings).completes
-
-
-@claim(
-    "MF15",
-    "[MF] §4.3, footnote 4",
-    "Over a FIFO transport an output buffer need not wait before it posts to the same receiver again.",
-    "checked",
-)
-def mf15(quick: bool) -> Evidence:
-    reordered = searched("buffer-pipelined", 3, 3, channel="unordered")
-    return (
-        keep(searched("buffer-pipelined", 3, 4 if quick else 5))
-        & breaks(reordered, "causal", "the transport reorders: the second is got first")
-        & keep(reordered, "delivers-all", "never-blocks")
-    )
-
-
 # -- §4.1: the first program -------------------------------------------------------------------------------------------
 
 
@@ -327,8 +195,8 @@ def mf16(quick: bool) -> Evidence:
         & becomes("rst", name, "the matrix protocol has it run as in Fig. 5", {forms[5]})
         & becomes("buffer", name, "the buffer protocol as in Fig. 6", {forms[6]})
         & ends([ran(protocol, name) for protocol in ("rst", "buffer")], "always")
-        & buffers.delays_z_at_its_receiver()
-        & buffers.delays_y_at_its_sender()
+        & programs.delays_z_at_its_receiver()
+        & programs.delays_y_at_its_sender()
         & found("Fig. 4: x is overtaken by y and z", figure("mf-fig4"))
         & found("Figs 5 and 6", figure("mf-fig5"))
     )
@@ -387,7 +255,7 @@ def mf19(quick: bool) -> Evidence:
     generated = outcomes("buffer", program)
     enforced = ran("buffer", "mf-program-2-fig7")
     return (
-        fact(buffers.three_crowns("mf-fig7") == "overlapping", "the crowns of Fig. 7 overlap")
+        fact(programs.three_crowns("mf-fig7") == "overlapping", "the crowns of Fig. 7 overlap")
         & fact(form(fig7) in generated, f"Fig. 7 is one of its {len(generated)} computations of the second program")
         & ends(ran("buffer", program), "always")
         & ends(enforced, enforced.completes or "").saying(
@@ -408,7 +276,7 @@ def mf20(quick: bool) -> Evidence:
     fig8, name = figure("mf-fig8"), "mf-program-2"
     everything = outcomes("unordered", name)
     return (
-        fact(buffers.three_crowns("mf-fig8") == "nested", "the crowns of Fig. 8 are nested")
+        fact(programs.three_crowns("mf-fig8") == "nested", "the crowns of Fig. 8 are nested")
         & becomes("rst", name, f"the matrix protocol generates all {len(everything)} of the second program", everything)
         & becomes("buffer", name, "the buffer protocol all but Fig. 8", everything - {form(fig8)})
         & ends(ran("rst", "mf-program-2-fig8"), "always")
@@ -428,7 +296,7 @@ def mf21(quick: bool) -> Evidence:
     smallest = _smallest("causal", "mailbox")
     if smallest is None:
         return fact(False, "no computation is causal and not mailbox")
-    text = buffers.plain_program(smallest)
+    text = programs.plain_program(smallest)
     out_of_reach = outcomes("rst", "", text) - outcomes("buffer", "", text) == {form(smallest)}
     bounds = [(3, 3), (2, 4)] if quick else [(3, 4), (2, 4), (4, 4)]
     return (
@@ -447,8 +315,8 @@ def mf21(quick: bool) -> Evidence:
     "checked",
 )
 def mf22(quick: bool) -> Evidence:
-    system = buffers.bundled_system("buffer", "mf-program-3")
-    reached = reachable(system, history=buffers.ARRIVALS)
+    system = programs.bundled_system("buffer", "mf-program-3")
+    reached = reachable(system, history=programs.ARRIVALS)
     ended = {(now.history, system.finished(now.state)) for now in reached if not now.moves}
     return (
         fact(
@@ -470,12 +338,12 @@ def mf22(quick: bool) -> Evidence:
 )
 def mf23(quick: bool) -> Evidence:
     bounds = [(2, 3), (3, 3)] if quick else [(2, 4), (3, 3), (4, 3), (3, 4)]
-    programs = [text for n, m in bounds for text in buffers.plain_programs(n, m)]
-    programs += buffers.plain_programs(2, 3, self_sends=True)
-    programs += buffers.plain_programs(3, 2 if quick else 3, complete=False)
+    texts = [text for n, m in bounds for text in programs.plain_programs(n, m)]
+    texts += programs.plain_programs(2, 3, self_sends=True)
+    texts += programs.plain_programs(3, 2 if quick else 3, complete=False)
     each = "; ".join(f"every such program of {n} processes, {m} messages" for n, m in bounds)
-    return keep([on("buffer", text, "with plain receives") for text in programs], "completes", "causal").saying(
-        f"{len(programs):,} programs: every interleaving of each comes to the end and is causally ordered",
+    return keep([on("buffer", text, "with plain receives") for text in texts], "completes", "causal").saying(
+        f"{len(texts):,} programs: every interleaving of each comes to the end and is causally ordered",
         f"{each}; smaller ones with self-sends or unreceived",
     )
 
@@ -496,8 +364,8 @@ def mf25(quick: bool) -> Evidence:
     parts = (
         breaks(copies, "causal", "copy by copy: the answer is delivered first")
         & keep(explored(ReleasedTogether(3), Free(3, m, sends="broadcast")))
-        & buffers.stuck_after_a_loss("buffer", "sender", 3, 3)
-        & buffers.stuck_after_a_loss("rst", "receiver", 3, 3)
+        & programs.stuck_after_a_loss("buffer", "sender", 3, 3)
+        & programs.stuck_after_a_loss("rst", "receiver", 3, 3)
     )
     unexamined = Evidence(True, f"up to {m} broadcasts", "whether the two can be combined is not examined", (), "open")
     return parts & unexamined

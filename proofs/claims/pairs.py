@@ -18,6 +18,7 @@ from crownless.model_check.search.reachable import reachable, shortest_run_to
 from crownless.proofs.induction.any_multicast import Receivers
 from crownless.proofs.induction.any_run import SymbolicState
 from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
@@ -121,11 +122,8 @@ def lemma_2(protocol: type[Ses]) -> Evidence:
     def not_negative(moment: SymbolicState) -> Term:
         return run.processes(lambda p, l, k: moment.local(p).buffer[l][k] >= 0, of=3)
 
-    claims = [Claim("Lemma 2", given, past), Claim("not negative: at the start", {}, not_negative(run.start))]
-    before = {"times are not negative": given["times are not negative"], "not negative": not_negative(now)}
-    for event in run.events():
-        given = {**before, **event.given}
-        claims.append(Claim(f"not negative: kept by {event.name}", given, not_negative(event.after)))
+    times = {"times are not negative": given["times are not negative"]}
+    claims = [Claim("Lemma 2", given, past), *induction(run, "not negative", not_negative, times)]
     because = f"Lemma 2 follows from what the proof of {protocol.__name__} keeps by induction: a pair's entries are "
     return by_z3(f"{because}those of messages that the site knows", claims, scope=_scope(protocol))
 

@@ -130,8 +130,7 @@ def ses3(quick: bool) -> Evidence:
         "as printed, a request is acknowledged at once": "refuted",
         "acknowledged when its messages for the asked site are there": "checked",
     },
-    reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once. Repaired: a site "
-    "acknowledges a request when it has received the messages of it that are for itself",
+    reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}

@@ -69,7 +69,7 @@ class SendsDoNotTick(VectorClock):
 @cache
 def vector_time_by_z3() -> Evidence:
     """Vector time in full, by one entry, and Proposition 2, by induction on the run; not of clocks that do not tick."""
-    variants = [vector_time.induction(clock) for clock in (DeliveriesDoNotTick, NothingTicks)]
+    variants = [vector_time.kept_claims(clock) for clock in (DeliveriesDoNotTick, NothingTicks)]
     return by_z3(
         f"{len(vector_time.claims())} claims by induction on the run, of the clock's own code: an event happened "
         "before another iff its time is at most the other's, iff its own site's entry is; and a message is late where "

@@ -66,13 +66,6 @@ class Bounds:
     def keep(self, which: Array) -> None:
         self.less, self.more, self.by = self.less[which], self.more[which], self.by[which]
 
-    def matrix(self, size: int) -> Array:
-        """By row `less` and column `more`."""
-        matrix = np.full((size, size), NONE, dtype=np.int16)
-        matrix[self.less, self.more] = self.by
-        np.fill_diagonal(matrix, 0)
-        return matrix
-
 
 class InContext:
     """The candidates about some variables. A literal is identified by its place in `literals`, its negation by the next
@@ -312,8 +305,6 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
         if holds is None or not len(each.by):
             continue
         known = ground.copy()
-        for a, b in _same(context, each.given):
-            known[a, b] = known[b, a] = 0
         for given, matrix in merged:
             if given & holds == given:
                 known = np.minimum(known, matrix)
@@ -352,20 +343,6 @@ def _images(context: Context, given: tuple[Literal, ...]) -> Array:
     ways = sorted(product(all_processes, repeat=len(free)), key=lambda way: list(way) != free)
     renamings = [dict(zip(free, way, strict=True)) for way in ways]
     return np.array([[places[_renamed(number, to)] for number in context.numbers] for to in renamings])
-
-
-@cache
-def _same(context: Context, given: tuple[Literal, ...]) -> list[tuple[int, int]]:
-    """The pairs of numbers that are one if what is given to be one process is."""
-    places = {number: k for k, number in enumerate(context.numbers)}
-    found = []
-    for literal in given:
-        if literal.relation == "same process" and literal.holds:
-            a, b = literal.of
-            assert isinstance(a, Process)
-            assert isinstance(b, Process)
-            found += [(k, places[_renamed(number, {b: a})]) for number, k in places.items() if b in _places(number)]
-    return found
 
 
 def _closed(matrix: Array) -> Array:

@@ -22,17 +22,17 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
 from crownless.proofs.induction.any_run import ASSUMED, AnyRun
-from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.causal_order import CausalOrder, parts_of
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
-from crownless.proofs.induction.theorem import Outcome, theorem
+from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
 from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols.extra_messages import OneMessagePerStep
 from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
 from .candidates import Candidates
-from .houdini import STEPS, CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
+from .houdini import CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
 from .numeric_states import simulated
 from .rendering import ClauseRenderer
 from .templates import Clause, Context, OnTerms, Vocabulary
@@ -75,6 +75,11 @@ class Discovered:
     #: What of the protocol was put to z3, if not all of it.
     remark: str
     seconds: float
+
+    @property
+    def verdict(self) -> str:
+        """As of a check."""
+        return {"proved": "holds", "refuted": "violated"}.get(self.safe, "unknown")
 
     def json(self) -> dict[str, Any]:
         return {
@@ -119,7 +124,7 @@ class Discovered:
 
 def discover(
     protocol: str | type[ProtocolMachine],
-    effort: int = STEPS,
+    effort: int = EFFORT,
     progress: Progress | None = None,
     *,
     anyway: bool = False,
@@ -173,17 +178,13 @@ class _Discovery:
             keeps = kept(self.induction, candidates, self.report)
             query, missing = self._safe()
             safe = query.least(missing, keeps.clauses, _fewest_messages_last)
-            few = Needed(
-                len(self.induction.stages),
-                self.induction.core,
-                lambda given: query.core(missing, given) is not None,
-                self.report,
-            )
         if safe is not None:
-            needed = few.irreducible(few.closed(safe, keeps.clauses))
+            needed = self._irreducible(
+                self._closed(safe, keeps.clauses), lambda given: query.core(missing, given) is not None
+            )
             optimal = self._optimal(keeps.clauses, needed)
         if optimal is not None:
-            more = few.closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
+            more = self._closed(list(dict.fromkeys([*needed, *optimal])), keeps.clauses)
         assert safe is None or not overtakes, "what is proved does not happen"
         reading = ClauseRenderer(self.vocabulary)
         return Discovered(
@@ -246,7 +247,7 @@ class _Discovery:
             return None
         k = run.terms.any_process("k")
         used: list[Placed] = []
-        for part in _parts(run.accepted, k):
+        for part in parts_of(run.accepted, k):
             numbers = [term for term in Entries().eliminated(part).children() if term.sort() == z3.IntSort()]
             missing = [run.numbered(p, run.i, number) for p, number in product((k, run.sender(run.m)), numbers)]
             there = [
@@ -270,6 +271,32 @@ class _Discovery:
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 
+    # -- the few that safety rests on ----------------------------------------------------------------------------------
+
+    def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
+        """With all that is used to show that they are kept."""
+        closed, waiting = list(some), list(some)
+        while waiting:
+            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
+            clause = waiting.pop(0)
+            if self.induction.kept_by(clause, closed) is None:
+                more = [each for each in self.induction.kept_by(clause, given) or [] if each not in closed]
+                closed += more
+                waiting += more
+        return closed
+
+    def _irreducible(self, some: Sequence[Placed], safe: Callable[[Sequence[Placed]], bool]) -> list[Placed]:
+        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
+        needed, before = list(some), len(some) + 1
+        while len(needed) < before:
+            before = len(needed)
+            for clause in needed[::-1]:
+                self.report(f"{len(needed)} invariants are enough")
+                fewer = [each for each in needed if each != clause]
+                if safe(fewer) and all(self.induction.kept_by(each, fewer) is not None for each in fewer):
+                    needed = fewer
+        return needed
+
     # -- asking again --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
@@ -287,68 +314,8 @@ class _Discovery:
         )
 
 
-# -- the few that safety rests on ------------------------------------------------------------------------------------
-
-
-class Needed:
-    """`core(stage, clause, given)`: those of what is given that show that the clause holds at this stage, the start or
-    a step; None if they do not show it. `safe(given)`: True if these show safety.
-    """
-
-    def __init__(
-        self,
-        stages: int,
-        core: Callable[[int, Placed, Sequence[Placed]], list[Placed] | None],
-        safe: Callable[[Sequence[Placed]], bool],
-        report: Callable[[str], None],
-    ) -> None:
-        self.stages, self.core, self.safe, self.report = stages, core, safe, report
-
-    def kept_by(self, clause: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """Those of what is given that are used to show that it holds at the start and is kept; None if it is not."""
-        used: list[Placed] = []
-        for stage in range(self.stages):
-            because = self.core(stage, clause, given)
-            if because is None:
-                return None
-            used += [each for each in because if each not in used]
-        return used
-
-    def closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
-        """With all that is used to show that they are kept."""
-        closed, waiting = list(some), list(some)
-        while waiting:
-            self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
-            clause = waiting.pop(0)
-            if self.kept_by(clause, closed) is None:
-                for each in self.kept_by(clause, given) or []:
-                    if each not in closed:
-                        closed.append(each)
-                        waiting.append(each)
-        return closed
-
-    def irreducible(self, some: Sequence[Placed]) -> list[Placed]:
-        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
-        needed, before = list(some), len(some) + 1
-        while len(needed) < before:
-            before = len(needed)
-            for clause in needed[::-1]:
-                self.report(f"{len(needed)} invariants are enough")
-                fewer = [each for each in needed if each != clause]
-                if self.safe(fewer) and all(self.kept_by(each, fewer) is not None for each in fewer):
-                    needed = fewer
-        return needed
-
-
 def _fewest_messages_last(placed: Placed) -> tuple[int]:
     return (-len(placed[0].messages),)
-
-
-def _parts(guard: Term, k: Term) -> list[Term]:
-    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
-    if z3.is_quantifier(guard):
-        return [z3.substitute_vars(guard.body(), k)]
-    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
 
 
 def _of_all(context: Context, clause: Clause) -> Callable[[AnyRun, Any], Term]:

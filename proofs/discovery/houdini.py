@@ -18,6 +18,7 @@ import z3
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
+from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.language.arrays import Eliminator
 from crownless.proofs.language.ground import instances
 from crownless.proofs.language.terms import Term, is_array
@@ -30,8 +31,6 @@ from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms,
 #: A clause, and the context whose variables it has.
 Placed = tuple[Context, Clause]
 
-#: z3 steps allowed to one query.
-STEPS = 2_000_000
 #: Of one hypothesis that a state breaks z3 is given at most that many instances at a time.
 AT_A_TIME = 4
 
@@ -76,7 +75,7 @@ class CounterexampleQuery:
         messages: Sequence[Term],
         processes: Sequence[Term],
         changed: Iterable[Term] = (),
-        steps: int = STEPS,
+        steps: int = EFFORT,
     ) -> None:
         """`changed`: terms in which quantifiers may be hidden; what they speak of belongs to the things."""
         self.run, self.vocabulary = run, vocabulary
@@ -305,7 +304,7 @@ class Induction:
     """The questions whether the start has, and each step keeps, what clauses say."""
 
     def __init__(
-        self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = STEPS
+        self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = EFFORT
     ) -> None:
         self.run, self.vocabulary, self.steps = run, vocabulary, steps
         self.stages = [Stage(run, protocol, event) for event in (None, *run.events())]
@@ -358,10 +357,17 @@ class Induction:
         )
         return None if before is None else stage.replayed(before, 0)
 
-    def core(self, stage: int, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """The given clauses used to show that the clause holds after the step; None if it does not, or z3 gives up."""
-        at = self.stages[stage]
-        return self.query(at, placed[0]).core(self.fails(at, placed), given if at.event else [])
+    def kept_by(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
+        """The given clauses that are used to show that the clause holds at the start and after each step; None if it
+        does not, or z3 gives up.
+        """
+        used: list[Placed] = []
+        for stage in self.stages:
+            because = self.query(stage, placed[0]).core(self.fails(stage, placed), given if stage.event else [])
+            if because is None:
+                return None
+            used += [each for each in because if each not in used]
+        return used
 
 
 def always(run: AnyRun) -> Callable[[Context, Clause], bool]:

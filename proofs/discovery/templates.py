@@ -175,16 +175,13 @@ def _entries(kind: str, of: str | Process, some: Sequence[Leaf], places: Sequenc
 
 
 def _of_processes(vocabulary: Vocabulary) -> Context:
-    p, k, l = places = Process("p"), Process("k"), Process("l")
+    places = Process("p"), Process("k"), Process("l")
     numbers = [
         Number("zero"),
         *(Number("count", "", at) for at in product(places, repeat=2)),
         *(entry for place in places for entry in _entries("local", place, vocabulary.local, places)),
     ]
-    two = [Literal("same process", (a, b), False) for a, b in ((p, k), (p, l), (k, l))]
-    return Context(
-        ("p", "k", "l"), (), tuple(numbers), lambda a, b: True, ((), *((literal,) for literal in two)), (), 0
-    )
+    return Context(("p", "k", "l"), (), tuple(numbers), lambda a, b: True, ((),), (), 0)
 
 
 def _circumstances(
@@ -219,8 +216,6 @@ def _of_a_message(vocabulary: Vocabulary) -> Context:
         knows,
         Literal("knows", (sender, x)),
         Literal("knows", (receiver, x)),
-        Literal("same process", (p, sender)),
-        Literal("same process", (p, receiver)),
         Literal("same process", (sender, receiver)),
     )
     its = frozenset(own)
@@ -242,19 +237,16 @@ def _of_two_messages(vocabulary: Vocabulary) -> Context:
     of_m = [Number("number", m), *_entries("stamp", m, vocabulary.stamp, (k, *ends))]
     precedes, delivered = Literal("precedes", (x, m)), Literal("delivered", (x,))
     other = Literal("same message", (x, m), False)
-    to_one = Literal("same process", (ends[1], ends[3]))
-    maybe = [precedes, precedes.negated, delivered, delivered.negated, other, to_one]
+    maybe = [precedes, precedes.negated, delivered, delivered.negated, other]
     relations = (
         Literal("sent", (x,)),
         Literal("sent", (m,)),
         delivered,
-        Literal("delivered", (m,)),
         precedes,
-        Literal("precedes", (m, x)),
         other.negated,
-        *(Literal("same process", pair) for pair in combinations(ends, 2)),
+        Literal("same process", (ends[0], ends[2])),
+        Literal("same process", (ends[1], ends[3])),
         Literal("knows", (k, x)),
-        Literal("knows", (k, m)),
         Literal("knows", (ends[2], x)),
         Literal("knows", (ends[3], x)),
     )
@@ -266,7 +258,7 @@ def _of_two_messages(vocabulary: Vocabulary) -> Context:
         lambda a, b: (a in first and b in second) or (a in second and b in first),
         _circumstances((Literal("sent", (x,)), Literal("sent", (m,))), maybe),
         relations,
-        4,
+        3,
     )
 
 

@@ -19,7 +19,7 @@ nor compared, nor read by place. So
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import z3
@@ -29,19 +29,7 @@ from crownless.proofs.language.symbols import AnyReceivers, Symbol
 from crownless.proofs.language.terms import Term, Terms, is_array
 from crownless.spec.computation import Message
 
-from .any_run import (
-    ACCEPTED,
-    CAUSAL_PAST,
-    AnyRun,
-    Event,
-    SymbolicState,
-    functions,
-    leaves,
-    refused,
-    same_shape,
-    sent,
-    shape,
-)
+from .any_run import CAUSAL_PAST, AnyRun, leaves, refused, same_shape, sent
 
 ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
@@ -52,9 +40,6 @@ ASSUMED = (
 
 #: A loop is run over so many receivers, and fewer; two of them in both orders.
 MOST = 3
-
-TO_OTHERS = "m is not to its sender"
-TO_ALL_OTHERS = "m is to all others"
 
 
 @dataclass(frozen=True)
@@ -78,43 +63,25 @@ class AnyMulticast(AnyRun):
     #: If broadcasts only: each is to all others.
     broadcasts = False
 
-    def _declare(self) -> None:
-        process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
-        self._to = z3.Function("to", message, process, truth)
-        #: 1, 2, … for the messages of one process.
-        self.number = z3.Function("number", message, number)
-        #: The message of that number of a process.
-        self.numbered = z3.Function("numbered", process, number, message)
-        p = self.terms.any_process("p")
-        initial = self.machine.initial(p)
-        shape(self.machine, "initial", initial)
-        _, packet = copies(self.machine, self.terms, p, initial, lambda k: k != p)
-        #: On the copy of a message for a process.
-        self.stamp = functions("stamp", packet(p).stamp, message, process)
-        self.before = SymbolicState(
-            functions("local", initial, process),
-            z3.Function("sent", message, truth),
-            z3.Function("delivered", message, process, truth),
-            z3.Function("knows", process, message, truth),
-            z3.Function("count", process, number),
-            z3.Function("witness", process, process, process, message),
-        )
+    ends = 1
+
+    def _address(self) -> None:
+        self._to = z3.Function("to", self.message, self.terms.process, z3.BoolSort())
+
+    def _first_stamp(self, p: Term, initial: Any) -> Any:
+        return copies(self.machine, self.terms, p, initial, lambda k: k != p)[1](p).stamp
 
     def to(self, x: Term, p: Term) -> Term:
         return self._to(x, p)
 
-    def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
-        return now.delivered(x, p)
+    def channel(self, sender: Term, x: Term) -> tuple[Term, ...]:
+        return (sender,)
+
+    def copy(self, p: Term) -> tuple[Term, ...]:
+        return (p,)
 
     def each_delivery(self, holds: Callable[..., Term]) -> Term:
         return self.processes(holds)
-
-    def all_numbered(self, now: SymbolicState) -> Term:
-        k, number = self.terms.any_process("k"), z3.Int("number")
-        x = self.numbered(k, number)
-        is_it = z3.And(now.sent(x), self.sender(x) == k, self.number(x) == number)
-        there = z3.Implies(z3.And(number >= 1, number <= now.count(k)), is_it)
-        return z3.ForAll([k, number], there, patterns=[x])
 
     def packet(self, m: Term) -> Packet:
         """The copy of a message for i; who else has one it cannot ask but by `ops.indicator`."""
@@ -122,56 +89,15 @@ class AnyMulticast(AnyRun):
         receivers: Any = Receivers((), lambda k: self.to(m, k))
         return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
 
-    @property
-    def start(self) -> SymbolicState:
-        no = z3.BoolVal(False)
-        return replace(super().start, delivered=lambda x, p: no, count=lambda k: z3.IntVal(0))
-
-    def sending(self) -> Event:
-        """Process i sends the message m. From then on it is the witness of its receivers' rows."""
-        i, m, before = self.i, self.m, self.before
-        step, packet = copies(self.machine, self.terms, i, before.local(i), lambda k: self.to(m, k))
+    def _sending(self) -> tuple[Step, Term, Term]:
+        i, m = self.i, self.m
+        step, packet = copies(self.machine, self.terms, i, self.before.local(i), lambda k: self.to(m, k))
         same_shape(self.machine, "send", self.stamp(m, i), packet(i).stamp, "the stamp")
         others = self.processes(lambda k: self.to(m, k) == (k != i)) if self.broadcasts else z3.Not(self.to(m, i))
-        given = {
-            "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
-            TO_ALL_OTHERS if self.broadcasts else TO_OTHERS: others,
-            "each copy carries what i attaches": self.processes(
-                lambda j: self._same(self.stamp(m, j), packet(j).stamp)
-            ),
-            "m has the next number of its sender": z3.And(
-                self.number(m) == before.count(i) + 1, self.numbered(i, self.number(m)) == m
-            ),
-            "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
-            "m has the witnesses of i": self.processes(
-                lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
-            ),
-        }
-        after = replace(
-            self._stepped(step),
-            sent=lambda x: z3.Or(before.sent(x), x == m),
-            knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
-            count=lambda k: before.count(k) + z3.If(k == i, 1, 0),
-            witness=lambda p, l, k: z3.If(z3.And(p == i, self.to(m, l)), m, before.witness(p, l, k)),
-        )
-        return Event("sending", given, after, sends=True)
+        return step, others, self.processes(lambda j: self._same(self.stamp(m, j), packet(j).stamp))
 
-    def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
-        i, m, before = self.i, self.m, self.before
-        unicast = super().delivering()
-
-        def witness(p: Term, l: Term, k: Term) -> Term:
-            if takes is None:
-                return before.witness(p, l, k)
-            brought = z3.If(self.to(m, l), m, self.witness(m, l, k))
-            return z3.If(z3.And(p == i, takes(l, k)), brought, before.witness(p, l, k))
-
-        after = replace(
-            unicast.after,
-            delivered=lambda x, p: z3.Or(before.delivered(x, p), z3.And(x == m, p == i)),
-            witness=witness,
-        )
-        return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
+    def _brought(self, l: Term, k: Term) -> Term:
+        return z3.If(self.to(self.m, l), self.m, super()._brought(l, k))
 
     def _same(self, one: Any, other: Any) -> Term:
         """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees it."""

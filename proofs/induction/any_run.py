@@ -42,9 +42,8 @@ class SymbolicState:
 
     local: Callable[[Term], Any]  #: process → its local state
     sent: Callable[[Term], Term]  #: message → True if it is sent
-    delivered: Callable[
-        ..., Term
-    ]  #: message → True if it is delivered; in `any_multicast`: message, process → if to this process
+    #: Message → True if it is delivered. In `any_multicast`: message, process → True if it is to this process.
+    delivered: Callable[..., Term]
     knows: Callable[[Term, Term], Term]  #: process, message → True if its send is in the causal past of the process
     #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
     count: Callable[..., Term]
@@ -83,32 +82,69 @@ class AnyRun:
     def _declare(self) -> None:
         """The other functions of a message, and the state before the next step."""
         process, message, truth, number = self.terms.process, self.message, z3.BoolSort(), z3.IntSort()
-        self.receiver = z3.Function("receiver", message, process)
-        #: 1, 2, … for the messages from one process to another.
+        channel, copy = [process] * self.ends, [process] * (2 - self.ends)
+        self._address()
+        #: 1, 2, … for the messages of a channel, and the message of that number.
         self.number = z3.Function("number", message, number)
-        #: The message of that number from one process to another.
-        self.numbered = z3.Function("numbered", process, process, number, message)
+        self.numbered = z3.Function("numbered", *channel, number, message)
         p = self.terms.any_process("p")
         initial = self.machine.initial(p)
         shape(self.machine, "initial", initial)
-        step = sent(self.machine, p, initial, Message("m", p, (p,)))
-        self.stamp = functions("stamp", step.packets[0].stamp, message)
+        self.stamp = functions("stamp", self._first_stamp(p, initial), message, *copy)
         self.before = SymbolicState(
             functions("local", initial, process),
             z3.Function("sent", message, truth),
-            z3.Function("delivered", message, truth),
+            z3.Function("delivered", message, *copy, truth),
             z3.Function("knows", process, message, truth),
-            z3.Function("count", process, process, number),
+            z3.Function("count", *channel, number),
             z3.Function("witness", process, process, process, message),
         )
+
+    # -- what differs where messages are to several (`any_multicast`) --------------------------------------------------
+
+    #: A channel is from a process to another; or from a process to all, where there is a copy for each receiver.
+    ends = 2
+
+    def _address(self) -> None:
+        self.receiver = z3.Function("receiver", self.message, self.terms.process)
+
+    def _first_stamp(self, p: Term, initial: Any) -> Any:
+        return sent(self.machine, p, initial, Message("m", p, (p,))).packets[0].stamp
 
     def to(self, x: Term, p: Term) -> Term:
         """True if the message is to this process."""
         return self.receiver(x) == p
 
+    def channel(self, sender: Term, x: Term) -> tuple[Term, ...]:
+        """The channel of a message of this sender."""
+        return sender, self.receiver(x)
+
+    def copy(self, p: Term) -> tuple[Term, ...]:
+        """What distinguishes the copy for this process from others: nothing, where there is but one."""
+        return ()
+
+    def packet(self, m: Term) -> Packet:
+        """The packet of a message, as process i receives it."""
+        sender, receiver = self.sender(m), self.receiver(m)
+        return Packet(sender, self.i, "message", Message("m", sender, (receiver,)), self.stamp(m))
+
+    def _sending(self) -> tuple[Step, Term, Term]:
+        """What i does when it sends m; that m is to others; and that m carries what i attaches."""
+        i, m = self.i, self.m
+        j = self.receiver(m)
+        step = sent(self.machine, i, self.before.local(i), Message("m", i, (j,)))
+        (packet,) = step.packets
+        same_shape(self.machine, "send", self.stamp(m), packet.stamp, "the stamp")
+        stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
+        return step, i != j, z3.And(*[a == b for a, b in stamps])
+
+    def _brought(self, l: Term, k: Term) -> Term:
+        """The witness that m brings for an entry."""
+        return self.witness(self.m, l, k)
+
     def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
         """True if the message is to this process and delivered to it."""
-        return now.delivered(x)
+        return now.delivered(x, *self.copy(p))
 
     # -- speaking of all -----------------------------------------------------------------------------------------------
 
@@ -128,16 +164,12 @@ class AnyRun:
 
     def all_numbered(self, now: SymbolicState) -> Term:
         """Each number, up to how many there are, is that of a message of the channel."""
-        k, l, number = self.terms.any_process("k"), self.terms.any_process("l"), z3.Int("number")
-        x = self.numbered(k, l, number)
-        is_it = z3.And(now.sent(x), self.sender(x) == k, self.receiver(x) == l, self.number(x) == number)
-        there = z3.Implies(z3.And(number >= 1, number <= now.count(k, l)), is_it)
-        return z3.ForAll([k, l, number], there, patterns=[x])
-
-    def packet(self, m: Term) -> Packet:
-        """The packet of a message."""
-        sender, receiver = self.sender(m), self.receiver(m)
-        return Packet(sender, receiver, "message", Message("m", sender, (receiver,)), self.stamp(m))
+        channel, number = [self.terms.any_process(name) for name in "kl"[: self.ends]], z3.Int("number")
+        x = self.numbered(*channel, number)
+        its = [end == given for end, given in zip(self.channel(self.sender(x), x), channel, strict=True)]
+        is_it = z3.And(now.sent(x), *its, self.number(x) == number)
+        there = z3.Implies(z3.And(number >= 1, number <= now.count(*channel)), is_it)
+        return z3.ForAll([*channel, number], there, patterns=[x])
 
     # -- what may happen -----------------------------------------------------------------------------------------------
 
@@ -149,37 +181,38 @@ class AnyRun:
             self.before,
             local=self.machine.initial,
             sent=lambda x: no,
-            delivered=lambda x: no,
+            delivered=lambda x, *copy: no,
             knows=lambda p, x: no,
-            count=lambda k, l: z3.IntVal(0),
+            count=lambda *channel: z3.IntVal(0),
         )
 
     def sending(self) -> Event:
-        """Process i sends the message m. From then on it is the witness of its receiver's row."""
+        """Process i sends the message m. From then on it is the witness of its receivers' rows."""
         i, m, before = self.i, self.m, self.before
-        j = self.receiver(m)
-        step = sent(self.machine, i, before.local(i), Message("m", i, (j,)))
-        (packet,) = step.packets
-        same_shape(self.machine, "send", self.stamp(m), packet.stamp, "the stamp")
-        stamps = zip(leaves(self.stamp(m)), leaves(packet.stamp), strict=True)
+        step, to_others, carries = self._sending()
+        channel = self.channel(i, m)
         given = {
             "i sends m, for the first time": z3.And(self.sender(m) == i, z3.Not(before.sent(m))),
-            TO_ANOTHER: i != j,
-            "m carries what i attaches": z3.And(*[a == b for a, b in stamps]),
+            TO_ANOTHER: to_others,
+            "m carries what i attaches": carries,
             "m has the next number of its channel": z3.And(
-                self.number(m) == before.count(i, j) + 1, self.numbered(i, j, self.number(m)) == m
+                self.number(m) == before.count(*channel) + 1, self.numbered(*channel, self.number(m)) == m
             ),
             "before m happened what i knows of": self.messages(lambda x: self.precedes(x, m) == before.knows(i, x)),
             "m has the witnesses of i": self.processes(
                 lambda l, k: self.witness(m, l, k) == before.witness(i, l, k), of=2
             ),
         }
+
+        def is_its(some: tuple[Term, ...]) -> Term:
+            return z3.And([end == its for end, its in zip(some, channel, strict=True)])
+
         after = replace(
             self._stepped(step),
             sent=lambda x: z3.Or(before.sent(x), x == m),
             knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, x == m)),
-            count=lambda k, l: before.count(k, l) + z3.If(z3.And(k == i, l == j), 1, 0),
-            witness=lambda p, l, k: z3.If(z3.And(p == i, l == j), m, before.witness(p, l, k)),
+            count=lambda *some: before.count(*some) + z3.If(is_its(some), 1, 0),
+            witness=lambda p, l, k: z3.If(z3.And(p == i, self.to(m, l)), m, before.witness(p, l, k)),
         )
         return Event("sending", given, after, sends=True)
 
@@ -188,16 +221,19 @@ class AnyRun:
         and so the witness.
         """
         i, m, before = self.i, self.m, self.before
-        step = taken_in(self.machine, i, before.local(i), self.packet(m)._replace(destination=i))
+        step = taken_in(self.machine, i, before.local(i), self.packet(m))
 
         def witness(p: Term, l: Term, k: Term) -> Term:
             if takes is None:
                 return before.witness(p, l, k)
-            return z3.If(z3.And(p == i, takes(l, k)), self.witness(m, l, k), before.witness(p, l, k))
+            return z3.If(z3.And(p == i, takes(l, k)), self._brought(l, k), before.witness(p, l, k))
+
+        def is_this(x: Term, copy: tuple[Term, ...]) -> Term:
+            return z3.And([x == m, *(p == i for p in copy)]) if copy else x == m
 
         after = replace(
             self._stepped(step),
-            delivered=lambda x: z3.Or(before.delivered(x), x == m),
+            delivered=lambda x, *copy: z3.Or(before.delivered(x, *copy), is_this(x, copy)),
             knows=lambda p, x: z3.Or(before.knows(p, x), z3.And(p == i, z3.Or(x == m, self.precedes(x, m)))),
             witness=witness,
         )
@@ -216,8 +252,7 @@ class AnyRun:
     @property
     def accepted(self) -> Term:
         """True if m is deliverable at i now."""
-        packet = self.packet(self.m)._replace(destination=self.i)
-        return as_term(self.machine.deliverable(self.i, self.before.local(self.i), packet))
+        return as_term(self.machine.deliverable(self.i, self.before.local(self.i), self.packet(self.m)))
 
     @property
     def past_delivered(self) -> Term:

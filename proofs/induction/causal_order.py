@@ -130,20 +130,6 @@ class CausalOrder:
             name = self.protocol.__name__
             raise Refused(f"{name}: its states or stamps are not those of which the invariants speak") from error
 
-    def claims_of_three(self) -> Callable[[str], Claim]:
-        """Gives each claim, by its name, of three processes and three messages, where z3 sees at once if anything is
-        against it.
-        """
-        run, things = self.of_three()
-        claims = {claim.name: claim for claims in self._claims(run).values() for claim in claims}
-        said = said_of(things)
-
-        def of_three(name: str) -> Claim:
-            _, given, shows = claims[name]
-            return Claim(name, {each: said(holds) for each, holds in given.items()}, said(shows))
-
-        return of_three
-
     def _claims(self, run: AnyRun) -> dict[str, list[Claim]]:
         return {
             "invariants": self._induction(run),
@@ -208,15 +194,15 @@ class CausalOrder:
         things = {run.message: messages, run.terms.process: processes, z3.IntSort(): numbers}
         used = self._given(run, self.optimal_by, delivered=False)
         given = {name: z3.And(instances(holds, things)) for name, holds in used.items()}
-        parts = _parts(run.accepted, k)
+        parts = parts_of(run.accepted, k)
         return [Claim(f"optimal: part {number} of the guard", given, part) for number, part in enumerate(parts, 1)]
 
 
-def _parts(guard: Term, k: Term) -> list[Term]:
+def parts_of(guard: Term, k: Term) -> list[Term]:
     """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
-    return [part for each in guard.children() for part in _parts(each, k)] if z3.is_and(guard) else [guard]
+    return [part for each in guard.children() for part in parts_of(each, k)] if z3.is_and(guard) else [guard]
 
 
 def _live(run: AnyRun) -> list[Claim]:

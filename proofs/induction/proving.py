@@ -14,7 +14,6 @@ from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.registry import qualified_name_of
-from crownless.proofs.language.refusals import failures_refused
 from crownless.proofs.language.symbolic_queues import UnsupportedStep
 from crownless.proofs.protocols.buffer import BUFFER
 from crownless.proofs.protocols.cbcast import CBCAST
@@ -258,11 +257,10 @@ def _prove(
     stopped, not_vacuous = None, False
     parts, compared, unsupported = dict(proof.claims()), tuple[Compared, ...](), None
     try:
-        with failures_refused(proof.protocol, UnsupportedStep):
-            if isinstance(proof, QueueProof):
-                parts[STEPS] = step_claims(proof)
-            elif issubclass(proof.protocol, ExtraMessages):
-                compared = same_steps(proof.protocol)
+        if isinstance(proof, QueueProof):
+            parts[STEPS] = step_claims(proof)
+        elif issubclass(proof.protocol, ExtraMessages):
+            compared = same_steps(proof.protocol)
     except UnsupportedStep as unsupported_step:
         unsupported = str(unsupported_step)
     every = [(part, claim) for part, some in parts.items() for claim in some]

@@ -1,4 +1,4 @@
-"""Invariants as functions of what they are claimed of: `lambda run, now, p, x: …` is claimed of all p and x.
+"""Invariants as functions of what they are claimed of, `lambda run, now, p, x: …` of all p and x; and their induction.
 
 What follows the parameters of a state is quantified over, in the order of the parameters. Their names say of what
 sort they are, as in the texts: x, y, z and m are messages; i, j, k, l, p and q processes.
@@ -13,6 +13,8 @@ from itertools import groupby
 from typing import Any
 
 import z3
+
+from .theorem import Claim
 
 #: Parameter → the method that speaks of all of its sort.
 SORTS = {**dict.fromkeys("xyzm", "messages"), **dict.fromkeys("ijklpq", "processes")}
@@ -46,3 +48,15 @@ def _sorts(holds: Holds, after: int) -> list[tuple[str, int]]:
     """The sorts of the parameters after the first ones, in order, and how many parameters in a row are of each."""
     names = list(signature(holds).parameters)[after:]
     return [(sort, len(list(same))) for sort, same in groupby(names, SORTS.__getitem__)]
+
+
+def induction(run: Any, name: str, holds: Callable[[Any], Any], given: Mapping[str, Any] | None = None) -> list[Claim]:
+    """That something holds at every moment of a run: at the start, and each event keeps it.
+
+    :param given: what is known of each moment besides.
+    """
+    before = {**(given or {}), name: holds(run.before)}
+    kept = [
+        Claim(f"{name}: kept by {event.name}", {**before, **event.given}, holds(event.after)) for event in run.events()
+    ]
+    return [Claim(f"{name}: at the start", {}, holds(run.start)), *kept]

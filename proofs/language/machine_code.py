@@ -44,13 +44,6 @@ UNREAD = frozenset(
 #: What a machine is given when it is made.
 GIVEN = frozenset({"n", "ops", "settings"})
 
-#: What a class has from Python.
-OF_CLASSES = frozenset(
-    {"__module__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
-    | {"__qualname__", "__dict__", "__weakref__", "__orig_bases__", "__parameters__", "__firstlineno__"}
-    | {"__static_attributes__", "__slotnames__", "__abstractmethods__", "_abc_impl"}
-)
-
 _MISSING = object()
 
 IN_WORDS: Mapping[str, str] = {

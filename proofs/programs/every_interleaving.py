@@ -138,11 +138,12 @@ def judge(
     check: Check,
     effort: int = EFFORT,
     attempts: int = 3,
-    progress: Callable[[Property], None] | None = None,
+    progress: Callable[[str], None] | None = None,
 ) -> ProgramVerdict:
     """The verdict on every property that can be put to z3; raises `BadInput` for a check that cannot be.
 
-    A violating run has the fewest sends and deliveries. `progress` is called with each property before it is put to z3.
+    A violating run has the fewest sends and deliveries. `progress` is called with the name
+    of each property before it is put to z3.
     """
     started = time.monotonic()
     resolved = _resolved(check)
@@ -155,7 +156,7 @@ def judge(
         for known in decided:
             if known.name in queries.formulas:
                 if progress is not None:
-                    progress(known)
+                    progress(known.name)
                 found.append(queries.decide(known))
     return ProgramVerdict(
         resolved.protocol,
@@ -268,7 +269,7 @@ class _Queries:
         replay = _Replay(self.run, self.check, known, answer.model)
         note = "; ".join(self.check.workload.describe(replay.position)) if known == COMPLETES else ""
         seconds = time.monotonic() - began
-        shown = run_of(replay.system, replay.steps, keep_names=True)
+        shown = run_of(replay.system, replay.steps)
         return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
     def _shorter(self, formula: Condition, answer: Answer) -> tuple[Answer, bool]:

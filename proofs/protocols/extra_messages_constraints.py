@@ -21,6 +21,7 @@ import z3
 from crownless.impl.extra_messages import ExtraMessages, State
 from crownless.impl.protocol import ProtocolMachine
 from crownless.proofs.induction.any_run import SymbolicState
+from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.ground import said_of
 from crownless.proofs.language.terms import Term
@@ -86,12 +87,7 @@ def _attached(protocol: type[ProtocolMachine], **sorts: Any) -> list[Claim]:
 def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
     """`CARRIED`, by induction on the run."""
     run = WithExtraMessages(protocol, **sorts)
-    before = {CARRIED: _carried_is_satisfied(run, run.before)}
-    claims = [Claim(f"{CARRIED}: at the start", {}, _carried_is_satisfied(run, run.start))]
-    for event in run.events():
-        given = {**before, **event.given}
-        claims.append(Claim(f"{CARRIED}: kept by {event.name}", given, _carried_is_satisfied(run, event.after)))
-    return claims
+    return induction(run, CARRIED, lambda now: _carried_is_satisfied(run, now))
 
 
 def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
@@ -132,13 +128,7 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
         return run.processes(lambda p, k: moment.local(p).matrix[k][p] == 0, of=2)
 
     own = {"the own column is zero": own_column_is_zero(now)}
-    claims = [*carried, Claim("the own column is zero: at the start", {}, own_column_is_zero(run.start))]
-    for event in run.events():
-        claims.append(
-            Claim(
-                f"the own column is zero: kept by {event.name}", {**own, **event.given}, own_column_is_zero(event.after)
-            )
-        )
+    claims = [*carried, *induction(run, "the own column is zero", own_column_is_zero)]
     held = {"the new constraints hold": satisfied(after, at_any_time)}
     claims.append(
         Claim(

@@ -22,7 +22,7 @@ import z3
 
 from crownless.impl.ses import Ses
 from crownless.proofs.induction.any_run import CAUSAL_PAST
-from crownless.proofs.induction.quantified import for_all
+from crownless.proofs.induction.quantified import for_all, induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.ground import said_of, three
@@ -46,7 +46,7 @@ class SymbolicState:
     via: Callable[[Term, Term], Term]  #: site, event → a message delivered there by which it knows of the event
 
 
-class Step(NamedTuple):
+class Event(NamedTuple):
     """An event that may come next: what is given when it does, and the state after it."""
 
     name: str
@@ -100,17 +100,17 @@ class VectorTimeRun:
             delivered=lambda x, p: no,
         )
 
-    def steps(self) -> list[Step]:
+    def events(self) -> list[Event]:
         return [self.happening(), self.delivering()]
 
-    def happening(self) -> Step:
+    def happening(self) -> Event:
         """A local event at i, or the sending of a message to some other sites."""
         now, i = self.before, self.i
         time = self.clock.after_event(i, now.time(i))
         given = {"the message is to other sites": z3.Not(self.to(self.e, i))}
         return self._step("a local event or a send", given, time, lambda x: now.knows(i, x))
 
-    def delivering(self) -> Step:
+    def delivering(self) -> Event:
         """The message m is delivered at i."""
         now, i, m = self.before, self.i, self.m
         time = self.clock.time_after(i, now.time(i), self.vector(m))
@@ -144,7 +144,7 @@ class VectorTimeRun:
     def not_later(self, one: Term, other: Term) -> Term:
         return self.processes(lambda k: one[k] <= other[k])
 
-    def _step(self, name: str, given: Mapping[str, Term], time: Term, past: Callable[[Term], Term]) -> Step:
+    def _step(self, name: str, given: Mapping[str, Term], time: Term, past: Callable[[Term], Term]) -> Event:
         now, i, e = self.before, self.i, self.e
         said = {
             "e happens at i, for the first time": z3.And(self.site(e) == i, z3.Not(now.happened(e))),
@@ -157,7 +157,7 @@ class VectorTimeRun:
             happened=lambda x: z3.Or(now.happened(x), x == e),
             knows=lambda p, x: z3.Or(now.knows(p, x), z3.And(p == i, z3.Or(x == e, past(x)))),
         )
-        return Step(name, {**given, **said}, after)
+        return Event(name, {**given, **said}, after)
 
 
 Invariant = Callable[[VectorTimeRun, SymbolicState], Term]
@@ -205,15 +205,15 @@ INVARIANTS: Mapping[str, Invariant] = for_all(
 )
 
 
-def induction(clock: type[Ses] = Ses) -> list[Claim]:
+def kept_claims(clock: type[Ses] = Ses) -> list[Claim]:
     """That the invariants hold at the start, and that each event keeps each of them."""
     run = VectorTimeRun(clock)
-    claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in INVARIANTS.items()]
     now = _now(run)
-    for step in run.steps():
-        for name, holds in INVARIANTS.items():
-            claims.append(Claim(f"{name}: kept by {step.name}", {**now, **step.given}, holds(run, step.after)))
-    return claims
+    return [
+        claim
+        for name, holds in INVARIANTS.items()
+        for claim in induction(run, name, lambda moment, holds=holds: holds(run, moment), now)  # type: ignore[misc]
+    ]
 
 
 def in_full(clock: type[Ses] = Ses) -> Claim:
@@ -247,7 +247,7 @@ def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
 
 def claims(clock: type[Ses] = Ses) -> list[Claim]:
     """All that is put to z3."""
-    return [*induction(clock), in_full(clock), by_one_entry(clock), *late_claims(clock)]
+    return [*kept_claims(clock), in_full(clock), by_one_entry(clock), *late_claims(clock)]
 
 
 def vacuity() -> list[Claim]:
@@ -259,7 +259,7 @@ def vacuity() -> list[Claim]:
     things = {event.sort: event.all, site.sort: site.all}
     happened = z3.And(run.before.happened(run.e), run.before.happened(run.m), run.e != run.m)
     cases: dict[str, Mapping[str, Term]] = {
-        **{f"{step.name}: never": step.given for step in run.steps()},
+        **{f"{step.name}: never": step.given for step in run.events()},
         "never ordered": {"": z3.And(happened, run.precedes(run.e, run.m))},
         "never concurrent": {
             "": z3.And(happened, z3.Not(run.precedes(run.e, run.m)), z3.Not(run.precedes(run.m, run.e)))

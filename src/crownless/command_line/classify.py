@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from crownless.oracle import classification as oracle
-from crownless.oracle.classified_runs import Classifications, ClassifiedRuns
+from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
 from crownless.oracle.logs.formats import LogOptions, Progress
 from crownless.runtime.ending import Limits, Stopped, look, stoppable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from crownless.oracle import classification as oracle
-from crownless.oracle.classified_runs import Classifications, ClassifiedRuns
+from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.runtime.ending import look
 from crownless.spec import library
 from crownless.spec.computation import Computation, project, without_idle_processes

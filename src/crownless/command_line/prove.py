@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
 
 import click
+from rich.text import Text
 
 from crownless.impl.registry import protocol_named
+from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.search.engines import why_not_applicable
+from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.induction import second_solver
 from crownless.proofs.induction.causal_order import CODE, CausalOrder
 from crownless.proofs.induction.proving import (
@@ -23,6 +28,8 @@ from crownless.proofs.induction.proving import (
 from crownless.proofs.induction.replay import MOST_MESSAGES
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.programs.every_interleaving import EFFORT as EFFORT_OF_PROGRAM
+from crownless.proofs.programs.every_interleaving import ProgramVerdict, judge
+from crownless.proofs.programs.symbolic_run import protocols_on_terms
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.spec.errors import BadInput
 from crownless.spec.printable import some
@@ -34,16 +41,18 @@ from .output import (
     EXIT_HOLDS,
     EXIT_UNKNOWN,
     EXIT_VIOLATED,
+    STYLES,
+    print_drawing,
     print_json,
     print_line,
     print_run,
     status,
 )
-from .prove_discovered import prove_discovered
-from .prove_program import prove_program
 from .tables import Rows
 
 What = TypeVar("What", bound=Hashable)
+#: By name; each is given `progress`, which is called with what is looked at.
+Requests = Mapping[str, Callable[..., Any]]
 
 
 @click.command("prove", cls=Verb, everyday="why recheck discover program orders settings max_seconds as_json")
@@ -94,11 +103,13 @@ def prove_(
     if discover and program is not None:
         raise BadInput("--discover is about every run, not about a program", hint="leave out --program")
     if program is not None:
-        return prove_program(protocols, program, channel, effort, limits, as_json=as_json, quiet=quiet)
+        judged = _judge_program(protocols, program, channel, effort)
+        return _answered("programs", judged, _print_programs, limits, as_json=as_json, quiet=quiet)
     if channel:
         raise BadInput("--channel goes with --program", hint="name a program")
     if discover:
-        return prove_discovered(protocols, effort, limits, as_json=as_json, quiet=quiet)
+        discovered = _discover(protocols, effort)
+        return _answered("discoveries", discovered, _print_discovered, limits, as_json=as_json, quiet=quiet)
     effort = effort or EFFORT
     proofs = {name: proof_of(protocol_named(name)) for name in protocols or PROOFS}
     if recheck:
@@ -249,3 +260,92 @@ def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
         names.setdefault(what, []).append(name)
     usual = max(names, key=lambda what: len(names[what]), default=None)
     return [(what, "" if what == usual else f" of {', '.join(of_it)}") for what, of_it in names.items()]
+
+
+# -- --program and --discover ------------------------------------------------------------------------------------------
+
+
+def _judge_program(protocols: tuple[str, ...], program: str, channel: str | None, effort: int | None) -> Requests:
+    """The requests to judge the program under each protocol; without one: under all that admit it."""
+    script = load_program(program)
+
+    def check(protocol: str) -> Check:
+        return Check(protocol, program=script, channel=channel)
+
+    every = [check(protocol) for protocol in protocols_on_terms()]
+    checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
+    return {one.name: partial(judge, one, effort or EFFORT_OF_PROGRAM) for one in checks}
+
+
+def _discover(protocols: tuple[str, ...], effort: int | None) -> Requests:
+    if not protocols:
+        raise BadInput("--discover takes a while", hint="name a PROTOCOL, such as rst")
+    return {name: partial(discover, name, effort or EFFORT) for name in protocols}
+
+
+def _answered(
+    key: str, requests: Requests, print_all: Callable[[Any], None], limits: Limits, *, as_json: bool, quiet: bool
+) -> int:
+    """Answers the requests, one after the other, and prints the answers; the exit code is that of the worst."""
+    found: list[Any] = []
+    with status(quiet or as_json) as line, stoppable(limits) as part:
+        for name, answer in requests.items():
+            found.append(answer(progress=lambda what, name=name: line.update(f"{name}: {what}")))
+    if part.reason is not None and not found:
+        raise Stopped(part.reason)
+    if as_json:
+        print_json({key: [each.json() for each in found]})
+    else:
+        print_all(found)
+    verdicts = {each.verdict for each in found}
+    if part.reason is not None:
+        verdicts.add("unknown")
+        say(f"{part.reason}; not all requests are answered")
+    return EXIT_VIOLATED if "violated" in verdicts else EXIT_UNKNOWN if "unknown" in verdicts else EXIT_HOLDS
+
+
+def _print_discovered(found: Sequence[Discovered]) -> None:
+    for each in found:
+        for line in each.lines():
+            print_drawing(line)
+        if each.safe == "refuted":
+            print_line(f"crownless check {each.protocol} shows a run")
+        print_line(f"{each.seconds:.1f} seconds")
+    proved = [each for each in found if each.safe == "proved"]
+    for assumed in dict.fromkeys(tuple(each.json()["assumptions"]) for each in proved):
+        names = ", ".join(each.protocol for each in proved if tuple(each.json()["assumptions"]) == assumed)
+        print_line(f"Found by --discover of {names}: for any number of processes and messages. Assumed:")
+        for assumption in assumed:
+            print_line(f"- {assumption}")
+
+
+def _print_programs(judgements: list[ProgramVerdict]) -> None:
+    rows = Rows("protocol", "property", "kind", "verdict", right=("seconds",))
+    for judged in judgements:
+        for found in judged.properties:
+            if found.verdict == "violated" and found.run is not None:
+                print_line(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}")
+                print_line()
+                print_run(found.run)
+                print_line()
+    for judged in judgements:
+        name = judged.protocol
+        for found in judged.properties:
+            verdict = Text(found.verdict, style=STYLES[found.verdict])
+            if found.run is not None and found.verdict == "violated":
+                length = len(found.run.actions)
+                shortest = "shortest run" if found.shortest else "by a run"
+                verdict.append(f" ({shortest}: {some(length, 'action')})", style="")
+            if found.note:
+                verdict.append(f" ({found.note})", style="")
+            rows.add_row(name, found.property.name, found.property.kind, verdict, f"{found.seconds:.1f}")
+            name = ""
+    for judged in judgements:
+        print_line(f"{judged.protocol}: {judged.scope}")
+    rows.print()
+    for judged in judgements:
+        print_line(f"{judged.protocol}: completes: {judged.completes}")
+        if judged.not_asked:
+            print_line(f"{judged.protocol}: not checked here: {', '.join(judged.not_asked)}")
+    if any(found.gave_up for judged in judgements for found in judged.properties):
+        print_line("where z3 gave up: raise --effort")

@@ -116,4 +116,4 @@ def schedules(
             break
         step, state = moves[pick % len(moves)]
         taken.append(step)
-    return run_of(system, taken, keep_names=not check.workload.takes_anything)
+    return run_of(system, taken)
