@@ -6,7 +6,7 @@ import inspect
 import os
 import sys
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import CodeType, FrameType, TracebackType
 from typing import Any
 
@@ -42,14 +42,6 @@ def innermost_place(lines: Iterable[Line]) -> str | None:
     known = [(frame, line) for frame, line in lines if not _is_of_crownless(frame)]
     users = [(frame, line) for frame, line in known if _is_users(frame)]
     return next((place(frame.f_code.co_filename, line) for frame, line in users or known), None)
-
-
-def frames_around(innermost: FrameType | None) -> Iterator[FrameType]:
-    """The frame, and those around it."""
-    frame = innermost
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def lines_of(traceback: TracebackType | None) -> list[Line]:

@@ -7,9 +7,6 @@ from pathlib import Path
 
 from .errors import BadInput
 
-#: Devices that can be read without an end.
-ENDLESS = ("zero", "full", "random", "urandom")
-
 
 def read_text(path: Path | None, name: str) -> str:
     """The UTF-8 text in a file, or, without a path, from standard input; raises `BadInput`, which names it `name`."""
@@ -30,12 +27,6 @@ def read_bytes(path: Path | None, name: str) -> bytes:
     if path is None and sys.stdin is None:
         raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
     try:
-        if path is not None and path.name in ENDLESS and path.is_char_device():
-            raise BadInput("this is a device, not a file", hint="name a text file or a log", file=name)
         return sys.stdin.buffer.read() if path is None else path.read_bytes()
     except OSError as error:
         raise BadInput(f"cannot read it: {error.strerror}", hint="name a text file or a log", file=name) from error
-    except BadInput:
-        raise
-    except ValueError:  # a null byte
-        raise BadInput("cannot read it: this is no name of a file", hint="name a text file or a log") from None

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from threading import Lock
 
-from .computation import Computation, Event, Message
+from .computation import Computation, Event, Kind, Message
 from .errors import BadInput
 from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
 from .printable import printable_name
@@ -26,7 +26,7 @@ class Recorder:
     def __init__(self, processes: Iterable[str] = ()) -> None:
         """`processes`: in the order in which they are shown; others are added when they are first named."""
         given = processes if isinstance(processes, Iterable) and not isinstance(processes, str) else (processes,)
-        self._lines: dict[str, list[tuple[str, str]]] = {_name("process", process): [] for process in given}
+        self._lines: dict[str, list[tuple[Kind, str | None]]] = {_name("process", name): [] for name in given}
         self._sent: dict[str, tuple[str, tuple[str, ...]]] = {}
         self._delivered: set[tuple[str, str]] = set()
         self._lock = Lock()
@@ -72,7 +72,7 @@ class Recorder:
     def internal(self, process: str) -> None:
         """`process` does something that is no send and no delivery."""
         with self._lock:
-            self._lines.setdefault(_name("process", process), []).append(("internal", ""))
+            self._lines.setdefault(_name("process", process), []).append(("internal", None))
 
     @property
     def computation(self) -> Computation:
@@ -83,7 +83,7 @@ class Recorder:
             lines = {process: tuple(line) for process, line in self._lines.items()}
             sent = dict(self._sent)
         number = {process: p for p, process in enumerate(lines)}
-        index = {message: m for m, message in enumerate(sent)}
+        index: dict[str | None, int] = {message: m for m, message in enumerate(sent)}
         for process, line in lines.items():
             for kind, message in line:
                 if kind == "receive" and message not in sent:
@@ -92,17 +92,7 @@ class Recorder:
             Message(message, number[sender], tuple(sorted(number[q] for q in receivers)))
             for message, (sender, receivers) in sent.items()
         )
-        events = tuple(
-            tuple(
-                Event("send", index[message])
-                if kind == "send"
-                else Event("receive", index[message])
-                if kind == "receive"
-                else Event("internal", None)
-                for kind, message in line
-            )
-            for line in lines.values()
-        )
+        events = tuple(tuple(Event(kind, index.get(message)) for kind, message in line) for line in lines.values())
         return Computation(tuple(lines), messages, events)
 
     def verdict(self, order: str, unreceived: UnreceivedPolicy = "lost") -> Verdict:

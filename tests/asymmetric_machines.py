@@ -9,18 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from overrides import changed, restamped
+from overrides import restamped
 
 from crownless.impl.buffer import Buffer
-from crownless.impl.extra_messages import ExtraMessages
-from crownless.impl.fifo_ack import FifoAck
-from crownless.impl.fifo_sequence import FifoSequence
 from crownless.impl.free_message import FreeMessage
 from crownless.impl.isis import Isis
-from crownless.impl.optimal import Optimal
 from crownless.impl.protocol import AppEvent, ProtocolMachine, Step, delivered
 from crownless.impl.rst import Rst
-from crownless.impl.rst_before import RstBefore
 from crownless.impl.ses import Ses
 from crownless.impl.variants import variant
 
@@ -62,14 +57,6 @@ ThirdMessageOfTheSecond = variant(
 ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
     "the-last-accepts-all": (LastAcceptsAll, 3),
     "one-message-of-the-second-is-let-through": (ThirdMessageOfTheSecond, 4),
-    "messages-of-the-first-are-let-through": (
-        variant(Rst, deliverable=lambda self, i, s, packet: packet.source == 0 or Rst.deliverable(self, i, s, packet)),
-        3,
-    ),
-    "the-guard-looks-at-the-column-of-the-first": (
-        variant(Rst, deliverable=lambda self, i, s, packet: self.ops.every(lambda k: s.deliv[k] >= packet.stamp[k][0])),
-        3,
-    ),
     "the-second-does-not-count": (at(1, Rst, "after_sending", lambda self, i, state, j: state), 3),
     "the-last-stamps-zeroes": (
         steps_at(2, Rst, "send", lambda self, steps: restamped(steps, lambda packet: self.initial(0).sent)),
@@ -88,7 +75,6 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
         ),
         3,
     ),
-    "the-first-merges-nothing": (at(0, Ses, "merged", lambda self, i, buffer, carried: buffer), 3),
     "the-second-starts-late": (
         at(
             1,
@@ -110,14 +96,6 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
         at(1, Buffer, "receive", lambda self, i, s, q: Buffer.receive(self, i, s._replace(input=s.input[::-1]), q)),
         3,
     ),
-    "the-first-acknowledges-nothing": (at(0, Buffer, "acknowledgement", lambda self, i, packet: ()), 3),
-    "of-several-the-smallest-name-is-delivered": (
-        variant(
-            Buffer,
-            receive=lambda self, i, s, q: Buffer.receive(self, i, s._replace(input=tuple(sorted(s.input))), q),
-        ),
-        4,
-    ),
     "the-awaited-is-forgotten-by-renaming": (
         variant(
             Buffer,
@@ -127,59 +105,8 @@ ASYMMETRIC: dict[str, tuple[type[ProtocolMachine], int]] = {
         ),
         3,
     ),
-    "the-last-packs-only-the-new-message": (
-        steps_at(-1, Isis, "send", lambda self, steps: restamped(steps, lambda packet: (packet.message,))),
-        3,
-    ),
     "a-witness-of-the-second": (
         variant(Isis, witnesses={"knows-something": lambda machine, i, state: i == 1 and bool(state.buffer)}),
-        3,
-    ),
-    "an-invariant-that-the-last-breaks": (
-        variant(Isis, invariants={"knows-little": lambda machine, i, state: i < 2 or len(state.buffer) < 3}),
-        3,
-    ),
-    "entries-of-the-first-are-not-looked-at": (
-        variant(
-            Optimal,
-            deliverable=lambda self, i, s, packet: all(
-                clock <= s.delivered[k] for (k, clock), left in packet.stamp.log if i in left and k > 0
-            ),
-        ),
-        3,
-    ),
-    "the-third-sends-without-waiting": (
-        at(2, FifoAck, "send", lambda self, i, s, message: FifoAck.send(self, i, type(s)(None), message)),
-        3,
-    ),
-    "the-first-may-drop-an-acknowledgement": (
-        at(
-            0,
-            FifoAck,
-            "on_packet",
-            lambda self, i, s, packet: (
-                [*FifoAck.on_packet(self, i, s, packet), *([Step(s)] if packet.kind == "ack" else [])]
-            ),
-        ),
-        3,
-    ),
-    "the-last-takes-messages-as-they-come": (at(-1, FifoSequence, "deliverable", accepts), 3),
-    "the-second-learns-nothing-of-others": (
-        at(
-            1,
-            RstBefore,
-            "on_packet",
-            lambda self, j, s, packet: changed(
-                RstBefore.on_packet(self, j, s, packet), lambda _: self.ops.incremented(s, packet.source, j)
-            ),
-        ),
-        3,
-    ),
-    "messages-to-the-first-are-not-remembered": (
-        variant(
-            ExtraMessages,
-            after_sending=lambda self, i, s, j: s if j == 0 else ExtraMessages.after_sending(self, i, s, j),
-        ),
         3,
     ),
 }

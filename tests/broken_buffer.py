@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from overrides import DOUBLE, HoldsBack, blocked_if, changed, each_internal, none_sent, with_state, within
-from planted import ProgramCatch, Setup, breaks, keeps, planted_in
+from planted import ProgramCatch, breaks, keeps, planted_in
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.protocol import AppEvent, Packet, Step
-from crownless.impl.renaming import Renaming
 from crownless.spec.computation import Message
 
 #: The program of Fig. 1, in which synchronous communication deadlocks.
@@ -155,10 +154,7 @@ WaitsAndAcknowledges = breaks(ProgramCatch("completes", FIG_1, 6), delivers_all=
 #: That sends do not block is no matter of order.
 RefusesWhileItWaits = keeps(
     (3, 3, 5821),
-    never_reaches=[
-        "a-message-waits-for-an-acknowledgement",
-        "an-acknowledgement-lets-the-next-message-be-posted",
-    ],
+    never_reaches=["a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"],
 )(Buffer, send=blocked_if(lambda self, state, message: is_waiting(state)))
 
 
@@ -180,41 +176,6 @@ class PostsAtOnce(Buffer):
 
     def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
         return []
-
-
-class Posted(NamedTuple):
-    """A buffer state that counts the posts not yet acknowledged, all of them to one receiver."""
-
-    output: tuple[Message, ...]
-    waiting: int
-    input: tuple[Message, ...]
-    towards: int | None
-
-
-#: Without waiting, to the same receiver, if the transport does not reorder.
-@keeps((3, 3, 8929), setup=Setup(channel="fifo"))
-class PostsOnToTheSameReceiver(Buffer):
-    """Waits only before it posts to another receiver than the last (footnote 4)."""
-
-    rules = {}  # of other stamps or states
-    witnesses = {}
-
-    def initial(self, i: int) -> Any:
-        return Posted((), 0, (), None)
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        if not state.output or (state.waiting and state.output[0].receiver != state.towards):
-            return []
-        message, *rest = state.output
-        after = Posted(tuple(rest), state.waiting + 1, state.input, message.receiver)
-        return [("post", Step(after, [Packet(i, message.receiver, "message", message)]))]
-
-    def acknowledged(self, state: Any, j: int) -> Any:
-        return state._replace(waiting=state.waiting - 1, towards=state.towards if state.waiting > 1 else None)
-
-    def renamed(self, state: Any, renaming: Renaming) -> Any:
-        output, waiting, received, towards = state
-        return Posted(renaming.messages(output), waiting, renaming.messages(received), renaming.process(towards))
 
 
 ROWS = planted_in(globals())

@@ -86,10 +86,7 @@ GetsAtTheFront = breaks(fifo=(2, 2, 7), setup=FIFO)(
 NeverPostsOn = keeps(
     (3, 3, 7627),
     FIFO,
-    never_reaches=[
-        "a-message-is-posted-before-the-last-is-acknowledged",
-        "one-of-several-acknowledgements-comes",
-    ],
+    never_reaches=["a-message-is-posted-before-the-last-is-acknowledged", "one-of-several-acknowledgements-comes"],
 )(BufferPipelined, may_post_on=lambda self, state, message: False)
 
 # -- footnote 2: a full buffer blocks an enqueue, and nothing is lost --------------------------------------------------

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from overrides import LOST, TWICE, after_packet, always, blocked_if, entries_where, for_every, stamped, vector_sum
+from overrides import (
+    LOST,
+    TWICE,
+    after_packet,
+    always,
+    blocked_if,
+    entries_where,
+    every,
+    every_counted,
+    stamped,
+    vector_sum,
+)
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.cbcast import Cbcast
@@ -65,40 +76,27 @@ AsksOnlyTheSender = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3,
     Cbcast, deliverable=lambda self, i, state, packet: packet.stamp[packet.source] == state[packet.source] + 1
 )
 AsksOnlyTheOthers = breaks(fifo=(2, 2, 3))(
-    Cbcast, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or stamp[k] <= state[k])
+    Cbcast, deliverable=every(lambda i, j, k, state, m: k == j or m[k] <= state[k])
 )
 LetsOneOfTheSenderBeMissing = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Cbcast,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: stamp[k] <= state[k] if k != j else 0 < stamp[j] - state[j] <= 2
-    ),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] if k != j else 0 < m[j] - state[j] <= 2)
 )
 LetsOneOfOthersBeMissing = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
-    Cbcast,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: stamp[k] <= state[k] + 1 if k != j else stamp[j] == state[j] + 1
-    ),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1)
 )
 AsksTheSenderForNoMore = breaks(delivers_all=(2, 1, 1))(
-    Cbcast, deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k])
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k])
 )
 AsksTheOthersForLess = breaks(delivers_all=(2, 1, 1))(
-    Cbcast,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: stamp[k] < state[k] if k != j else stamp[j] == state[j] + 1
-    ),
+    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1)
 )
 AsksTheOthersForExactlyAsMany = breaks(delivers_all=(2, 2, 2))(
-    Cbcast,
-    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] == state[k] + self.ops.one_if(k == j)),
+    Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] == state[k] + own)
 )
 #: A copy of a message that is delivered already waits for nothing: only a channel that duplicates shows that it is not
 #: = of the sender. Where every packet arrives once, = and ≤ are the same.
 AsksTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
-    keeps((3, 3, 923))(
-        Cbcast,
-        deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k] + self.ops.one_if(k == j)),
-    )
+    keeps((3, 3, 923))(Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] <= state[k] + own))
 )
 ThrowsAwayWhatIsEarly = breaks(delivers_all=(2, 2, 4))(Cbcast, **LOST)
 DeliversBroadcastsTwice = breaks(delivers_once=(2, 1, 2))(Cbcast, on_packet=TWICE)
@@ -127,15 +125,13 @@ CountsTheDelivery = keeps((3, 3, 923))(
 #: 'all others k' may leave the receiver out. Nobody knows more of its broadcasts than it.
 AsksNotForItsOwn = keeps((3, 3, 923))(
     Cbcast,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: k == i or (stamp[k] <= state[k] if k != j else stamp[j] == state[j] + 1)
-    ),
+    deliverable=every(lambda i, j, k, state, m: k == i or (m[k] <= state[k] if k != j else m[j] == state[j] + 1)),
 )
 #: It does not have to do the 'one greater' check ([Kup], Discussion): increment after sending, ask for as many of
 #: everybody, let the receiver increment too, as the matrix protocol does.
 CountsAfterBroadcasting = keeps((3, 3, 923), never_reaches=["a-merge-raises-an-entry"])(
     AttachesTheVectorBefore,
-    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp[k] <= state[k]),
+    deliverable=every(lambda i, j, k, state, m: m[k] <= state[k]),
     on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.source, before)),
 )
 

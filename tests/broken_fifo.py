@@ -217,8 +217,7 @@ SendsAgainWhileItWaits = breaks(synchronous=(2, 2, 4))(
 NeverAcknowledgesAMessage = breaks(never_blocks=(2, 1, 2))(Rendezvous, acknowledgement=none_sent)
 AcknowledgesAMessageTwice = breaks(synchronous=(2, 3, 7))(Rendezvous, acknowledgement=DOUBLE)
 AcknowledgesAMessageThatItDrops = breaks(delivers_all=(2, 1, 3), synchronous=(2, 2, 6))(
-    Rendezvous,
-    on_packet=each_step(lambda packet, step: step if packet.kind == "ack" else step._replace(events=())),
+    Rendezvous, on_packet=each_step(lambda packet, step: step if packet.kind == "ack" else step._replace(events=()))
 )
 DeliversAMessageTwice = breaks(delivers_once=(2, 1, 2))(Rendezvous, on_packet=TWICE)
 NeverSaysThatItSent = breaks(never_blocks=(2, 1, 3))(

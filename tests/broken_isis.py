@@ -226,10 +226,7 @@ NeverAcknowledges = keeps(
         "a-message-not-requested-is-kept",
         "a-message-not-yet-received-is-acknowledged",
     ],
-)(
-    IsisGc,
-    on_packet=each_step(lambda packet, step: step if packet.kind == "packet" else step._replace(packets=())),
-)
+)(IsisGc, on_packet=each_step(lambda packet, step: step if packet.kind == "packet" else step._replace(packets=())))
 #: An acknowledgement is of the one request outstanding.
 AsksAgainBeforeAllHaveAnswered = breaks(delivers_once=(2, 3, 10), setup=AGAIN)(
     IsisGc, internal=lambda self, i, state: IsisGc.internal(self, i, state._replace(awaits=frozenset()))

@@ -11,7 +11,6 @@ from overrides import (
     always,
     blocked_if,
     entries_where,
-    for_every,
     no_vector,
     stamped,
     vector_sum,
@@ -57,9 +56,11 @@ def at_the_server(after: Method) -> Override:
     )
 
 
-def asked_of_others(holds: Method) -> Method:
-    """`deliverable`, for which the server asks `holds(known, carried)` of each client but the sender."""
-    return for_every(lambda self, i, j, k, state, stamp: i != self.server or k == j or holds(state[k], stamp[k]))
+def server_requires(holds: Method) -> Method:
+    """`deliverable`, for which the server asks `holds(is_sender, known, carried)` of each entry."""
+    return lambda self, i, state, packet: (
+        i != self.server or self.ops.every(lambda k: holds(k == packet.source, state[k], packet.stamp[k]))
+    )
 
 
 # -- a client sends: it increments its own entry before a message to the server, and attaches the vector ---------------
@@ -95,8 +96,7 @@ AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5), setup=FIFO)(
     ),
 )
 WaitsForTheServer = breaks(ProgramCatch("completes", "P1: receive; receive\nP2: send a to P1; send b to P1", 2, FIFO))(
-    Kearns,
-    send=blocked_if(lambda self, state, message: message.receiver == self.server and state[message.sender]),
+    Kearns, send=blocked_if(lambda self, state, message: message.receiver == self.server and state[message.sender])
 )
 
 # -- a client receives: it takes the maximum ---------------------------------------------------------------------------
@@ -108,8 +108,7 @@ ClientsTakeTheVectorOver = breaks(causal=(3, 4, 7), setup=FIFO)(
     Kearns, on_packet=at_clients(lambda self, packet, before, after: packet.stamp)
 )
 ClientsAdd = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
-    Kearns,
-    on_packet=at_clients(lambda self, packet, before, after: vector_sum(self, before, packet.stamp)),
+    Kearns, on_packet=at_clients(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
 )
 #: No indirect knowledge, though causality is transitive. With two clients knowledge is never indirect: what one hears
 #: of is its own count or the other's.
@@ -132,16 +131,16 @@ ClientsDelayToo = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
 ServerDelaysNothing = breaks(causal=(3, 3, 5), setup=FIFO)(Kearns, deliverable=always)
 #: j = i too: the message is counted in its own vector, and waits for itself.
 ServerChecksTheSender = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=for_every(lambda self, i, j, k, state, stamp: i != self.server or stamp[k] <= state[k])
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: carried <= known)
 )
 ServerLetsOneBeMissing = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried <= known + 1)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried <= known + 1)
 )
 ServerAsksForMore = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried < known)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried < known)
 )
 ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
-    Kearns, deliverable=asked_of_others(lambda known, carried: carried == known)
+    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried == known)
 )
 ServerDropsWhatIsEarly = breaks(delivers_all=(3, 3, 6), setup=FIFO)(Kearns, **LOST)
 ServerConsumesTwice = breaks(delivers_once=(2, 1, 2), setup=FIFO)(Kearns, on_packet=TWICE)
@@ -152,8 +151,7 @@ ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
     Kearns, on_packet=at_the_server(lambda self, packet, before, after: packet.stamp)
 )
 ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))(
-    Kearns,
-    on_packet=at_the_server(lambda self, packet, before, after: vector_sum(self, before, packet.stamp)),
+    Kearns, on_packet=at_the_server(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
 )
 ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
     Kearns,
@@ -167,8 +165,7 @@ ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
 #: Over FIFO channels the server's maximum is an increment for the sender: of the others it knows as much as the
 #: message, or it would not consume it.
 ServerCounts = keeps((3, 3, 689), FIFO)(
-    Kearns,
-    on_packet=at_the_server(lambda self, packet, before, after: self.ops.incremented(before, packet.source)),
+    Kearns, on_packet=at_the_server(lambda self, packet, before, after: self.ops.incremented(before, packet.source))
 )
 #: j ≠ i leaves the sender out, which only FIFO channels excuse; over them the sender's next message is the next,
 #: whether the server checks it or not. To wait for exactly one more of the sender, as in the matrix protocol further
@@ -185,8 +182,7 @@ ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(
 #: The server's own messages carry no knowledge: the text has vectors taken from 'another client' alone, and needs no
 #: more. All that the server could mention it has itself consumed, and it delays no message for that.
 ServerTellsNothing = keeps((3, 3, 583), FIFO)(
-    Kearns,
-    send=stamped(lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after),
+    Kearns, send=stamped(lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after)
 )
 
 ROWS = planted_in(globals())

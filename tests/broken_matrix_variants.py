@@ -14,7 +14,8 @@ from overrides import (
     after_packet,
     always,
     blocked_if,
-    for_every,
+    every,
+    every_counted,
     learning,
     matrix_sum,
     no_matrix,
@@ -62,44 +63,34 @@ ComparesTheSenderAlone = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     RstBefore, deliverable=lambda self, j, state, packet: packet.stamp[packet.source][j] == state[packet.source][j] + 1
 )
 ComparesAllButTheSender = breaks(fifo=(2, 2, 3))(
-    RstBefore, deliverable=for_every(lambda self, j, i, k, state, stamp: k == i or stamp[k][j] <= state[k][j])
+    RstBefore, deliverable=every(lambda j, i, k, state, m: k == i or m[k][j] <= state[k][j])
 )
 #: M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it.
 ComparesItsRow = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     RstBefore,
-    deliverable=for_every(
-        lambda self, j, i, k, state, stamp: stamp[j][k] <= state[j][k] if k != i else stamp[i][j] == state[i][j] + 1
-    ),
+    deliverable=every(lambda j, i, k, state, m: m[j][k] <= state[j][k] if k != i else m[i][j] == state[i][j] + 1),
 )
 ComparesEveryColumn = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    deliverable=for_every(lambda self, j, i, k, state, stamp: sum(stamp[k]) <= sum(state[k]) + self.ops.one_if(k == i)),
+    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own)
 )
 ComparesForLess = breaks(delivers_all=(2, 1, 1))(
     RstBefore,
-    deliverable=for_every(
-        lambda self, j, i, k, state, stamp: stamp[k][j] < state[k][j] if k != i else stamp[i][j] == state[i][j] + 1
-    ),
+    deliverable=every(lambda j, i, k, state, m: m[k][j] < state[k][j] if k != i else m[i][j] == state[i][j] + 1),
 )
 ComparesForEquality = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] == state[k][j] + self.ops.one_if(k == i)),
+    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own)
 )
 #: M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself.
 ComparesTheSenderForAsMany = breaks(delivers_all=(2, 1, 1))(
-    RstBefore, deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j])
+    RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j])
 )
 ComparesTheSenderForMore = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    RstBefore,
-    deliverable=for_every(
-        lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j] if k != i else stamp[i][j] > state[i][j]
-    ),
+    RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j] if k != i else m[i][j] > state[i][j])
 )
 #: §2: = and ≤ are the same of the sender where every packet arrives once.
 ComparesTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
     keeps((3, 3, 983))(
-        RstBefore,
-        deliverable=for_every(lambda self, j, i, k, state, stamp: stamp[k][j] <= state[k][j] + self.ops.one_if(k == i)),
+        RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] <= state[k][j] + own)
     )
 )
 LosesWhatIsOutOfOrder = breaks(delivers_all=(2, 2, 4))(RstBefore, **LOST)
@@ -158,27 +149,25 @@ SendsASingleOne = breaks(never_blocks=(2, 3, 4))(
 )
 ReadsNothing = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(RstSentAlone, deliverable=always)
 ReadsItsOwnRow = breaks(fifo=(2, 3, 4), delivers_all=(2, 2, 3))(
-    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[i][k] >= stamp[k][i])
+    RstSentAlone, deliverable=every(lambda i, j, k, state, m: state.sent[i][k] >= m[k][i])
 )
 ReadsTheSenderAlone = breaks(causal=(3, 3, 5))(
     RstSentAlone,
     deliverable=lambda self, i, state, packet: state.sent[packet.source][i] >= packet.stamp[packet.source][i],
 )
 ReadsAllButTheSender = breaks(fifo=(2, 2, 3))(
-    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.sent[k][i] >= stamp[k][i])
+    RstSentAlone, deliverable=every(lambda i, j, k, state, m: k == j or state.sent[k][i] >= m[k][i])
 )
 ReadsForMore = breaks(delivers_all=(2, 1, 1))(
-    RstSentAlone, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[k][i] > stamp[k][i])
+    RstSentAlone, deliverable=every(lambda i, j, k, state, m: state.sent[k][i] > m[k][i])
 )
 NeverIncrementsOnDelivering = breaks(delivers_all=(2, 2, 3))(
-    RstSentAlone,
-    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ()),
+    RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ())
 )
 MergesNothing = breaks(causal=(3, 3, 5))(RstSentAlone, on_packet=part_read(lambda i, k, l: False))
 #: What only the receiver knew is forgotten: what it has delivered, too.
 ReplacesItsMatrix = breaks(causal=(2, 3, 5), delivers_all=(3, 3, 5))(
-    RstSentAlone,
-    after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ()),
+    RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ())
 )
 AddsToItsMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(
     RstSentAlone,
@@ -229,10 +218,10 @@ ChecksNoEntry = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_colum
     RstColumn, deliverable=always
 )
 ChecksNotTheSendersEntry = breaks(fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
-    RstColumn, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.deliv[k] >= stamp[k])
+    RstColumn, deliverable=every(lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k])
 )
 ChecksForMore = breaks(delivers_all=(2, 1, 1))(
-    RstColumn, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] > stamp[k])
+    RstColumn, deliverable=every(lambda i, j, k, state, m: state.deliv[k] > m[k])
 )
 CountsNoDelivery = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(
     RstColumn, deliv_after=lambda self, state, j: state.deliv

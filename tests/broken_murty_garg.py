@@ -107,8 +107,7 @@ StaysActiveOnSending = breaks(synchronous=(2, 2, 3))(
     ),
 )
 SendsTwice = breaks(delivers_once=(2, 1, 3), synchronous=(2, 3, 8))(
-    MurtyGarg,
-    commit_and_send=committing(lambda i, step, message: step._replace(packets=[*step.packets] * 2)),
+    MurtyGarg, commit_and_send=committing(lambda i, step, message: step._replace(packets=[*step.packets] * 2))
 )
 AcknowledgesWhilePassive = breaks(synchronous=(3, 3, 6))(MurtyGarg, may_acknowledge=lambda self, state: True)
 NeverAcknowledges = breaks(delivers_all=(2, 2, 3))(

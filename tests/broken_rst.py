@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from overrides import (
-    after_delivery,
-    always,
-    blocked_if,
-    for_every,
-    matrix_sum,
-    no_matrix,
-    part_read,
-    part_sent,
-    stamped,
-)
+from overrides import after_delivery, always, blocked_if, every, matrix_sum, no_matrix, part_read, part_sent, stamped
 from planted import breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
@@ -51,21 +41,19 @@ ChecksOnlyTheSender = breaks(causal=(3, 3, 5))(
     Rst, deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp[packet.source][i]
 )
 ChecksAllButTheSender = breaks(fifo=(2, 2, 3))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or state.deliv[k] >= stamp[k][i])
+    Rst, deliverable=every(lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k][i])
 )
 #: SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it.
 ChecksItsRow = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] >= stamp[i][k])
+    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] >= m[i][k])
 )
 #: All that causally precedes, whoever it is for: what a causal broadcast would require (footnote 1).
 ChecksEveryColumn = breaks(delivers_all=(2, 2, 3))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] >= sum(stamp[k]))
+    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] >= sum(m[k]))
 )
-AsksForMore = breaks(delivers_all=(2, 1, 1))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] > stamp[k][i])
-)
+AsksForMore = breaks(delivers_all=(2, 1, 1))(Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] > m[k][i]))
 AsksForExactlyAsMany = breaks(delivers_all=(3, 2, 3))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.deliv[k] == stamp[k][i])
+    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] == m[k][i])
 )
 
 # -- the matrix protocol: after delivering -----------------------------------------------------------------------------
@@ -107,7 +95,7 @@ MergesBeforeIncrementing = keeps((3, 4, 7370))(
 MergesAllButItsOwnColumn = keeps((3, 4, 7370))(Rst, on_packet=part_read(lambda i, k, l: l != i))
 #: Is DELIV redundant? The guard may read the own column of SENT instead.
 ReadsItsColumnForDeliv = keeps((3, 4, 7370))(
-    Rst, deliverable=for_every(lambda self, i, j, k, state, stamp: state.sent[k][i] >= stamp[k][i])
+    Rst, deliverable=every(lambda i, j, k, state, m: state.sent[k][i] >= m[k][i])
 )
 #: Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.
 AsksForExactlyAsManyOfTheSender = keeps((3, 4, 7370))(

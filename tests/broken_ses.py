@@ -14,7 +14,8 @@ from overrides import (
     blocked_if,
     changed,
     entries_where,
-    for_every,
+    every,
+    every_counted,
     learning,
     no_matrix,
     part_where,
@@ -195,34 +196,26 @@ ChecksOnlyTheSendersEntry = breaks(causal=(3, 3, 5))(
     Ses, deliverable=lambda self, i, state, packet: packet.stamp.buffer[i][packet.source] <= state.time[packet.source]
 )
 ChecksAllButTheSendersEntry = breaks(fifo=(2, 2, 3))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: k == j or stamp.buffer[i][k] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: k == j or m.buffer[i][k] <= state.time[k])
 )
 ChecksTheMirroredPair = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: stamp.buffer[k][i] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: m.buffer[k][i] <= state.time[k])
 )
 AsksForAPair = breaks(delivers_all=(2, 1, 1))(
     Ses,
     deliverable=lambda self, i, state, packet: any(packet.stamp.buffer[i]) and Ses.deliverable(self, i, state, packet),
 )
 AsksForMoreInEveryEntry = breaks(delivers_all=(2, 2, 3))(
-    Ses,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: not any(stamp.buffer[i]) or stamp.buffer[i][k] < state.time[k]
-    ),
+    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k])
 )
 AsksForTheVeryTime = breaks(delivers_all=(3, 3, 5))(
-    Ses,
-    deliverable=for_every(
-        lambda self, i, j, k, state, stamp: not any(stamp.buffer[i]) or k == i or stamp.buffer[i][k] == state.time[k]
-    ),
+    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k])
 )
 ChecksEveryPair = breaks(delivers_all=(3, 2, 3))(
-    Ses,
-    deliverable=lambda self, i, state, packet: all(Ses.deliverable(self, j, state, packet) for j in range(self.n)),
+    Ses, deliverable=lambda self, i, state, packet: all(Ses.deliverable(self, j, state, packet) for j in range(self.n))
 )
 ChecksTheTimeOfTheMessage = breaks(delivers_all=(2, 2, 3))(
-    Ses,
-    deliverable=for_every(lambda self, i, j, k, state, stamp: stamp.time[k] <= state.time[k] + self.ops.one_if(k == j)),
+    Ses, deliverable=every_counted(lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own)
 )
 
 # -- merging (§4.2.2) --------------------------------------------------------------------------------------------------
@@ -278,8 +271,7 @@ MergesWithTheOlderPair = keeps((3, 4, 9761))(
 #: Lemma 1: VT(M)[i] alone shows whether M or what depends on it was delivered. A pair needs one entry for each message
 #: that it stands for, and the proof of liveness is then right that it numbers a message for S.
 InsertsOnlyItsOwnEntry = keeps((3, 4, 9731))(
-    Ses,
-    send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender)),
+    Ses, send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender))
 )
 #: §4.1: that < is reflexive is never needed: VT(S2) has counted the delivery itself, which VT has not.
 ChecksStrictly = keeps((3, 4, 9761))(
@@ -291,7 +283,7 @@ ChecksStrictly = keeps((3, 4, 9761))(
 )
 #: §4.2.2: what a pair says of S2 itself S2 knows.
 ChecksAllButItsOwnEntry = keeps((3, 4, 9761))(
-    Ses, deliverable=for_every(lambda self, i, j, k, state, stamp: k == i or stamp.buffer[i][k] <= state.time[k])
+    Ses, deliverable=every(lambda i, j, k, state, m: k == i or m.buffer[i][k] <= state.time[k])
 )
 #: A site takes the pairs that come with a message for knowledge of the time, besides VT(M).
 #: Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.

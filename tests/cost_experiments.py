@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from spark_session import spark  # noqa: F401
-
 from crownless.model_check.simulation.experiment import Experiment, combinations
 from crownless.model_check.simulation.figures import estimate
 from crownless.model_check.simulation.simulation import Measured

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,30 +16,19 @@ class Input:
     allowed: frozenset[int] = frozenset({0, 3})
     #: 1 is right if the output says one of these.
     violated: tuple[str, ...] = ()
-    #: What is done in place of the command.
-    call: Callable[[], object] | None = None
 
 
 def run(given: Input) -> tuple[int | str, str, str]:
     """The exit code (or what was raised), stdout and stderr."""
     from crownless.command_line import main
-    from crownless.command_line.endings import say
-    from crownless.spec.errors import BadInput
 
     streams = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2)]
     before = sys.stdout, sys.stderr
     sys.stdout, sys.stderr = streams
     code: int | str
     try:
-        if given.call is None:
-            main(given.arguments)
-            code = "main returned"
-        else:
-            given.call()
-            code = 0
-    except BadInput as error:
-        code = 2 if given.call is not None else repr(error)
-        say(str(error))
+        main(given.arguments)
+        code = "main returned"
     except SystemExit as exit_:
         code = exit_.code if isinstance(exit_.code, int) else repr(exit_.code)
     except BaseException as error:

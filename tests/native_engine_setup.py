@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 from unittest.mock import patch
@@ -15,7 +15,7 @@ from crownless.model_check.native.search import NativeSearch
 from crownless.model_check.search.engines import engine_for
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
-from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.monitors import Monitor, monitors_of
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
@@ -52,9 +52,7 @@ class Question(NamedTuple):
         """A search of the native engine. `shared` and `symmetry` are as the engine itself says, unless forced."""
         engine = engine_for(self.check, engine="native", reductions=REDUCED if symmetry and not force else ())
         return NativeSearch(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
+            self.check,
             self.all_monitors(),
             self.properties(),
             shared=engine.shared if shared is None else shared,
@@ -138,3 +136,11 @@ def small_rounds(block: int = 4, share: int = 8, few: int = 0) -> Iterator[None]
         patch.multiple(workers, BLOCK=block, OUTBOX_ROWS=share),
     ):
         yield
+
+
+def monitors_for(
+    n: int, orders: Iterable[str], *, sends_before_delivery: bool = True, at: frozenset[int] | None = None
+) -> list[Monitor]:
+    """The monitors of these orders for a protocol of which only this is known."""
+    facts = {"sends_before_delivery": sends_before_delivery, "ordered_at": at}
+    return monitors_of(type("Some", (ProtocolMachine,), facts)(n), orders)

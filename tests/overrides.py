@@ -102,10 +102,15 @@ def always(self: Any, i: Any, state: Any, packet: Any) -> bool:
     return True
 
 
-def for_every(holds: Method) -> Method:
-    """`deliverable`, which asks `holds(self, i, j, k, state, stamp)` of every k; i receives from j."""
+def every(holds: Method) -> Method:
+    """`deliverable` at i of a message from j with stamp m, which requires `holds(i, j, k, state, m)` of every k."""
+    return lambda self, i, state, packet: self.ops.every(lambda k: holds(i, packet.source, k, state, packet.stamp))
+
+
+def every_counted(holds: Method) -> Method:
+    """The same of `holds(i, j, k, own, state, m)`, where `own` is 1 for k = j, and otherwise 0."""
     return lambda self, i, state, packet: self.ops.every(
-        lambda k: holds(self, i, packet.source, k, state, packet.stamp)
+        lambda k: holds(i, packet.source, k, self.ops.one_if(k == packet.source), state, packet.stamp)
     )
 
 

@@ -170,19 +170,6 @@ def test_every_level_can_be_saved_and_only_the_last_is_kept(tmp_path: Path) -> N
     assert not tmp_path.exists()
 
 
-def test_seconds_are_of_all_parts(tmp_path: Path) -> None:
-    both = question("rst", 3, 3)
-    with checkpoint_in(tmp_path, {}, resume=False) as checkpoint:
-        both.native(limits=Limits(states=100), checkpoint=checkpoint)
-    with checkpoint_in(tmp_path, {}, resume=True) as checkpoint:
-        assert checkpoint.saved is not None
-        search, arrays = checkpoint.saved
-        search.result.seconds = 1000.0
-        checkpoint.save(search, arrays)
-    with checkpoint_in(tmp_path, {}, resume=True) as checkpoint:
-        assert 1000 < both.native(checkpoint=checkpoint).seconds < 1060
-
-
 def test_a_saved_request_names_the_whole_check() -> None:
     others = [
         Check("buffer-bounded", parameters={"output": 2}, clocks=("vector-times", "lamport-times")),

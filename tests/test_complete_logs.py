@@ -65,15 +65,20 @@ ONCE: list[Violation] = [
 ALL: list[Violation] = [("NeverDelivered", "b", "stock", (2,))]
 
 
+@pytest.fixture(params=[0, 5_000])
+def in_both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the monitor, and by the spec."""
+    monkeypatch.setattr(opening, "SMALL_UP_TO", request.param)
+
+
 # -- complete logs -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet", ".arrow"])
-@pytest.mark.parametrize("small_up_to", [0, 5_000])
+@pytest.mark.usefixtures("in_both_ways")
 def test_what_the_system_did_to_messages_is_reported_in_every_format(
-    crownless: Crownless, tmp_path: Path, suffix: str, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+    crownless: Crownless, tmp_path: Path, suffix: str
 ) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
     answer = crownless("classify", "--complete", written(tmp_path, BAD, suffix), "--order", "fifo", "--json")
     assert answer.code == 1
     facts = answer.json
@@ -113,55 +118,37 @@ def test_a_log_in_which_all_is_delivered_once_has_the_usual_verdicts(crownless: 
 def faulty(chance: Random) -> tuple[list[Row], list[Row], set[Violation], set[Violation]]:
     """A log with faults, the same with internal events for wrong deliveries, and what violates each property."""
     names = [f"P{p}" for p in range(1, chance.randint(2, 4) + 1)]
-    rows: list[Row] = []
-    judged: list[Row] = []
-    on_the_way: list[tuple[str, str, int]] = []
-    once, missing = set[Violation](), set[Violation]()
-    done: dict[tuple[str, str], list[int]] = {}
+    events: list[tuple[str, str, str, Sequence[str] | None]] = []
     sent: dict[str, tuple[list[str], int]] = {}
-
-    def add(process: str, kind: str, message: str, peer: list[str] | None, counts: bool = True) -> int:
-        row = {"process": process, "kind": kind, "message": message, "peer": peer}
-        row["index"] = sum(one["process"] == process for one in rows)
-        rows.append(row)
-        judged.append(row if counts else {**row, "kind": "internal", "message": None, "peer": None})
-        return len(rows)
-
-    for _ in range(chance.randint(5, 30)):
-        what = chance.random()
-        if what < 0.45:
-            receivers = chance.sample(names, chance.choice([1, 1, 2]))
-            message = f"m{len(sent)}"
-            line = add(chance.choice(names), "send", message, receivers)
-            sent[message] = receivers, line
-            on_the_way += [(message, q, line) for q in receivers]
-        elif what < 0.8 and on_the_way:
-            message, receiver, _ = on_the_way.pop(chance.randrange(len(on_the_way)))
-            done[message, receiver] = [add(receiver, "deliver", message, None)]
-        elif what < 0.9 and done:
-            message, receiver = chance.choice(sorted(done))
-            done[message, receiver].append(add(receiver, "deliver", message, None, counts=False))
+    delivers: dict[tuple[str, str], tuple[int, ...]] = {}
+    for line in range(1, chance.randint(5, 30)):
+        message, process = f"m{len(sent)}", chance.choice(names)
+        if not sent or chance.random() < 0.4:
+            sent[message] = chance.sample(names, chance.choice([1, 1, 2])), line
+            events.append((process, "send", message, sent[message][0]))
         else:
-            message, process = f"ghost{len(rows)}", chance.choice(names)
-            elsewhere = [(m, p) for m in sent for p in names if p not in sent[m][0]]
-            if elsewhere and what > 0.95:
-                message, process = chance.choice(elsewhere)
-                if (message, process) in {(m, p) for kind, m, p, _ in once if kind == "NotAReceiver"}:
-                    continue
-                line = add(process, "deliver", message, None, counts=False)
-                once.add(("NotAReceiver", message, process, (sent[message][1], line)))
-            else:
-                once.add(("NeverSent", message, process, (add(process, "deliver", message, None, counts=False),)))
-    once |= {("DeliveredTwice", m, q, tuple(lines)) for (m, q), lines in done.items() if len(lines) > 1}
-    missing |= {("NeverDelivered", message, receiver, (line,)) for message, receiver, line in on_the_way}
-    return rows, judged, once, missing
+            message = chance.choice([*sent, *(message for message in sent if process in sent[message][0]), "ghost"])
+            delivers[message, process] = (*delivers.get((message, process), ()), line)
+            events.append((process, "deliver", message, None))
+    once, out = set[Violation](), set[int]()
+    for (message, process), lines in delivers.items():
+        out |= {*lines[1:]}
+        if message == "ghost" or process not in sent[message][0]:
+            out |= {*lines}
+            kind, shown = ("NeverSent", lines) if message == "ghost" else ("NotAReceiver", (sent[message][1], *lines))
+            once.add((kind, message, process, shown))
+        if len(lines) > 1:
+            once.add(("DeliveredTwice", message, process, lines))
+    copies = ((message, q, line) for message, (receivers, line) in sent.items() for q in receivers)
+    missing = {("NeverDelivered", m, q, (line,)) for m, q, line in copies if (m, q) not in delivers}
+    rows = log_of(*events)
+    internal: Row = {"kind": "internal", "message": None, "peer": None}
+    judged = [{**row, **internal} if line in out else row for line, row in enumerate(rows, 1)]
+    return rows, judged, once, set[Violation](missing)
 
 
-@pytest.mark.parametrize("small_up_to", [0, 5_000])
-def test_planted_faults_are_found_and_nothing_else(
-    crownless: Crownless, tmp_path: Path, small_up_to: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+@pytest.mark.usefixtures("in_both_ways")
+def test_planted_faults_are_found_and_nothing_else(crownless: Crownless, tmp_path: Path) -> None:
     kinds = set[str]()
     for seed in range(25):
         rows, judged, once, missing = faulty(Random(seed))
@@ -248,25 +235,60 @@ def run(crownless: Crownless, folder: Path, name: str, text: str, *options: str)
     return crownless("classify", "--complete", str(folder / name), "--json", *options)
 
 
-@pytest.mark.parametrize("small_up_to", [0, 5_000])
-def test_shiviz_logs_with_named_messages(
-    crownless: Crownless, tmp_path: Path, small_up_to: int, monkeypatch: pytest.MonkeyPatch
+DELIVER, SEND = "00f067aa0ba902b9", "00f067aa0ba902b8"
+
+
+def twice(span: dict[str, Any]) -> list[dict[str, Any]]:
+    later = str(int(span["startTimeUnixNano"]) + 10**12)
+    again = {**span, "spanId": "00000000000000aa", "startTimeUnixNano": later}
+    return [span, again] if span["spanId"] == DELIVER else [span]
+
+
+OTHER_TOOLS: list[tuple[str, str, list[Violation], list[Violation]]] = [
+    ("a.shiviz", shiviz(), [], []),
+    (
+        "a.shiviz",
+        shiviz(
+            'billing {"billing": 3, "stock": 2, "web": 2}', "INFO receive order-1 from web",
+            'billing {"billing": 4, "stock": 2, "web": 2}', "INFO receive ghost from web",
+            'web {"web": 3}', "INFO send last to billing", 'web {"web": 4}', "INFO send lost to stock,audit",
+        ),
+        [("DeliveredTwice", "order-1", "billing", (13, 15)), ("NeverSent", "ghost", "billing", (17,))],
+        [
+            ("NeverDelivered", "last", "billing", (19,)), ("NeverDelivered", "lost", "stock", (21,)),
+            ("NeverDelivered", "lost", "audit", (21,)),
+        ],
+    ),
+    ("a.otlp", otlp(lambda span: [span]), [], []),
+    ("a.otlp", otlp(twice), [("DeliveredTwice", "order-1-stock", "stock", (4, 5))], []),
+    (
+        "a.otlp",
+        otlp(lambda span: [span] * (span["spanId"] != DELIVER)),
+        [], [("NeverDeliveredAnywhere", "order-1-stock", None, (2,))],
+    ),
+    ("a.otlp", otlp(lambda span: [span] * (span["spanId"] != SEND)), [("NeverSent", f"{SEND}?", "stock", (3,))], []),
+    (
+        "a.itf",
+        trace(
+            state("web", "send", "a", "billing"), state("billing", "deliver", "a", "web"),
+            state("web", "send", "c", "stock"), state("billing", "deliver", "a", "web"),
+            state("billing", "deliver", "b", None),
+        ),
+        [("DeliveredTwice", "a", "billing", (2, 4)), ("NeverSent", "b", "billing", (5,))],
+        [("NeverDelivered", "c", "stock", (3,))],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "text", "once", "missing"), OTHER_TOOLS)
+@pytest.mark.usefixtures("in_both_ways")
+def test_logs_of_other_tools(
+    crownless: Crownless, tmp_path: Path, name: str, text: str, once: list[Violation], missing: list[Violation]
 ) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
-    assert violations(run(crownless, tmp_path, "a.shiviz", shiviz(), *SHIVIZ).json, "delivers-all") == []
-    again = ('billing {"billing": 3, "stock": 2, "web": 2}', "INFO receive order-1 from web")
-    ghost = ('billing {"billing": 4, "stock": 2, "web": 2}', "INFO receive ghost from web")
-    lost = ('web {"web": 3}', "INFO send last to billing", 'web {"web": 4}', "INFO send lost to stock,audit")
-    facts = run(crownless, tmp_path, "a.shiviz", shiviz(*again, *ghost, *lost), *SHIVIZ).json
-    assert violations(facts, "delivers-once") == [
-        ("DeliveredTwice", "order-1", "billing", (13, 15)),
-        ("NeverSent", "ghost", "billing", (17,)),
-    ]
-    assert violations(facts, "delivers-all") == [
-        ("NeverDelivered", "last", "billing", (19,)),
-        ("NeverDelivered", "lost", "stock", (21,)),
-        ("NeverDelivered", "lost", "audit", (21,)),
-    ]
+    by = "lines" if name == "a.shiviz" else "rows"
+    facts = run(crownless, tmp_path, name, text, *(SHIVIZ if name == "a.shiviz" else ())).json
+    assert violations(facts, "delivers-once", by) == once
+    assert violations(facts, "delivers-all", by) == missing
 
 
 def test_a_shiviz_message_to_nobody_is_never_delivered(crownless: Crownless, tmp_path: Path) -> None:
@@ -276,48 +298,6 @@ def test_a_shiviz_message_to_nobody_is_never_delivered(crownless: Crownless, tmp
     assert answer.code == 1
     assert violations(answer.json, "delivers-all") == [("NeverDeliveredAnywhere", "last", None, (15,))]
     assert "last, which web sends, is never delivered: line 15" in answer.out
-
-
-def test_opentelemetry_spans(crownless: Crownless, tmp_path: Path) -> None:
-    whole = run(crownless, tmp_path, "a.otlp", otlp(lambda span: [span]))
-    assert violations(whole.json, "delivers-once") + violations(whole.json, "delivers-all") == []
-
-    def twice(span: dict[str, Any]) -> list[dict[str, Any]]:
-        later = str(int(span["startTimeUnixNano"]) + 10**12)
-        again = {**span, "spanId": "00000000000000aa", "startTimeUnixNano": later}
-        return [span, again] if span["spanId"] == "00f067aa0ba902b9" else [span]
-
-    facts = run(crownless, tmp_path, "a.otlp", otlp(twice)).json
-    assert violations(facts, "delivers-once", "rows") == [("DeliveredTwice", "order-1-stock", "stock", (4, 5))]
-
-    def unseen(span: dict[str, Any]) -> list[dict[str, Any]]:
-        return [] if span["spanId"] == "00f067aa0ba902b9" else [span]
-
-    answer = run(crownless, tmp_path, "a.otlp", otlp(unseen))
-    assert answer.code == 1
-    assert violations(answer.json, "delivers-all", "rows") == [("NeverDeliveredAnywhere", "order-1-stock", None, (2,))]
-
-    def unsent(span: dict[str, Any]) -> list[dict[str, Any]]:
-        return [] if span["spanId"] == "00f067aa0ba902b8" else [span]
-
-    facts = run(crownless, tmp_path, "a.otlp", otlp(unsent)).json
-    assert violations(facts, "delivers-once", "rows") == [("NeverSent", "00f067aa0ba902b8?", "stock", (3,))]
-
-
-def test_itf_traces(crownless: Crownless, tmp_path: Path) -> None:
-    events = [
-        ("web", "send", "a", "billing"),
-        ("billing", "deliver", "a", "web"),
-        ("web", "send", "c", "stock"),
-        ("billing", "deliver", "a", "web"),
-        ("billing", "deliver", "b", None),
-    ]
-    facts = run(crownless, tmp_path, "a.itf", trace(*(state(*one) for one in events))).json
-    assert [one[:3] for one in violations(facts, "delivers-once", "rows")] == [
-        ("DeliveredTwice", "a", "billing"),
-        ("NeverSent", "b", "billing"),
-    ]
-    assert [one[:3] for one in violations(facts, "delivers-all", "rows")] == [("NeverDelivered", "c", "stock")]
 
 
 # -- processes without events ------------------------------------------------------------------------------------------
@@ -388,12 +368,9 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("small_up_to", [0, 5_000])
 @pytest.mark.parametrize("case", REFUSED)
-def test_what_contradicts_itself_is_refused_all_the_same(
-    crownless: Crownless, tmp_path: Path, case: str, small_up_to: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", small_up_to)
+@pytest.mark.usefixtures("in_both_ways")
+def test_what_contradicts_itself_is_refused_all_the_same(crownless: Crownless, tmp_path: Path, case: str) -> None:
     rows, line = REFUSED[case]
     log = written(tmp_path, rows)
     answer = crownless("classify", "--complete", log)

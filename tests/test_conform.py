@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -12,17 +11,17 @@ from command_line_runner import Capture, Crownless
 from relays import Relay, program
 
 import crownless as cr
-from crownless.command_line import output
 from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
 from crownless.oracle.conformance.conformance_request import JUDGED, Request
+from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
 from crownless.oracle.conformance.conforming import conform
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.runtime.ending import Limits
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import computations
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import decide
 
 CAUSAL = str(Path(__file__).parent.parent / "examples" / "nodes" / "python" / "causal.py")
 
@@ -115,12 +114,6 @@ def test_replies_are_not_searched_where_free_sends_break_what_is_claimed(crownle
     assert "replies from inside deliveries: up to" not in answer.out
 
 
-def test_what_is_not_delivered_is_named() -> None:
-    found = cr.conform(f"{CAUSAL}:BroadcastClocks", 3, 2)
-    assert found.verdict == "violated"
-    assert found["delivers-all"].note == "never delivered: m2 at P3"
-
-
 class FailsAtOnce(Relay):
     """Fails at the packet of this number."""
 
@@ -202,13 +195,6 @@ def test_what_is_delivered_too_early_is_named() -> None:
     assert "before it is sent" in found.note
 
 
-def test_a_protocol_that_was_copied_can_still_be_proved_and_checked() -> None:
-    deepcopy(PROTOCOLS["rst"](2))
-    assert "__slotnames__" in vars(PROTOCOLS["rst"])  # which copying leaves behind in a class
-    assert cr.check("rst", 2, 2)
-    assert cr.prove("rst")
-
-
 # -- what is counted ---------------------------------------------------------------------------------------------------
 
 
@@ -250,22 +236,19 @@ def test_an_order_that_is_the_same_as_a_weaker_one_within_the_bound_is_named(cro
     assert "is the same as" not in crownless(*arguments, "fifo", "--quiet").out
 
 
-@pytest.mark.parametrize(("sends", "messages"), [("unicast", 2), ("broadcast", 2)])
-def test_the_larger_bound_distinguishes_the_orders(sends: Any, messages: int) -> None:
-    found = cr.conform(of_protocol("rst") if sends == "unicast" else Relay, 3, messages, replies=0, sends=sends)
+@pytest.mark.parametrize("sends", ["unicast", "broadcast"])
+def test_the_larger_bound_distinguishes_the_orders(sends: Any) -> None:
+    compared = 0
     for order in ("causal", "mailbox", "one-n", "n-n"):
-        asked = cr.conform(Relay, 3, messages, replies=0, sends=sends, orders=[order])
-        for weak in asked.same_as(order):
-            from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
-
-            n, m = DISTINGUISHED_AT[sends][order]
-            if (n, m) != (4, 4):
-                assert any(
-                    c.complete and decide(c, weak).kept and not decide(c, order).kept
-                    for c in computations(n, m, sends=sends)
-                ), (weak, order)
-    assert found.realization is not None
-    assert set(found.realization.orders) == set(ORDERS)
+        n, m = DISTINGUISHED_AT[sends][order]
+        same = cr.conform(Relay, 3, 2, replies=0, sends=sends, orders=[order]).same_as(order)
+        for weak in same if (n, m) != (4, 4) else ():
+            compared += 1
+            assert any(
+                c.complete and decide(c, weak).kept and not decide(c, order).kept
+                for c in computations(n, m, sends=sends)
+            ), (weak, order)
+    assert compared
 
 
 # -- limits and progress -----------------------------------------------------------------------------------------------
@@ -293,15 +276,6 @@ def test_a_limit_is_looked_at_before_each_input() -> None:
     found = conform(InProcess(Relay, 3), Request(3, 3, replies=0), Late(), on_input=on_input)
     assert (found.verdict, found.ended_by) == ("unknown", "enough inputs")
     assert found.queries < 40
-
-
-def test_progress_is_printed_where_standard_error_is_no_terminal(
-    crownless: Crownless, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(output, "PRINTED_AFTER", 0.0)
-    command = ["conform", f"{CAUSAL}:Matrix", "-n", "2", "-m", "2", "--replies", "0"]
-    assert f"crownless: {CAUSAL}:Matrix: one message, 0 different inputs, 0 s\n" in crownless(*command).err
-    assert crownless(*command, "--quiet").err == ""
 
 
 # -- the command -------------------------------------------------------------------------------------------------------
@@ -396,7 +370,7 @@ def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Pa
     ("change", "said"),
     [
         ({}, "missing required field schedule"),
-        ({"processes": "2"}, "expected int, got str, at $.schedule.processes"),
+        ({"processes": "2"}, "expected int, got str, at $.schedule.request.processes"),
         ({"processes": 99}, "it has 99 processes"),
         ({"channel": "tube"}, "unknown channel 'tube'"),
         ({"sends": "none"}, "invalid enum value 'none'"),
@@ -408,7 +382,9 @@ def test_a_schedule_that_cannot_be_is_refused(
 ) -> None:
     schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
     assert schedule is not None
-    content = {"schedule": schedule.json()["schedule"] | change} if change else {}
+    saved = schedule.json()["schedule"]
+    saved = saved | change if "steps" in change else saved | {"request": saved["request"] | change}
+    content = {"schedule": saved} if change else {}
     file = tmp_path / "schedule.json"
     file.write_text(json.dumps(content))
     answer = crownless("conform", f"{__file__}:Relay", "--replay", str(file))

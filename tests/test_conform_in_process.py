@@ -363,10 +363,10 @@ FAILING: dict[str, tuple[type, str, str, int]] = {
     "transmits the time": (
         node("on_send", transmits(time.perf_counter_ns)),
         "not-deterministic",
-        "output 1 was first a packet to P",
+        "it gave first a packet to P",
         1,
     ),
-    "counts for all": (CountsAll, "not-deterministic", "output 1 was first a packet to P", 1),
+    "counts for all": (CountsAll, "not-deterministic", "it gave first a packet to P", 1),
 }
 
 

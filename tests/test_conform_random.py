@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,19 +51,6 @@ def test_what_no_run_breaks_is_not_said_to_be_kept() -> None:
     assert "100 random runs" in found.scope
 
 
-def test_runs_are_chosen_by_the_seed() -> None:
-    def shown(seed: int) -> str:
-        return str(by_chance(Relay, runs=3, seed=seed)["fifo"].run)
-
-    assert shown(1) == shown(1)
-    assert len({shown(seed) for seed in range(6)}) > 1
-
-
-def test_the_same_nodes_break_nothing_over_the_channel_that_they_need() -> None:
-    assert by_chance(Relay, orders=["fifo"]).verdict == "violated"
-    assert by_chance(Relay, orders=["fifo"], channel="fifo").verdict == "holds"
-
-
 class Twice(Relay):
     def on_packet(self, source: int, packet: str) -> None:
         super().on_packet(source, packet)
@@ -101,9 +87,16 @@ def test_a_failure_is_named(kind: type, breaks: str, said: str) -> None:
     assert found[breaks].run is not None
 
 
-@pytest.mark.parametrize("sends", ["multicast", "broadcast"])
-def test_messages_may_have_several_receivers(sends: Any) -> None:
-    found = by_chance(Relay, sends=sends, runs=30)
+def test_runs_are_chosen_by_the_seed() -> None:
+    def shown(seed: int) -> str:
+        return str(by_chance(Relay, runs=3, seed=seed)["fifo"].run)
+
+    assert shown(1) == shown(1)
+    assert len({shown(seed) for seed in range(6)}) > 1
+
+
+def test_messages_may_have_several_receivers() -> None:
+    found = by_chance(Relay, sends="multicast", runs=30)
     assert found["fifo"].verdict == "violated"
     assert found["delivers-all"].verdict == "unknown"
 
@@ -118,14 +111,12 @@ def test_an_end_before_all_runs_were_made_is_unknown() -> None:
 
 def test_the_command_says_it_is_a_sample(crownless: Crownless) -> None:
     node = f"{CAUSAL}:Matrix"
-    answer = crownless("conform", node, "-n", "4", "-m", "9", "--random", "40", "--order", "causal")
+    answer = crownless("conform", node, "-n", "4", "-m", "9", "--random", "20", "--order", "causal")
     assert answer.code == 0
-    assert "40 random runs" in " ".join(answer.out.split())
-    assert "keeps causal order and delivers everything in all of 40 random runs: a sample of all runs" in " ".join(
-        answer.out.split()
-    )
-    facts = crownless("conform", node, "-n", "4", "-m", "9", "--random", "40", "--json").json
-    assert (facts["verdict"], facts["runs"]) == ("holds", 40)
+    said = "keeps causal order and delivers everything in all of 20 random runs: a sample of all runs"
+    assert said in " ".join(answer.out.split())
+    facts = crownless("conform", node, "-n", "4", "-m", "9", "--random", "20", "--json").json
+    assert (facts["verdict"], facts["runs"]) == ("holds", 20)
 
 
 class AnswersTheSecond(Relay):
@@ -144,19 +135,3 @@ def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     assert answer.code == 1
     assert "too many to be drawn; --json has them" in " ".join(answer.out.split())
     assert len(answer.out.splitlines()) < 60
-
-
-def test_a_violation_is_saved_and_replayed(crownless: Crownless, tmp_path: Path) -> None:
-    file = str(tmp_path / "schedule.json")
-    wrong, right = f"{CAUSAL}:OverwritingMerge", f"{CAUSAL}:Matrix"
-    options = ["-n", "4", "-m", "12", "--random", "60", "--order", "causal", "--save", file]
-    assert crownless("conform", wrong, *options).code == 1
-    assert crownless("conform", wrong, "--replay", file).code == 1
-    assert crownless("conform", right, "--replay", file).code == 0
-
-
-def test_a_program_is_driven_at_random(crownless: Crownless) -> None:
-    command = [sys.executable, str(NODES / "adapter.py"), "causal.py:OnePass"]
-    found = cr.conform_at_random(command, 3, 8, runs=20)
-    assert found["delivers-all"].verdict == "violated"
-    assert found.unconfirmed is None

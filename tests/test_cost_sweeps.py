@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import subprocess
-import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -66,28 +63,6 @@ def test_a_stopped_sweep_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     more = sweep(small(3), out=tmp_path)
     assert {row["key"] for row in first} < {row["key"] for row in more}
     assert len(read_table(tmp_path)) == len(more)
-
-
-KILLED = """
-import sys
-from pathlib import Path
-from crownless.model_check.simulation.experiment import combinations
-from crownless.pipeline import costs
-costs.ROWS_A_FILE = 2
-costs.sweep(combinations(("rst",), seeds=400, messages=500), out=Path(sys.argv[1]))
-"""
-
-
-def test_a_sweep_that_is_killed_loses_at_most_what_it_was_about(tmp_path: Path) -> None:
-    process = subprocess.Popen([sys.executable, "-c", KILLED, str(tmp_path)])
-    while process.poll() is None and len(list(tmp_path.glob("*.parquet"))) < 3:
-        time.sleep(0.02)
-    process.kill()
-    assert process.wait() < 0, "it was killed in the midst of its work"
-    kept = read_table(tmp_path)
-    assert 6 <= len(kept) < 400
-    experiments = combinations(("rst",), seeds=len(kept) + 2, messages=500)
-    assert sweep(experiments, out=tmp_path) == sweep(experiments)
 
 
 def test_an_interrupted_sweep_writes_all_that_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,7 +22,7 @@ from crownless.model_check.search.engines import (
     compiling,
     cpus,
     engine_for,
-    reductions_named,
+    validated_reductions,
     why_not_applicable,
 )
 from crownless.model_check.system.monitors import Monitor
@@ -125,12 +125,12 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 
 def test_reductions_are_requested_by_name() -> None:
-    assert reductions_named([], None) == ()
-    assert reductions_named(["symmetry", "symmetry"], "native") == ("symmetry",)
+    assert validated_reductions([], None) == ()
+    assert validated_reductions(["symmetry", "all"], "native") == ("symmetry",)
     with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
-        reductions_named(["symetry"], None)
+        validated_reductions(["symetry"], None)
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
-        reductions_named(["symmetry"], "plain")
+        validated_reductions(["symmetry"], "plain")
 
 
 class Unrenamed(Monitor):

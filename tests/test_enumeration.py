@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import combinations
 from math import comb, factorial
-from typing import NamedTuple
 
 import networkx as nx
 import pytest
+from small_computations import Bound, Nameless, nameless
 
-from crownless.spec.computation import Computation, Event
-from crownless.spec.enumeration import Sends, computations, receiver_sets
-
-
-class Bound(NamedTuple):
-    n: int
-    m: int
-    complete: bool = True
-    self_sends: bool = False
-    multicast: bool = False
-
-    def computations(self) -> Iterator[Computation]:
-        sends: Sends = "multicast" if self.multicast else "unicast"
-        return computations(self.n, self.m, complete=self.complete, self_sends=self.self_sends, sends=sends)
-
-    def __str__(self) -> str:
-        flags = [] if self.complete else ["incomplete"]
-        flags.extend(flag for flag in ("self_sends", "multicast") if getattr(self, flag))
-        return "-".join([f"{self.n},{self.m}", *flags])
-
+from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations, receiver_sets
 
 BOUNDS = [
     *(Bound(2, m) for m in range(5)),
@@ -50,24 +31,7 @@ BOUNDS = [
 
 # -- the naive generator -----------------------------------------------------------------------------------------------
 
-#: Lines in which a send names its receivers and a receive the place of its send: the same for all names of messages.
 NamelessEvent = tuple[str, tuple[int, ...]]
-Nameless = tuple[tuple[NamelessEvent, ...], ...]
-
-
-def nameless(c: Computation) -> Nameless:
-    place = {
-        event.message: (p, index)
-        for p, line in enumerate(c.lines)
-        for index, event in enumerate(line)
-        if event.kind == "send"
-    }
-
-    def nameless_event(event: Event) -> NamelessEvent:
-        assert event.message is not None
-        return event.kind, c.messages[event.message].receivers if event.kind == "send" else place[event.message]
-
-    return tuple(tuple(nameless_event(event) for event in line) for line in c.lines)
 
 
 def all_interleavings(bound: Bound) -> set[Nameless]:

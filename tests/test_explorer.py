@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from in_order import bound
-from naive_exploration import naive_moves, naive_start
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.registry import PROTOCOLS
-from crownless.impl.rst import Rst
 from crownless.impl.unordered import Unordered
 from crownless.impl.workloads import Free
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check
-from crownless.model_check.search import explorer
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoAndCausal, History, Monitor
 from crownless.model_check.system.system import System
-from crownless.runtime.ending import Limits, Stopped
+from crownless.runtime.ending import Limits
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
@@ -56,25 +51,6 @@ def note(result: CheckResult, name: str) -> str:
 # -- a naive exploration -----------------------------------------------------------------------------------------------
 
 
-def explore_naively(machine: ProtocolMachine, messages: int, *, fifo: bool) -> Exploration:
-    initial = naive_start(machine)
-    found, seen, level = Exploration(states=1), {initial}, [initial]
-    while level:
-        following = []
-        for state in level:
-            targets = [move.target for move in naive_moves(machine, messages, "fifo" if fifo else "unordered", state)]
-            found.transitions += len(targets)
-            found.terminal_states += not targets
-            for target in targets:
-                if target not in seen:
-                    seen.add(target)
-                    following.append(target)
-        found.states = len(seen)
-        found.depth += bool(following)
-        level = following
-    return found
-
-
 def counts(found: Exploration) -> dict[str, int]:
     return {
         "states": found.states,
@@ -86,16 +62,6 @@ def counts(found: Exploration) -> dict[str, int]:
 
 def explored(kind: type[ProtocolMachine], channel: str, n: int, messages: int, *watching: Monitor) -> Exploration:
     return explore(System(kind(n), Free(n, messages), CHANNELS[channel], [DeliveryMonitor(), *watching]), [])
-
-
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("channel", ["unordered", "fifo"])
-@pytest.mark.parametrize(("n", "messages"), [(2, 3), (3, 2)])
-def test_a_naive_exploration_counts_the_same(protocol: str, channel: str, n: int, messages: int) -> None:
-    n, messages = bound(protocol, n, messages)
-    naive = explore_naively(PROTOCOLS[protocol](n), messages, fifo=channel == "fifo")
-    assert counts(explored(PROTOCOLS[protocol], channel, n, messages)) == counts(naive)
-    assert naive.depth >= 2 * messages
 
 
 # -- counts ------------------------------------------------------------------------------------------------------------
@@ -142,12 +108,6 @@ def test_a_space_is_called_graded_exactly_if_every_action_leads_one_level_down(
                 states.append(target)
     graded = all(level[target] == level[state] + 1 for state, target in edges)
     assert explore(system, []).graded == graded
-
-
-def test_there_are_graded_spaces_and_others() -> None:
-    assert explored(Rst, "unordered", 3, 3).graded
-    assert not explored(Rst, "fifo", 3, 3).graded  # a packet that waits in the hold-back queue takes a step more
-    assert not explored(Unordered, "duplicating", 2, 2).graded
 
 
 # -- limits ------------------------------------------------------------------------------------------------------------
@@ -198,44 +158,6 @@ def test_what_was_reached_or_broken_before_the_limit_is_still_reported() -> None
     }
 
 
-# -- Ctrl-C ------------------------------------------------------------------------------------------------------------
-
-
-class CtrlC:
-    """Progress that is interrupted when the search comes to this depth."""
-
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
-        self.depths: list[int] = []
-
-    def __call__(self, found: Exploration, depth: int) -> None:
-        self.depths.append(depth)
-        if depth == self.depth:
-            raise Stopped("interrupted")
-
-
-@pytest.mark.parametrize("engine", ["plain", None])
-def test_ctrl_c_ends_a_search_with_what_was_established(engine: str | None) -> None:
-    interrupt = CtrlC(depth=5)
-    with patch.object(explorer, "NODES_A_LOOK", 1 << 20):  # so that it looks once a level
-        result = run_check(Check("unordered"), progress=interrupt, engine=engine)
-    assert interrupt.depths == [0, 1, 2, 3, 4, 5]
-    assert result.exploration.stopped == "interrupted"
-    assert result.exploration.depth == 5
-    assert result.verdict == "violated"
-    assert claims(result) == set()
-    assert says(result, "fifo") == ["P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1"]
-    assert note(result, "delivers-all") == "not violated before the search ended: interrupted"
-
-
-def test_after_ctrl_c_at_once_nothing_is_known_and_nothing_is_left_behind() -> None:
-    assert gc.isenabled()
-    result = run_check(Check("rst"), progress=CtrlC(depth=0))
-    assert gc.isenabled()
-    assert result.verdict == "unknown"
-    assert set(verdicts(result).values()) == {"unknown"}
-
-
 # -- sometimes ---------------------------------------------------------------------------------------------------------
 
 
@@ -254,12 +176,6 @@ def test_where_nothing_is_ever_delivered_nothing_is_said_to_hold() -> None:
     assert result.exploration.stopped is None
     assert verdicts(result)["delivers-something"] == "unknown"
     assert result.verdict == "unknown"
-
-
-def test_rst_holds_nothing_back_between_two_processes_over_fifo_channels() -> None:
-    assert verdicts(run_check(Check("rst", processes=2, channel="fifo")))["holds-back"] == "unknown"
-    assert verdicts(run_check(Check("rst", processes=2)))["holds-back"] == "holds"
-    assert verdicts(run_check(Check("rst", channel="fifo")))["holds-back"] == "holds"
 
 
 class BadFromTheStart(Unordered):

@@ -9,13 +9,14 @@ from typing import Any, NamedTuple
 
 import pytest
 from naive_exploration import Naive, naive_moves, naive_start
+from native_engine_setup import monitors_for
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.workloads import Free
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
-from crownless.model_check.system.monitors import DeliveryMonitor, History, Monitor, Observation, monitors_for
+from crownless.model_check.system.monitors import DeliveryMonitor, History, Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import System
 from crownless.spec.by_search import keeps
@@ -217,7 +218,7 @@ def test_the_explorer_finds_what_all_runs_of_random_machines_show(
         assert remembering.nodes == expected.nodes, seed
         assert (remembering.transitions, remembering.terminal_states) == expected[3:], seed
         for orders in (("fifo", "causal"), ("synchronous",), ("n-n",), ORDERS):
-            monitors = monitors_for(n, orders, sends_before_delivery=True)
+            monitors = monitors_for(n, orders)
             watched = {name for monitor in monitors for name in monitor.watches} | {*LIVE}
             broken = {name: depth for name, depth in expected.broken.items() if name in watched}
             found = explored(machine, messages, channel, *monitors)
@@ -232,7 +233,7 @@ def test_random_machines_break_every_property_and_reach_states_with_many_monitor
     broken, most = set[str](), 0
     for seed in range(15):
         machine = random_machine(seed)(2)
-        found = explored(machine, 3, "unordered", *monitors_for(2, ORDERS, sends_before_delivery=True))
+        found = explored(machine, 3, "unordered", *monitors_for(2, ORDERS))
         broken |= found.broken.keys()
         most = max(most, found.nodes // found.states)
     assert broken == {known.name for known in ALL}

@@ -27,7 +27,7 @@ from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import SuiteRow, rows
-from crownless.model_check.search.engines import NOT_CHECKED
+from crownless.model_check.search.engines import SymmetryCheck
 from crownless.model_check.system import exploration
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits
@@ -196,7 +196,7 @@ def test_limits_that_are_given_end_a_first_try_and_the_search_after_it() -> None
 def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -> None:
     reported: list[str] = []
     nothing = SimpleNamespace(
-        explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=NOT_CHECKED
+        explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=SymmetryCheck()
     )
     with (
         patch("crownless.model_check.check.check.Search._native", return_value=nothing),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
 from small_computations import CHAIN, acyclic_after_one_round, computation, kept
 from witness_checks import check_witness
 
 from crownless.spec.by_search import keeps
-from crownless.spec.enumeration import Sends, computations
+from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import ORDERS, decide, weaker
 from crownless.spec.witnesses import Cycle, Overtaking
@@ -24,47 +25,69 @@ def test_with_multicasts_one_n_implies_only_fifo() -> None:
     assert weaker("n-n", unicasts=False) == {"asynchronous", "fifo", "causal", "mailbox", "one-n"}
 
 
-def smallest(
-    keeping: str, breaking: str, *, complete: bool = True, self_sends: bool = False, sends: Sends = "unicast"
-) -> str:
-    """The first computation, by messages and then by processes, that keeps the one order and breaks the other.
+#: The smallest computation that keeps one order and breaks another: why, and where it is from.
+SMALLEST: dict[tuple[str, str, str], str] = {
+    ("asynchronous", "fifo", ""): """\
+P1: send m1 to P2; send m2 to P2
+P2: receive m2; receive m1""",
+    # A triangle: [MF] Fig. 4, with P2 and P3 exchanged.
+    ("fifo", "causal", ""): """\
+P1: send m1 to P2; send m2 to P3
+P2: receive m3; receive m1
+P3: receive m2; send m3 to P2""",
+    # [DFLL23]'s example: each sender sends to both receivers, and each receiver takes another one's message first.
+    ("causal", "mailbox", ""): """\
+P1: send m1 to P2; send m2 to P3
+P2: receive m4; receive m1
+P3: receive m2; receive m3
+P4: send m3 to P3; send m4 to P2""",
+    ("causal", "mailbox", "self-sends"): """\
+P1: send m1 to P1; send m2 to P2; receive m4; receive m1
+P2: send m3 to P2; send m4 to P1; receive m2; receive m3""",
+    ("mailbox", "one-n", "incomplete"): """\
+P1: send m1 to P2; send m2 to P3
+P2:
+P3: receive m2""",
+    # Of complete ones. m1 is sent before m2, so received before it, so before m4 is sent, which is received before m3,
+    # so sent before it; yet m3 is sent before m1 is received.
+    ("one-n", "n-n", ""): """\
+P1: send m1 to P2; send m2 to P3; receive m4; receive m3
+P2: send m3 to P1; receive m1
+P3: receive m2; send m4 to P1""",
+    # Two messages that cross.
+    ("n-n", "synchronous", ""): """\
+P1: send m1 to P2; receive m2
+P2: send m2 to P1; receive m1""",
+    # Two senders' copies are received crosswise: m1 waits for P3 in P1's queue, behind nothing.
+    ("one-n", "causal", "multicasts"): """\
+P1: send m1 to P2, P3
+P2: receive m1; send m2 to P3
+P3: receive m2; receive m1""",
+    ("one-n", "mailbox", "multicasts"): """\
+P1: send m1 to P2, P3
+P2: receive m1; send m2 to P3
+P3: receive m2; receive m1""",
+}
 
-    Among unicasts m messages connect at most m + 1 processes, and what breaks an order is connected.
+
+@pytest.mark.parametrize(("keeping", "breaking", "among"), SMALLEST)
+def test_the_smallest_computation_that_keeps_one_order_and_breaks_another(
+    keeping: str, breaking: str, among: str
+) -> None:
+    """The first one, by messages and then by processes: among unicasts m messages connect at most m + 1 processes, and
+    what breaks an order is connected.
     """
-    for m in range(1, 5):
-        for n in range(1, m + 2):
-            for c in computations(n, m, complete=complete, self_sends=self_sends, sends=sends):
-                if ORDERS[breaking].procedure(c, pending=False) is None:
-                    continue
-                if ORDERS[keeping].procedure(c, pending=False) is None:
-                    return of_computation(c).print()
-    raise AssertionError("there is none of up to four messages")
-
-
-def test_the_smallest_asynchronous_computation_that_is_not_fifo() -> None:
-    assert smallest("asynchronous", "fifo").splitlines() == [
-        "P1: send m1 to P2; send m2 to P2",
-        "P2: receive m2; receive m1",
-    ]
-
-
-def test_the_smallest_fifo_computation_that_is_not_causal_is_a_triangle() -> None:
-    """[MF] Fig. 4, with P2 and P3 exchanged."""
-    assert smallest("fifo", "causal").splitlines() == [
-        "P1: send m1 to P2; send m2 to P3",
-        "P2: receive m3; receive m1",
-        "P3: receive m2; send m3 to P2",
-    ]
-
-
-def test_the_smallest_causal_computation_that_is_not_mailbox_has_two_senders_and_two_receivers() -> None:
-    """[DFLL23]'s example: each sender sends to both receivers, and each receiver takes another one's message first."""
-    assert smallest("causal", "mailbox").splitlines() == [
-        "P1: send m1 to P2; send m2 to P3",
-        "P2: receive m4; receive m1",
-        "P3: receive m2; receive m3",
-        "P4: send m3 to P3; send m4 to P2",
-    ]
+    first = next(
+        c
+        for m in range(1, 5)
+        for n in range(1, m + 2)
+        for c in computations(
+            n, m, complete=among != "incomplete", self_sends=among == "self-sends",
+            sends="multicast" if among == "multicasts" else "unicast",
+        )
+        if ORDERS[breaking].procedure(c, pending=False) and not ORDERS[keeping].procedure(c, pending=False)
+    )  # fmt: skip
+    assert of_computation(first).print() == SMALLEST[keeping, breaking, among]
 
 
 def test_three_processes_need_more_than_five_messages_to_be_causal_and_not_mailbox() -> None:
@@ -81,50 +104,6 @@ def test_three_processes_need_more_than_five_messages_to_be_causal_and_not_mailb
         P3: send a to P1; send f to P2; receive d; receive c"""
     )
     assert kept(fig8) == {"asynchronous", "fifo", "causal"}
-
-
-def test_two_processes_that_send_to_themselves_can_be_causal_and_not_mailbox() -> None:
-    assert smallest("causal", "mailbox", self_sends=True).splitlines() == [
-        "P1: send m1 to P1; send m2 to P2; receive m4; receive m1",
-        "P2: send m3 to P2; send m4 to P1; receive m2; receive m3",
-    ]
-
-
-def test_the_smallest_mailbox_computation_that_is_not_one_n_leaves_a_message_unreceived() -> None:
-    assert smallest("mailbox", "one-n", complete=False).splitlines() == [
-        "P1: send m1 to P2; send m2 to P3",
-        "P2:",
-        "P3: receive m2",
-    ]
-
-
-def test_the_smallest_one_n_computation_that_is_not_n_n() -> None:
-    """Of complete ones. m1 is sent before m2, so received before it, so before m4 is sent, which is received before m3,
-    so sent before it; yet m3 is sent before m1 is received.
-    """
-    assert smallest("one-n", "n-n").splitlines() == [
-        "P1: send m1 to P2; send m2 to P3; receive m4; receive m3",
-        "P2: send m3 to P1; receive m1",
-        "P3: receive m2; send m4 to P1",
-    ]
-
-
-def test_the_smallest_n_n_computation_that_is_not_synchronous_is_two_messages_that_cross() -> None:
-    assert smallest("n-n", "synchronous").splitlines() == [
-        "P1: send m1 to P2; receive m2",
-        "P2: send m2 to P1; receive m1",
-    ]
-
-
-def test_with_multicasts_one_n_does_not_imply_causal_order() -> None:
-    """Two senders' copies are received crosswise: m1 waits for P3 in P1's queue, behind nothing."""
-    first = smallest("one-n", "causal", sends="multicast")
-    assert first == smallest("one-n", "mailbox", sends="multicast")
-    assert first.splitlines() == [
-        "P1: send m1 to P2, P3",
-        "P2: receive m1; send m2 to P3",
-        "P3: receive m2; receive m1",
-    ]
 
 
 def test_one_round_of_constraints_is_not_enough_for_n_n() -> None:

@@ -10,6 +10,8 @@ from random import Random
 
 import pytest
 from command_line_runner import Crownless
+from log_files import SUFFIXES
+from log_files import written as in_format
 from log_rows import random_computation
 from test_streaming_monitor import in_some_order, rows_of
 
@@ -137,26 +139,16 @@ def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
 def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path: Path) -> None:
     examples = Path(__file__).parents[1] / "examples" / "logs"
     lines = gzip.decompress((examples / "events.jsonl.gz").read_bytes()).decode().splitlines()
-    one = [line for line in lines if json.loads(line).get("run") in (None, json.loads(lines[0]).get("run"))]
-    plain = written(tmp_path / "one.jsonl", one)
-    (tmp_path / "one.jsonl.gz").write_bytes(gzip.compress(Path(plain).read_bytes()))
-    known = crownless("classify", plain, "--json").json["orders"]
-    import pyarrow as pa
-    import pyarrow.csv as pc
-    import pyarrow.parquet as pq
-
-    rows = [json.loads(line) for line in one]
-    columns = ("run", "process", "index", "kind", "message", "peer")
-    table = pa.table({name: [row.get(name) for row in rows] for name in columns})
-    pq.write_table(table, tmp_path / "one.parquet", row_group_size=2)
-    pc.write_csv(table, tmp_path / "one.csv")
-    with pa.ipc.new_file(str(tmp_path / "one.arrow"), table.schema) as file:
-        file.write_table(table, 2)
-    for name in ("one.jsonl", "one.jsonl.gz", "one.csv", "one.parquet", "one.arrow"):
-        answer = crownless("classify", "--one-run", str(tmp_path / name), "--json")
-        assert {order: facts.get("verdict", facts.get("kept")) for order, facts in answer.json["orders"].items()} == {
-            order: facts.get("verdict", facts.get("kept")) for order, facts in known.items()
-        }, name
+    rows = [json.loads(line) for line in lines]
+    one = [row for row in rows if row.get("run") == rows[0].get("run")]
+    known = crownless("classify", in_format(tmp_path, one, name="plain"), "--json").json["orders"]
+    for suffix in SUFFIXES:
+        answer = crownless("classify", "--one-run", in_format(tmp_path, one, suffix), "--json")
+        found = answer.json["orders"]
+        assert {order: of["verdict"] for order, of in found.items()} == {
+            order: of["verdict"] for order, of in known.items()
+        }, suffix
+    plain = str(tmp_path / "plain.jsonl")
     for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
         assert crownless("classify", "--one-run", plain, *refused).code == 2
     assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err

@@ -45,7 +45,7 @@ from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, 
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
-from crownless.proofs.theorems import causal_implies_fifo, conditions, impossible_protocols, synchronous
+from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
 
@@ -255,7 +255,7 @@ VARIANTS = (ASKS, WATCHED, fig_8_variants.PlacedAfterwards, pair_variants.PairsB
 
 #: The claim, the fault, where it is planted, and what takes whose place.
 FAULTS: list[tuple[str, str, Any, str, Any]] = [
-    ("MF1", "another theorem", causal_implies_fifo, "inclusion", causal_implies_fifo.converse),
+    ("MF1", "another theorem", synchronous, "inclusion", synchronous.converse),
     ("MF2", "times need not grow", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T grows along ≺")),
     ("MF2", "FIFO is causal, by search", mf, "keeps", _fifo_is_causal),
     ("MF9", "posts without waiting", Buffer, "may_post", lambda self, state: True),

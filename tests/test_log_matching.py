@@ -17,6 +17,7 @@ from small_computations import CHAIN
 from crownless.oracle.classification import Classification, classify
 from crownless.oracle.log_orders import classify_file
 from crownless.oracle.log_orders.matching import NO_OTHER, matched
+from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import converted_runs
 from crownless.oracle.logs.rows import by_run, rows_of_lines
 from crownless.spec.computation import Computation, Event, Message
@@ -105,7 +106,7 @@ def has_missing_sends(log: Log) -> bool:
 
 
 def judged(lines: Sequence[str], reading: UnreceivedPolicy = "lost") -> list[Classification]:
-    log = matched(by_run(rows_of_lines(lines, "log", named=False), "log"), "log")
+    log = matched(by_run(rows_of_lines(lines, "log", LogOptions(unnamed=True)), "log"), "log")
     return [classify(one, CHAIN, reading) for one in converted_runs(log, "log")]
 
 
@@ -191,16 +192,12 @@ def test_random_logs_have_the_verdicts_of_all_their_matchings(several: float) ->
     assert agree(logs, "lost") == {"forced", "possible", "impossible"}
 
 
-def stop_and_wait(rounds: int, clients: int = 1) -> Log:
-    """Each client sends a request when it has had the answer to the one before."""
-    names = [f"C{k}" for k in range(clients)]
-    asks = [[(name, "send", "", ("S",)), (name, "deliver", "", ("S",))] for name in names for _ in range(rounds)]
-    answers = [[("S", "deliver", "", (name,)), ("S", "send", "", (name,))] for _ in range(rounds) for name in names]
-    return tuple(event for pair in (*asks, *answers) for event in pair)
-
-
 def test_who_waits_for_answers_leaves_no_choice() -> None:
-    (found,) = judged(lines_of(stop_and_wait(100, clients=3)))
+    names = [f"C{k}" for k in range(3)]
+    ask = {name: [(name, "send", "", ("S",)), (name, "deliver", "", ("S",))] for name in names}
+    answer = {name: [("S", "deliver", "", (name,)), ("S", "send", "", (name,))] for name in names}
+    log = [event for of in (ask, answer) for _ in range(100) for name in names for event in of[name]]
+    (found,) = judged(lines_of(tuple(log)))
     assert set(found.outcomes.values()) == {"kept"}
     assert NO_OTHER in found.subject.notes
 
@@ -221,9 +218,6 @@ def event(process: str, index: int, kind: str, peer: object = None, message: obj
             "log:1: 'peer' is missing; give the sender, a string, since",
         ),
         ([event("P", 0, "deliver", ["Q"])], "log:1: 'peer' cannot be a list; give the sender"),
-        ([event("P", 0, "send")], "log:1: 'peer' is missing; give the receiver"),
-        ([event("P", 0, "send", ["Q", "Q"])], "log:1: P sends a message to Q twice"),
-        ([event("P", 0, "send", [])], "log:1: P sends a message to nobody"),
         ([event("P", 0, "send", "Q", 1.5)], "log:1: 'message' cannot be 1.5; give the payload"),
         ([event("P", 0, "send", "Q"), event("P", 0, "send", "Q")], "log:2: P has two events 0, one a copy"),
         ([event("P", 0, "send", "Q"), event("P", 0, "internal")], "log:2: P has two events 0: lines 1 and 2"),
@@ -235,7 +229,6 @@ def event(process: str, index: int, kind: str, peer: object = None, message: obj
             [event("P", 0, "send", "Q", "a"), event("Q", 0, "deliver", "P", "a"), event("Q", 1, "deliver", "P")],
             "log:3: Q delivers from P without a payload",
         ),
-        ([""], "log: the log is empty"),
     ],
 )
 def test_a_bad_line_is_refused(lines: list[str], said: str) -> None:
@@ -262,8 +255,8 @@ def test_payloads_count_only_where_both_ends_have_them() -> None:
 
 
 def test_holes_leave_every_order_unknown() -> None:
-    lines = [event("P", 0, "send", "Q"), event("P", 2, "send", "Q"), event("Q", 0, "deliver", "P")]
-    (found,) = judged([*lines, event("Q", 1, "deliver", "P"), event("Q", 2, "deliver", "P")])
+    sends = [event("P", k, "send", "Q") for k in (0, 2)]
+    (found,) = judged([*sends, *(event("Q", k, "deliver", "P") for k in range(3))])
     assert set(found.outcomes.values()) == {"unknown"}
     assert [hole.text for hole in found.subject.holes] == [
         "P: event 1 is missing",

@@ -8,6 +8,7 @@ from itertools import chain, permutations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from native_engine_setup import monitors_for
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import ProtocolMachine
@@ -24,7 +25,6 @@ from crownless.model_check.system.monitors import (
     Monitor,
     Observation,
     keeps,
-    monitors_for,
 )
 from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
@@ -143,7 +143,7 @@ def test_crowns_reports_what_history_reports_at_every_node(protocol: str, channe
 def test_a_monitor_state_never_splits_a_state_of_rst(channel: str, n: int, m: int) -> None:
     if channel == "duplicating" and m == 3:
         n = 2  # three processes take seconds
-    monitors = monitors_for(n, ("fifo", "causal"), sends_before_delivery=True)
+    monitors = monitors_for(n, ("fifo", "causal"))
     found = explore(System(PROTOCOLS["rst"](n), Free(n, m), CHANNELS[channel], monitors), [])
     assert found.nodes == found.states > n * m
 

@@ -9,6 +9,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from native_engine_setup import monitors_for
 
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
@@ -19,7 +20,7 @@ from crownless.model_check.native.monitor_states import (
     Unforeseen,
     monitor_states_for,
 )
-from crownless.model_check.system.monitors import Monitor, monitors_for
+from crownless.model_check.system.monitors import Monitor
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
 

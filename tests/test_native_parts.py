@@ -15,10 +15,10 @@ from native_engine_setup import Question, question
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.native import kernels
-from crownless.model_check.native.columns import Column, Map
+from crownless.model_check.native.columns import Map
 from crownless.model_check.native.layout import WORD, Shape
 from crownless.model_check.native.ranks import Ranks
-from crownless.model_check.native.row_set import repack
+from crownless.model_check.native.row_set import RowSet, repack
 from crownless.model_check.search.engines import NATIVE_CHANNELS
 from crownless.model_check.search.reachable import reachable
 
@@ -81,6 +81,16 @@ def test_what_is_packed_is_unpacked_and_what_is_laid_out_anew_is_the_same(
         assert longer.tolist() == numbers[k].tolist() + [0] * more[0]
 
 
+def test_rows_with_one_hash_are_told_apart() -> None:
+    layout = Shape(0, 4, 100, 4).layout(2)
+    rows = np.zeros((4, layout.words), np.uint64)
+    for row, numbers in zip(rows, ((0, 1, 2), (1, 1, 2), (0, 2, 1), (0, 1, 2)), strict=True):
+        kernels.pack(np.array(numbers), layout, row)
+    row_set, tallies = RowSet(layout.words), np.zeros(2, np.int64)
+    row_set.insert(rows, np.full(4, 7 << 40, np.uint64), np.zeros(0, np.uint32), 4, layout, 0, tallies)
+    assert (row_set.used, tallies.tolist()) == (3, [2, 0]), "nodes, and states"
+
+
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
@@ -102,23 +112,6 @@ def test_a_map_is_a_dictionary(batches: list[list[tuple[int, int]]]) -> None:
     keys = [*expected, *(key + 1 for key in expected), 0, 7 << 32]
     for key in keys:
         assert kernels.look_up(made.table, key >> 32, key & 0xFFFFFFFF) == expected.get(key, -1)
-
-
-def test_maps_and_columns_grow() -> None:
-    made, column, rows = Map(), Column(), Column(3)
-    keys = np.arange(20_000, dtype=np.uint64) * np.uint64(1 << 31)
-    for some in np.split(keys, 20):
-        made.enter(some, (some >> np.uint64(31)).astype(np.int64))
-        assert 2 * len(made) <= len(made.table)
-    for k in range(5000):
-        column.append(k * k)
-        rows.extend([[k, -k, 1]])
-        assert len(column) == len(rows) == k + 1
-    assert [kernels.look_up(made.table, k >> 1, (k & 1) << 31) for k in range(20_000)] == list(range(20_000))
-    column[4999], rows[0, 2] = 7, 9
-    assert column.array[:5000].tolist() == [k * k for k in range(4999)] + [7]
-    assert rows.array[:5000, 0].tolist() == list(range(5000))
-    assert (rows[4998, 1], rows[0, 2], rows[1, 2]) == (-4998, 9, 1)
 
 
 # -- ranks -------------------------------------------------------------------------------------------------------------

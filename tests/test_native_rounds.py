@@ -52,17 +52,13 @@ def test_small_rounds_and_narrow_rows_change_nothing(protocol: str, n: int, m: i
 
 
 class Counting(NativeSearch):
-    """Counts the successors that it makes, and the rounds in which Python had something to compute meanwhile."""
+    """Counts the successors that it makes."""
 
-    made = overlapping = 0
+    made = 0
 
     def _take_stock(self) -> Any:
         self.made += sum(int(worker.filled.sum()) for worker in self.worker_buffers)
         return super()._take_stock()
-
-    def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        self.overlapping += len(misses) > 0
-        return super()._round(todo, misses)
 
 
 @pytest.mark.parametrize("protocol", ["rst", "buffer", "murty-garg"])
@@ -77,12 +73,3 @@ def test_moves_that_sleep_are_counted_and_not_made(protocol: str) -> None:
             assert reported(search.explore()) == expected
             made.append(search.made)
     assert made[0] < 0.9 * made[1]
-
-
-def test_python_computes_missing_entries_while_the_workers_go_on() -> None:
-    both = question("rst", 3, 4)
-    with patch("native_engine_setup.NativeSearch", Counting), small_rounds(64, 1 << 10):
-        search = both.search(2)
-        assert isinstance(search, Counting)
-        assert reported(search.explore()) == reported(both.plain())
-        assert search.overlapping > 10

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -119,20 +119,6 @@ def test_small_rounds_and_outboxes_need_all_kinds_of_retries(on_driver: None) ->
     with (
         patch.multiple(tasks, BLOCK=4, MISSES_TO_STOP_AT=3, STOP_AT_ONE_IN=4),
         patch("crownless.model_check.native.workers.OUTBOX_ROWS", 8),
-    ):
-        assert reported(found_by(case)) == reported(case.native())
-
-
-def test_attempts_that_run_twice_count_once() -> None:
-    def twice(_: Any, do: Callable[[Any], Any], of: Sequence[Any]) -> list[Any]:
-        """Each task by two attempts, of which now one and now the other is used."""
-        attempts = [[do(task) for task in of] for _ in range(2)]
-        return [attempts[k % 2][k] for k in range(len(of))]
-
-    case = question("rst", 3, 3)
-    with (
-        patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1),
-        patch.object(exploration.SearchOnSpark, "_on_spark", twice),
     ):
         assert reported(found_by(case)) == reported(case.native())
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import pytest
 from replay import endings, numbered
@@ -97,15 +96,6 @@ def test_following_each_run_by_itself_leads_to_the_same_computations(
         if len(receivers) == m:
             drawn.add(numbered(tuple(map(tuple, lines))))
     assert drawn == generated
-
-
-def test_multicasts_and_messages_to_oneself_are_generated_if_requested() -> None:
-    answer = realized(Unordered, 2, 2, sends="multicast", self_sends=True)
-    assert answer.equal_orders == ["asynchronous"]
-    assert "itself included" in answer.scope
-    assert realized(Unordered, 2, 2, self_sends=True).computations < answer.computations
-    broadcasts = realized(Unordered, 3, 2, sends="broadcast")
-    assert all(len(message.receivers) == 2 for message in _some(broadcasts.orders["fifo"].extra).messages)
 
 
 def _some(c: Computation | None) -> Computation:
@@ -363,39 +353,20 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
         if "states" in said and int(said.split()[0]) > 60:
             raise Stopped("interrupted")
 
-    with patch("crownless.model_check.search.generating.EVERY", 1):
-        answer = realize(Check(Boasts, 2, 4), progress=ends_the_search)
+    answer = realize(Check(Boasts, 2, 6), progress=ends_the_search)
     assert answer.stopped == "interrupted"
     assert answer.broken_by is not None
     assert not decide(answer.broken_by, "causal").kept
     assert (answer.equals, answer.contained_in, answer.contains) == (None, [], [])
 
 
-def test_interrupted_while_it_compares_it_claims_nothing() -> None:
-    def ends_the_comparison(said: str) -> None:
-        if "compared" in said:
-            raise Stopped("interrupted")
-
-    answer = realize(Check("rst", 3, 3), progress=ends_the_comparison)
-    assert answer.stopped == "interrupted"
-    assert (answer.equals, answer.contained_in, answer.contains, answer.broken_by) == (None, [], [], None)
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("rst -n 0", "-n/--processes 0: nothing to explore"),
-        ("rst -m 0", "-m/--messages 0: nothing to explore"),
-        ("rst -m 100", "more than this tool takes"),
         ("rst -n 1", "1 process has no other process to send to"),
-        ("rts", "unknown protocol 'rts'; did you mean 'rst'?"),
-        ("rst --channel pigeon", "unknown channel 'pigeon'"),
         ("rst --sends al", "unknown kind of sends 'al'"),
         ("rst --sends multicast", "rst has no messages to several processes"),
         ("murty-garg --self-sends", "murty-garg excludes messages to oneself"),
-        ("rst --set k=1", "rst has no parameter 'k'"),
-        ("rst --set k", "not a KEY=VALUE"),
-        ("rst --max-seconds nan", "not a number of seconds"),
     ],
 )
 def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: str, said: str) -> None:

@@ -1,129 +1,19 @@
-"""Symmetry reduction leaves out redundant states, and only those: compared with the full search, and with a count of
-orbits that uses nothing of the native engine.
-"""
+"""What symmetry reduction leaves is one state of each orbit, by a count that uses nothing of the native engine."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from math import factorial
 from typing import Any
-from unittest.mock import patch
 
 import pytest
-from broken_protocols import FAULTS, VARIATIONS
-from in_order import all_renamings, bound
-from native_engine_setup import Question, question, reported, same_verdicts
-from planted import Setup
+from in_order import all_renamings
+from native_engine_setup import Question, question, reported
 
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.registry import PROTOCOLS
+from crownless.impl.protocol import Packet
 from crownless.impl.renaming import Renaming
 from crownless.impl.workloads import Free
-from crownless.model_check.native import search as native_search
-from crownless.model_check.search.engines import NATIVE_CHANNELS
-from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.system import MonitorState, State, System
-from crownless.spec.computation import Message
-
-#: For each channel a small bound, and larger ones.
-BOUNDS = {
-    "unordered": (((3, 2),), ((3, 3), (4, 2))),
-    "fifo": (((3, 2),), ((2, 4), (3, 3))),
-    "lossy": (((3, 2),), ((2, 4),)),
-    "duplicating": (((2, 2),), ((3, 1),)),
-}
-
-#: Checks beside the usual: the arguments of `question`.
-OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
-    *(
-        (protocol, n, m, {"sends": sends})
-        for protocol in ("isis", "ses-multicast", "optimal", "cbcast")
-        for sends in ("multicast", "broadcast")
-        for n, m in ((3, 2),)
-    ),
-    *(
-        (protocol, n, m, {"self_sends": True})
-        for protocol, kind in PROTOCOLS.items()
-        if kind.admits_self_sends
-        for n, m in ((3, 2),)
-    ),
-    ("unordered", 3, 2, {"self_sends": True, "sends": "multicast"}),
-    *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, (4, 4, 4))),
-    *(("buffer-bounded", 2, 3, {"parameters": {"output": o, "input": i}}) for o, i in ((2, 1), (1, 2))),
-    *(("isis-gc", 2, 2, {"parameters": {"rounds": rounds}}) for rounds in (0, 2)),
-    *(("rst", 3, 2, {"clocks": (clock,)}) for clock in ("lamport-times", "vector-times")),
-    *(
-        (protocol, 3, 2, {"orders": orders})
-        for protocol in ("unordered", "buffer")
-        for orders in (("synchronous",), ("mailbox", "one-n", "n-n"), ("causal",), ("asynchronous",))
-    ),
-)
-
-
-def agree_up_to_names(full: Exploration, reduced: Exploration, n: int) -> None:
-    """Asserts that this is what symmetry may leave of a search."""
-    assert same_verdicts(full, reduced)
-    assert (full.depth, full.graded) == (reduced.depth, reduced.graded)
-    assert reduced.states <= full.states <= reduced.states * factorial(n)
-    assert reduced.nodes <= full.nodes <= reduced.nodes * factorial(n)
-    assert reduced.transitions <= full.transitions
-
-
-def agree(both: Question) -> bool:
-    """Asserts that symmetry reduction, if it is admitted, agrees with the full search; returns whether it is."""
-    if not both.admits_symmetry():
-        return False
-    with patch.object(native_search, "MIN_ROWS_FOR_THREADS", 0):  # the workers are threads, however few rows
-        agree_up_to_names(both.native(), both.native(2, symmetry=True), both.check.machine.n)
-    return True
-
-
-@pytest.mark.parametrize("size", [0, pytest.param(1, marks=pytest.mark.slow)], ids=["small", "large"])
-@pytest.mark.parametrize("channel", NATIVE_CHANNELS)
-@pytest.mark.parametrize("protocol", PROTOCOLS)
-def test_every_protocol_over_every_channel(protocol: str, channel: str, size: int) -> None:
-    for n, m in BOUNDS[channel][size]:
-        taken = agree(question(protocol, *bound(protocol, n, m, channel), channel))
-        assert taken == PROTOCOLS[protocol].symmetric
-
-
-@pytest.mark.parametrize(("protocol", "n", "m", "facts"), OTHERS, ids=str)
-def test_other_orders_clocks_sends_and_parameters(protocol: str, n: int, m: int, facts: Mapping[str, Any]) -> None:
-    assert agree(question(protocol, n, m, **facts))
-
-
-# -- broken protocols --------------------------------------------------------------------------------------------------
-
-
-#: Whose buffers grow for ever.
-NEVER_END = {"PostsTheSameAgain", "AcknowledgesToEverybody"}
-
-
-def rows(questions: Mapping[tuple[type[ProtocolMachine], int, int, str], Setup], most: int) -> list[Any]:
-    """Those without a crash; not always those with a greater product of processes and messages."""
-    return [
-        pytest.param(
-            machine,
-            n,
-            m,
-            setup,
-            id=f"{machine.__module__}-{machine.__name__}-{n}-{m}",
-            marks=[pytest.mark.slow] * (n * m > most),
-        )
-        for (machine, n, m, _), setup in questions.items()
-        if setup.crash is None and machine.__name__ not in NEVER_END
-    ]
-
-
-@pytest.mark.parametrize(("machine", "n", "m", "setup"), rows(FAULTS | VARIATIONS, 9))
-def test_every_broken_protocol_and_every_variation(
-    machine: type[ProtocolMachine], n: int, m: int, setup: Setup
-) -> None:
-    both = question(machine, n, m, setup.channel, sends=setup.sends, parameters=setup.parameters)
-    alike = not any(isinstance(value, tuple) for value in setup.parameters.values())
-    assert agree(both) == (machine.symmetric and alike)
-
 
 # -- orbits counted without the native engine --------------------------------------------------------------------------
 
@@ -234,63 +124,3 @@ def test_symmetry_where_processes_are_ranked_is_caught(protocol: str, n: int, m:
         assert search.asymmetry is not None
     with pytest.raises(AssertionError, match="not what it would be with other names"):
         Orbits(both)
-
-
-# -- a user's own protocols --------------------------------------------------------------------------------------------
-
-
-class Nudges(ProtocolMachine):
-    """Each message comes with a packet that says nothing: a process that took one in must look up before it goes on."""
-
-    promises = "asynchronous"
-    symmetric = True
-
-    def initial(self, i: int) -> bool:
-        return False
-
-    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
-        packets = [Packet(i, message.receiver, "message", message), Packet(i, message.receiver, "nudge")]
-        return [Step(state, packets, [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: bool, packet: Packet) -> bool:
-        return not state
-
-    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
-        if packet.message is None:
-            return [Step(True)]
-        return [Step(state, (), [AppEvent("deliver", packet.message)])]
-
-    def internal(self, i: int, state: bool) -> Sequence[tuple[str, Step]]:
-        return [("look up", Step(False))] if state else []
-
-    def renamed(self, state: bool, renaming: Renaming) -> bool:
-        return state
-
-
-class CountsAndAnswers(Nudges):
-    """Every second packet that a process takes in is answered to all, itself included."""
-
-    def initial(self, i: int) -> Any:
-        return 0
-
-    def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
-        return True
-
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        events = [] if packet.message is None else [AppEvent("deliver", packet.message)]
-        if packet.kind == "answer":
-            return [Step(state, (), events)]
-        packets = [Packet(i, q, "answer") for q in range(self.n)] if state else []
-        return [Step(1 - state, packets, events)]
-
-    def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        return []
-
-
-@pytest.mark.parametrize("channel", ["unordered", "fifo"])
-@pytest.mark.parametrize("kind", [Nudges, CountsAndAnswers])
-def test_any_protocol_of_a_users_own(kind: type[ProtocolMachine], channel: str) -> None:
-    for n, m in ((2, 2), (3, 2)):
-        both = question(kind, n, m, channel)
-        assert reported(both.native()) == reported(both.plain())
-        assert agree(both)

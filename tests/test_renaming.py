@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
-
 import pytest
 from in_order import all_renamings
 
@@ -47,21 +45,6 @@ def test_the_messages_of_the_free_workload_are_its_messages_renamed(sends: Sends
     messages = {pending.message for pending in free.pending_sends(free.start())}
     for renaming in all_renamings(3):
         assert {renaming.message(message) for message in messages} == messages
-
-
-def test_a_renaming_is_known_by_its_image() -> None:
-    ROUND.message(FreeMessage(0, (1,), 1))
-    assert ROUND == Renaming((1, 2, 0)) != Renaming(ROUND.inverse)
-    assert hash(ROUND) == hash(Renaming((1, 2, 0)))
-    assert repr(ROUND) == "Renaming(image=(1, 2, 0))"
-    for image in permutations(range(4)):
-        assert Renaming(Renaming(image).inverse).vector(Renaming(image).vector("wxyz")) == tuple("wxyz")
-
-
-@pytest.mark.parametrize("image", [(0, 0), (1, 2), (0, 2), (-1, 0)])
-def test_what_is_no_permutation_is_refused(image: tuple[int, ...]) -> None:
-    with pytest.raises(AssertionError, match="is not a permutation"):
-        Renaming(image)
 
 
 def test_a_packet_that_carries_nothing_needs_no_word_of_its_protocol() -> None:

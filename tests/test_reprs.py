@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,10 +10,8 @@ import pytest
 from relays import Relay
 
 import crownless as cr
-from crownless import api
 from crownless.impl.buffer import Buffer
 from crownless.proofs.induction.proving import proof_of
-from crownless.spec import printable
 from crownless.spec.computation import Message
 from crownless.spec.witnesses import Crown, Cycle, Link, Overtaking, Unreceived
 
@@ -109,24 +106,6 @@ def test_the_repr_of_every_result_and_of_every_part_of_it_is_one_short_line(resu
         *("PropertyResult", "Run", "Reached", "Realization", "Count", "ProofReport", "Obligation", "CausalOrder"),
         *("QueueProof", "Exploration", "ResolvedCheck", "Overtaking", "Crown", "Cycle", "Unreceived"),
     }
-
-
-def test_every_function_that_gives_a_result_is_tried(results: dict[str, Any]) -> None:
-    functions = {
-        name
-        for name, value in vars(cr).items()
-        if name in cr.__all__ and inspect.isfunction(value) and value.__module__ == api.__name__
-    }
-    assert functions - {"draw"} <= set(results)  # `draw` gives text
-
-
-def test_a_long_or_unprintable_repr_is_seen() -> None:
-    assert not is_short("y" * LIMIT)
-    assert not is_short("two\nlines")
-    assert not is_short("a\x1b[31m")
-    assert is_short(printable.in_brackets(NASTY))
-    assert printable.in_brackets(NASTY).endswith("…>")
-    assert printable.in_brackets("short") == "<short>"
 
 
 def test_str_says_or_draws_what_repr_leaves_out(results: dict[str, Any]) -> None:

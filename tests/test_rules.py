@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from unittest.mock import patch
 
 import pytest
 from click.testing import CliRunner
@@ -246,13 +245,3 @@ def test_the_verdict_says_in_the_table_how_many_rules_were_never_exercised() -> 
     code, text = run("rst", "-n", "2", "-m", "2", "--json")
     (found,) = json.loads(text)["checks"]
     assert (code, found["verdict"], found["never_exercised"]) == (0, "holds", missed)
-
-
-def test_what_is_checked_beside_a_protocol_counts_for_it_over_the_same_channel() -> None:
-    answer = CliRunner().invoke(command, ["murty-garg", "--quiet"], standalone_mode=False)
-    assert answer.return_value == 0
-    assert answer.output.count("murty-garg  ") == 2
-    assert "never exercised" not in answer.output
-    with patch("crownless.model_check.check.suite._beside", list):
-        alone = CliRunner().invoke(command, ["murty-garg", "--quiet"], standalone_mode=False)
-    assert "holds within the bound, but 1 rule never exercised" in alone.output

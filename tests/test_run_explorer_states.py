@@ -172,18 +172,17 @@ def test_the_schedule_of_a_violation_is_where_the_page_of_its_nodes_begins(name:
     found = conform(nodes, Request(orders=(breaks,) if breaks in ORDERS else ()))
     schedule = found.schedule(breaks)
     assert schedule is not None
-    bounds = Request(schedule.processes, schedule.messages)
-    explored = of_nodes(nodes, bounds, schedule)
+    explored = of_nodes(nodes, schedule.request, schedule)
     data = explored.space.as_data()
     assert breaks in broken_by(data, explored.start)
-    right = of_nodes(InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 3), bounds, schedule)
+    right = of_nodes(InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 3), schedule.request, schedule)
     assert len(right.start) == len(schedule.steps)
 
 
 def test_a_schedule_that_nodes_cannot_follow_is_said() -> None:
     nodes = InProcess(own_protocols.load_node(f"{CAUSAL}:Matrix"), 2)
     step = SavedAction("P2", "deliver", [], [], "m1", source="P1", packet="message", number=1)
-    schedule = Schedule("nodes", "fifo", 2, 1, "unordered", "unicast", False, 0, 0, [step])
+    schedule = Schedule("nodes", "fifo", Request(2, 1), [step])
     with pytest.raises(cr.BadInput, match="action 1 of the run, P2: deliver m1 from P1, cannot happen there"):
         of_nodes(nodes, Request(2, 1), schedule)
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import pytest
 from broken_buffer import PostsWithoutWaiting
 from broken_rst import ChecksOnlyTheSender, DeliversWhatArrives, NeverMerges
+from native_engine_setup import monitors_for
 
 from crownless.impl.buffer import Buffer
 from crownless.impl.channels import CHANNELS
@@ -23,7 +24,6 @@ from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import run_of
 from crownless.model_check.search.explorer import LocalProperties, explore, live_properties_broken
 from crownless.model_check.search.shortest import shortest_run
-from crownless.model_check.system.monitors import monitors_for
 from crownless.model_check.system.properties import Property, properties_of
 from crownless.model_check.system.system import LocalStep, MonitorState, System
 from crownless.model_check.system.system import State as Global
@@ -40,7 +40,7 @@ class Case(NamedTuple):
     def system(self) -> System:
         orders = [order for order in ("fifo", "causal", "synchronous") if order == self.broken]
         machine = self.kind(self.n)
-        monitors = monitors_for(self.n, orders, sends_before_delivery=True)
+        monitors = monitors_for(self.n, orders)
         return System(
             machine, Free(self.n, self.messages, self_sends=self.self_sends), CHANNELS[self.channel], monitors
         )
@@ -53,6 +53,7 @@ class Case(NamedTuple):
 
 CASES = [
     Case(Unordered, "fifo", 2, 2),
+    Case(Unordered, "fifo", 2, 2, self_sends=True),
     Case(Unordered, "fifo", 3, 3),
     Case(Unordered, "causal", 3, 2),
     Case(Unordered, "causal", 3, 3, "fifo"),

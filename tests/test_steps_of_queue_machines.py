@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from types import ModuleType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import pytest
 from click.testing import CliRunner
@@ -169,32 +168,8 @@ def are_five(queue: Any) -> bool:
     return isinstance(queue, tuple) and len(queue) == 5
 
 
-class Looks:
-    are_five = staticmethod(are_five)
-
-
-class LooksItself(NamedTuple):
-    queue: Any
-
-    def are_five(self) -> bool:
-        return are_five(self.queue)
-
-
-class LooksAsAMachine(Buffer):
-    are_five = staticmethod(are_five)
-
-
 LOOKS = (are_five,)
 KIND, SHOWN = "{0.__class__.__name__}", "{0}"
-MODULE = ModuleType("looks")
-MODULE.inner = ModuleType("looks.inner")  # type: ignore[attr-defined]
-MODULE.inner.are_five = are_five
-MODULE.are_five = are_five  # type: ignore[attr-defined]
-
-
-def by_a_local_module(queue: Any) -> bool:
-    module = MODULE
-    return module.are_five(queue)  # type: ignore[no-any-return]
 
 
 def in_a_text(queue: Any) -> bool:
@@ -211,45 +186,15 @@ class CountsByItsAttributes(Buffer):
         return super().get(state, message)
 
 
-class HasAMetaclass(type):
-    def __call__(cls, n: Any, *given: Any) -> Any:
-        made = super().__call__(n, *given)
-        if isinstance(n, int):
-            made.__class__ = CountsByItsAttributes
-        return made
-
-
-class IsMadeAnother(Buffer, metaclass=HasAMetaclass):
-    pass
-
-
-def is_wrapped(self: Any, state: State, message: Message) -> State:
-    return state if len(state.input) == 5 else Buffer.get(self, state, message)
-
-
-is_wrapped.__wrapped__ = Buffer.get  # type: ignore[attr-defined]
-
-
-class ShowsAnotherSource(Buffer):
-    get = is_wrapped
-
-
 def counting(name: str, counts: Any) -> type[ProtocolMachine]:
     get = lambda self, state, message: state if self.counts(state.input) else Buffer.get(self, state, message)  # noqa: E731
     return type(name, (Buffer,), {"counts": counts, "get": get})
 
 
 BEHIND: list[Any] = [
-    counting("a class", lambda self, queue: Looks.are_five(queue)),
-    counting("a machine", lambda self, queue: LooksAsAMachine.are_five(queue)),
-    counting("a named tuple", lambda self, queue: LooksItself(queue).are_five()),
     counting("a tuple", lambda self, queue: LOOKS[0](queue)),
-    counting("a module within", lambda self, queue: MODULE.inner.are_five(queue)),
-    counting("a module with a name", lambda self, queue: by_a_local_module(queue)),
     counting("a text", lambda self, queue: in_a_text(queue)),
     CountsByItsAttributes,
-    IsMadeAnother,
-    ShowsAnotherSource,
 ]
 
 

@@ -16,7 +16,6 @@ from svg_reading import Seen
 
 import crownless as cr
 from crownless.model_check.runs.runs import Run as ProtocolRun
-from crownless.spec import library
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams import geometry
 from crownless.spec.diagrams.diagram import Diagram, Emphasis, Wait
@@ -30,7 +29,6 @@ from crownless.spec.diagrams.widths import width
 from crownless.spec.orders import ORDERS
 from crownless.testing import strategies
 
-NAMES = [*library.names(), *library.counterexamples()]
 TRIANGLE = """
 Alice: send m1 to Carol; send m2 to Bob
 Bob: receive m2; send m3 to Carol
@@ -94,22 +92,6 @@ def broadcasts(processes: int) -> Computation:
         random.Random(q).shuffle(others)
         line += others
     return Computation.of_lines(processes, sent, lines)
-
-
-@pytest.mark.parametrize("name", sorted(NAMES))
-def test_every_bundled_computation_and_run_is_drawn_in_each_form(
-    crownless: Crownless, tmp_path: Path, name: str
-) -> None:
-    svg, html = tmp_path / "picture.svg", tmp_path / "page.html"
-    if crownless("show", name).code == 2:
-        pytest.skip("a program is no computation")
-    answer = crownless("show", name, "--svg", str(svg), "--html", str(html))
-    assert (answer.code, answer.out) == (0, "")
-    assert answer.err == "" or "--html FILE has all of them" in answer.err
-    seen = Seen(svg.read_text("utf-8"))
-    assert seen.columns
-    assert seen.root.attrib["role"] == "img"
-    assert html.read_text("utf-8").startswith("<!doctype html>")
 
 
 @given(strategies.computations(processes=(1, 5), messages=7, receivers=2, self_sends=True, internal=True))

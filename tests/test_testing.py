@@ -231,19 +231,6 @@ def test_a_message_that_is_never_delivered_is_reported_unless_that_is_allowed() 
 
 
 @pytest.mark.thorough
-def test_what_is_delivered_twice_is_reported() -> None:
-    said = failure(Direct, order="asynchronous", channel="duplicating")
-    assert "delivers m1 a second time" in said
-
-
-@pytest.mark.thorough
-def test_a_broken_protocol_is_shrunk_and_drawn() -> None:
-    said = failure(Unordered, order="causal")
-    assert said.startswith("causal: broken\n")
-    assert "1. P" in said
-
-
-@pytest.mark.thorough
 def test_a_protocol_is_held_to_what_it_promises_over_the_channel_it_needs() -> None:
     stateful(FifoSequence).TestCase("runTest").runTest()
     assert stateful(FifoSequence).__name__ == "FifoSequenceKeepsFifo"

@@ -147,9 +147,12 @@ NARROWED: Mapping[str, tuple[Callable[[Any], None], Callable[[Any], bool]]] = {
     "all": (lambda some: None, lambda split: True),
     "SC": (search.Conditions.require_send_condition, Split.send_condition),
     "RC": (search.Conditions.require_receive_condition, Split.receive_condition),
-    "RC+": (search.Conditions.require_strong_receive_condition, Split.strong_receive_condition),
     "PR": (search.Conditions.require_priority_rule, Split.ranked),
     "acknowledgements": (_acknowledgements_alone, Split.answers_only),
+    "own crown": (
+        search.Conditions.require_own_crown,
+        lambda split: not decide(split.application, "synchronous").kept,
+    ),
     "crown": (
         lambda some: some.add(some.closed_walk("crown", some.maps_to_as_printed(), 2)),
         lambda split: 2 in split.crown_sizes(split.maps_to_as_printed),
@@ -168,11 +171,6 @@ def test_the_formula_has_each_computation_once_and_each_condition_as_it_is_defin
     some = search.Conditions(n, m)
     narrow(some)
     assert by_formula(some) == by_enumeration(n, m, holds) != set()
-
-
-def test_the_formula_has_the_crowns_of_the_application() -> None:
-    expected = by_enumeration(3, 3, lambda split: split.ranked() and not decide(split.application, "synchronous").kept)
-    assert by_formula(search.any_with_crown(3, 3)) == expected != set()
 
 
 def test_smaller_sizes_cover_all_that_is_smaller() -> None:
@@ -200,28 +198,23 @@ def test_happened_before_lies_within_chains_and_not_within_the_printed_relation(
     assert theorem("printed ↦ is transitive", path, c.maps_to_as_printed(c.e, c.g)).outcome == "refuted"
 
 
-def test_with_the_stronger_receive_condition_lemma_4_has_no_exception_of_that_size() -> None:
-    lemma_4 = search.breaks_lemma_4(4, 5, 3, ranked=True)
-    assert lemma_4.exists()
-    lemma_4.require_strong_receive_condition()
-    assert not lemma_4.exists()
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(("n", "m", "strong"), [(4, 5, True), (3, 6, False)])
-def test_theorem_6_has_no_exception_with_the_stronger_condition_or_among_three(n: int, m: int, strong: bool) -> None:
-    assert not search.breaks_theorem_6(n, m, strong=strong).exists()
+def test_theorem_6_has_no_exception_among_three() -> None:
+    assert not search.breaks_theorem_6(3, 6).exists()
 
 
-def test_each_premise_of_theorem_6_is_needed() -> None:
+PREMISES = ("require_send_condition", "require_receive_condition", "require_priority_rule")
+
+
+@pytest.mark.parametrize("dropped", [*PREMISES, None])
+def test_each_premise_of_theorem_6_is_needed(dropped: str | None) -> None:
     """Without one of them a smaller computation is an exception, and not with all of them."""
-    without_sc = search.any_with_crown(3, 4)
-    without_sc.require_receive_condition()
-    without_rc = search.any_with_crown(3, 4)
-    without_rc.require_send_condition()
-    without_pr = search.breaks_theorem_6(3, 4, ranked=False)
-    assert [some.exists() for some in (without_sc, without_rc, without_pr)] == [True] * 3
-    assert not search.breaks_theorem_6(3, 4).exists()
+    some = search.Conditions(3, 4)
+    some.require_own_crown()
+    for premise in PREMISES:
+        if premise != dropped:
+            getattr(some, premise)()
+    assert some.exists() == (dropped is not None)
 
 
 def test_where_passive_processes_ask_nobody_fig_8_has_no_such_run() -> None:

@@ -10,25 +10,23 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
 from crownless.model_check.search.engines import (
     Engine,
     RemoteEngine,
-    SymmetryCheck,
-    check_workers,
     engine_for,
-    may_be_native,
+    validated_reductions,
+    why_not_native,
 )
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
-from crownless.model_check.system.exploration import FIRST_VIOLATION, EarlyReports, Exploration, Progress
-from crownless.model_check.system.monitors import Monitor
+from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress, reporting_early
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
@@ -84,13 +82,13 @@ def run_check(
     `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
-    check_workers(workers, engine)
+    reductions = validated_reductions(reductions, engine, workers)
     named = engine or reductions or workers or checkpoint or resume
-    search = Search(resolved, Engine("plain"), limits or Limits(), progress, elsewhere, first)
+    search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
-        search.progress = EarlyReports(on_violation, resolved.protocol, search.properties, progress)
+        search.progress = reporting_early(on_violation, resolved.protocol, search.properties, progress)
     with watching():
-        if not named and may_be_native(resolved):
+        if not named and why_not_native(resolved) is None:
             found = search.first_try()
             if found is not None:
                 return search.evaluate(found)
@@ -159,37 +157,36 @@ def _saving(
         yield saving
 
 
-@dataclass
 class Search:
-    """All that is explored for one check."""
+    """All that is explored for one check; `first`: it ends at the shortest violation."""
 
-    check: ResolvedCheck
-    engine: Engine
-    limits: Limits
-    progress: Progress | None = None
-    elsewhere: RemoteEngine | None = None
-    #: Does it end at the shortest violation?
-    first: bool = False
-    #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
-    earlier: Exploration | None = None
-    #: The seconds that it took before it was resumed.
-    seconds_before: float = 0.0
+    def __init__(
+        self,
+        check: ResolvedCheck,
+        limits: Limits,
+        progress: Progress | None,
+        elsewhere: RemoteEngine | None,
+        *,
+        first: bool,
+    ) -> None:
+        self.check, self.limits, self.progress = check, limits, progress
+        self.elsewhere, self.first = elsewhere, first
+        self.engine = Engine("plain")
+        self.properties = check.properties()
+        #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
+        self.earlier: Exploration | None = None
+        #: The seconds that it took before it was resumed.
+        self.seconds_before = 0.0
+        self.clock: Callable[[], float] = time.monotonic
+        self._started = self.clock()
+        self._begin()
 
-    def __post_init__(self) -> None:
-        self.start(time.monotonic)
-
-    @cached_property
-    def all_monitors(self) -> list[Monitor]:
-        return self.check.all_monitors()
-
-    @cached_property
-    def properties(self) -> list[Property]:
-        return self.check.properties()
-
-    @cached_property
-    def system(self) -> System:
-        """In plain Python: what the plain explorer searches, and where every run that is shown comes from."""
-        return self.check.system(self.all_monitors)
+    def _begin(self) -> None:
+        """New monitors, since they number what they see; and with them the system in plain Python: what the plain
+        explorer searches, and where every run that is shown comes from.
+        """
+        self.monitors = self.check.all_monitors()
+        self.system = self.check.system(self.monitors)
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -200,28 +197,36 @@ class Search:
     def first_try(self) -> Exploration | None:
         """The findings of the plain explorer; None if the search grows beyond its first try."""
         given, most = self.limits, FIRST_TRY_STATES
-        if given.states is None or given.states > most:
-            self.limits = replace(given, states=most)
-        found = self._explore_plainly()
-        grows = self.limits is not given and found.stopped == states_are_reached(most)
-        self.limits = given
-        if not grows:
+        bounded = given.states is None or given.states > most
+        tried = replace(given, states=most) if bounded else given
+        found = explore(self.system, self.properties, tried, self.progress, first=self.first)
+        if not bounded or found.stopped != states_are_reached(most):
             return found
         self.earlier = found
         if self.progress is not None:
             self.progress(found, len(found.levels))
         self.limits = given.after(self.clock() - self._started)
-        del self.system, self.all_monitors  # the native engine has its own numbers for what they number
+        self._begin()
         return None
 
     def explore(self, saving: Checkpoint | None) -> Exploration:
         """The findings by the engine, or of the first try where that came further."""
         if self.engine.name == "plain":
-            return self._explore_plainly()
-        found, symmetry = self._explore_on_spark(saving) if self.elsewhere else self._explore_natively(saving)
+            return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
+        from crownless.model_check.native.search import NativeSearch
+
+        searching: AbstractContextManager[Any] = (
+            nullcontext(self._native(NativeSearch))
+            if self.elsewhere is None
+            else self.elsewhere.search(self.check, self.engine, self.monitors, self.properties, saving)
+        )
+        with searching as search:
+            self.start(self.clock)  # what comes before is no part of the search
+            found: Exploration = search.explore(self.limits, self.progress, saving, first=self.first)
+            self.seconds_before = search.seconds_before
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
             return self.ended_at_once(found.stopped)
-        self.engine = self.engine.after(symmetry)
+        self.engine = self.engine.after(search.symmetry)
         return found
 
     def ended_at_once(self, reason: str) -> Exploration:
@@ -231,31 +236,10 @@ class Search:
         self.engine = Engine("plain")
         return replace(self.earlier, stopped=reason)
 
-    def _explore_plainly(self) -> Exploration:
-        return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
-
-    def _explore_natively(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
-        from crownless.model_check.native.search import NativeSearch
-
-        search = self._native(NativeSearch)
-        found = search.explore(self.limits, self.progress, saving, first=self.first)
-        self.seconds_before = search.seconds_before
-        return found, search.symmetry
-
-    def _explore_on_spark(self, saving: Checkpoint | None) -> tuple[Exploration, SymmetryCheck]:
-        assert self.elsewhere is not None
-        with self.elsewhere.search(self.check, self.engine, self.all_monitors, self.properties, saving) as there:
-            self.start(self.clock)  # what comes before is no part of the search
-            found = there.explore(self.limits, self.progress, saving, first=self.first)
-            self.seconds_before = there.seconds_before
-            return found, there.symmetry
-
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
-            self.check.machine,
-            self.check.workload,
-            self.check.channel_name,
-            self.all_monitors,
+            self.check,
+            self.monitors,
             self.properties,
             shared=self.engine.shared,
             symmetry=bool(self.engine.reductions),

@@ -126,7 +126,8 @@ class Check:
             monitors=self.monitors,
             only=self.properties,
         )
-        resolved.refuse_undecided()
+        if self.properties:
+            resolved.refuse_undecided()
         return resolved
 
 

@@ -20,8 +20,7 @@ from typing import Any
 import numpy as np
 
 from .compiled import compiled, inlined
-from .kernels import EMPTY
-from .mask_kernels import DELIVER, SEND, Pool, Universe, clear, entry_of, has, number_of, put
+from .mask_kernels import DELIVER, SEND, Pool, Universe, clear, entry_of, has, insert_entry, number_of, put
 
 #: What these monitors heed, in their order of `mask_kernels`.
 HEEDED = (SEND, DELIVER)
@@ -51,8 +50,6 @@ def observe(
     content = pool.content
     size = words + 2
     for k in range(keys.shape[0]):
-        if keys[k] == EMPTY:
-            continue
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         code = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
         broken = 0
@@ -72,13 +69,9 @@ def observe(
                 event += 1
             place = entry_of(content, entries, end, size, m)
             if place == end or content[place] != np.uint64(m):
-                for w in range(end - 1, place - 1, -1):
-                    content[w + size] = content[w]
+                insert_entry(content, place, end, size, m)
                 end += size
-                content[place] = np.uint64(m)
                 content[place + 1] = (_1 << np.uint64(1 + universe.first[m + 1] - universe.first[m])) - _1
-                for w in range(words):
-                    content[place + 2 + w] = _0
             content[place + 1] &= ~(_1 << np.uint64(event))
             line = lines + p * words
             if content[last + p] != np.uint64(m + 1):
@@ -171,8 +164,6 @@ def rename(
     content = pool.content
     size = words + 2
     for k in range(keys.shape[0]):
-        if keys[k] == EMPTY:
-            continue
         monitor_state = np.int64(keys[k] >> np.uint64(32))
         q = np.int64(keys[k] & np.uint64(0xFFFFFFFF))
         start, begin = pool.offset[known], pool.offset[monitor_state]
@@ -195,16 +186,12 @@ def rename(
             before = np.int64(content[at])
             m = messages[q, before]
             place = entry_of(content, start + last + n, used, size, m)
-            for w in range(used - 1, place - 1, -1):
-                content[w + size] = content[w]
+            insert_entry(content, place, used, size, m)
             used += size
-            content[place] = np.uint64(m)
             content[place + 1] = content[at + 1] & _1
             for c in range(universe.first[before], universe.first[before + 1]):
                 if content[at + 1] >> np.uint64(1 + c - universe.first[before]) & _1:
                     content[place + 1] |= _1 << np.uint64(1 + copies[q, c] - universe.first[m])
-            for w in range(words):
-                content[place + 2 + w] = _0
             for other in range(universe.sender.shape[0]):
                 if has(content[at + 2 : at + size], other):
                     put(content[place + 2 : place + size], messages[q, other])

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from crownless.impl.protocol import ProtocolMachine
-from crownless.impl.workloads import Workload
+from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.search.engines import NATIVE_CHANNELS, SymmetryCheck
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.monitors import Monitor
@@ -58,9 +57,7 @@ class LevelSearch:
 
     def __init__(
         self,
-        machine: ProtocolMachine,
-        workload: Workload,
-        channel: str,
+        check: ResolvedCheck,
         monitors: Sequence[Monitor],
         properties: Sequence[Property],
         *,
@@ -68,6 +65,8 @@ class LevelSearch:
         symmetry: bool = False,
         workers: int = 1,
     ) -> None:
+        self.machine = machine = check.machine
+        self.workload = check.workload
         monitored = [name for monitor in monitors for name in monitor.watches]
         own = [*machine.invariants, *machine.witnesses, *machine.rules]
         self._first_witness = MAX_MONITORED + len(machine.invariants)
@@ -80,12 +79,10 @@ class LevelSearch:
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
         self._monitors = monitors
-        self._channel = NATIVE_CHANNELS.index(channel)
+        self._channel = NATIVE_CHANNELS.index(check.channel_name)
         self._shared = shared
         #: True if rows that differ by the names of the processes are one.
         self.reduces = symmetry
-        self.machine = machine
-        self.workload = workload
         self.properties = {known.name for known in properties}
         self.workers = workers
         self.n = machine.n

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .compiled import compiled, inlined
-from .kernels import EMPTY, spread
+from .kernels import spread
 
 HAND, SEND, DELIVER = range(3)
 #: The kinds of events that these monitors heed.
@@ -86,13 +86,29 @@ def entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
     return place
 
 
+@inlined
+def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
+    """Makes an entry of a message at its place, with nothing but its number."""
+    for w in range(end - 1, place - 1, -1):
+        content[w + size] = content[w]
+    content[place] = np.uint64(m)
+    for w in range(place + 1, place + size):
+        content[w] = _0
+
+
+@inlined
+def _hash_of(content: Any, start: int, end: int) -> np.uint64:
+    h = _0
+    for k in range(start, end):
+        h = spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
+    return h
+
+
 @compiled
 def number_of(start: int, end: int, pool: Pool, known: int) -> int:
     """The number of the monitor state that stands at the end of the pool, which is `known` if it is a new one."""
     content = pool.content
-    h = _0
-    for k in range(start, end):
-        h = spread((h ^ content[k]) + np.uint64(0x9E3779B97F4A7C15))
+    h = _hash_of(content, start, end)
     mask = np.uint64(pool.table.shape[0] - 1)
     place = h & mask
     while pool.table[place]:
@@ -135,9 +151,7 @@ def rehash(pool: Pool, known: int) -> None:
     """Enters all monitor states into an empty table."""
     mask = np.uint64(pool.table.shape[0] - 1)
     for monitor_state in range(known):
-        h = _0
-        for k in range(pool.offset[monitor_state], pool.offset[monitor_state + 1]):
-            h = spread((h ^ pool.content[k]) + np.uint64(0x9E3779B97F4A7C15))
+        h = _hash_of(pool.content, pool.offset[monitor_state], pool.offset[monitor_state + 1])
         place = h & mask
         while pool.table[place]:
             place = (place + _1) & mask
@@ -159,8 +173,6 @@ def observe(
     size = words + 1
     for k in range(keys.shape[0]):
         key = keys[k]
-        if key == EMPTY:
-            continue
         monitor_state = np.int64(key >> np.uint64(32))
         code = np.int64(key & np.uint64(0xFFFFFFFF))
         broken = 0
@@ -189,10 +201,8 @@ def observe(
                 if not universe.orders:
                     continue
                 place = entry_of(content, start + head, end, size, m)
-                for w in range(end - 1, place - 1, -1):
-                    content[w + size] = content[w]
+                insert_entry(content, place, end, size, m)
                 end += size
-                content[place] = np.uint64(m)
                 for w in range(words):
                     content[place + 1 + w] = content[pasts + p * words + w]
                 for c in range(universe.first[m], universe.first[m + 1]):
@@ -261,8 +271,6 @@ def rename(
     size = words + 1
     for k in range(keys.shape[0]):
         key = keys[k]
-        if key == EMPTY:
-            continue
         monitor_state = np.int64(key >> np.uint64(32))
         q = np.int64(key & np.uint64(0xFFFFFFFF))
         start, begin = pool.offset[known], pool.offset[monitor_state]
@@ -287,12 +295,8 @@ def rename(
         for at in range(begin + head, pool.offset[monitor_state + 1], size):
             m = messages[q, content[at]]
             place = entry_of(content, start + head, used, size, m)
-            for w in range(used - 1, place - 1, -1):
-                content[w + size] = content[w]
+            insert_entry(content, place, used, size, m)
             used += size
-            content[place] = np.uint64(m)
-            for w in range(words):
-                content[place + 1 + w] = _0
             for c in range(universe.receiver.shape[0]):
                 if has(content[at + 1 : at + 1 + words], c):
                     put(content[place + 1 : place + 1 + words], copies[q, c])

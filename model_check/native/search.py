@@ -10,9 +10,8 @@ In a graded space (`ranks`) two row sets suffice, of this level and of the next;
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Any
 
@@ -47,7 +46,7 @@ class NativeSearch(LevelSearch):
     @contextmanager
     def at_work(self) -> Iterator[None]:
         """Within it there are threads."""
-        with ThreadPoolExecutor(self.workers) as self._pool:
+        with ThreadPoolExecutor(1 + self.workers) as self._pool:
             yield
 
     def start(self) -> None:
@@ -193,41 +192,22 @@ class NativeSearch(LevelSearch):
         """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
         this thread does.
         """
-        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
+
+        def all_steps(do: Callable[[Callable[[int], None], range], Iterable[None]]) -> None:
             for step in steps:
-                for w in range(self.workers):
-                    step(w)
+                list(do(step, range(self.workers)))
+
+        if self.workers == 1 or rows < MIN_ROWS_FOR_THREADS:
+            all_steps(map)
             meanwhile()
             return
-        barrier = threading.Barrier(self.workers)
-
-        def work(w: int) -> None:
+        try:
+            work = self._pool.submit(all_steps, self._pool.map)
             try:
-                for step in steps:
-                    step(w)
-                    barrier.wait()
-            except BaseException:
-                barrier.abort()
-                raise
-
-        parts: list[Future[None]] = []
-        try:
-            for w in range(self.workers):
-                parts.append(self._submit(work, w))
-            meanwhile()
-        except BaseException:
-            barrier.abort()
-            raise
-        finally:
-            wait(parts)
-        errors = [error for part in parts if (error := part.exception()) is not None]
-        # The others only say that one of them failed.
-        for error in sorted(errors, key=lambda error: isinstance(error, threading.BrokenBarrierError)):
-            raise error
-
-    def _submit(self, work: Callable[[int], None], w: int) -> Future[None]:
-        try:
-            return self._pool.submit(work, w)
+                meanwhile()
+            finally:
+                wait([work])
+            work.result()
         except RuntimeError as error:  # a thread that cannot be started, for want of memory
             raise MemoryError(str(error)) from error
 

@@ -1,18 +1,12 @@
-"""The engine that explores a check, and the reductions it admits.
+"""The engine that explores a check, and the reduction it admits.
 
 The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
-that is requested by name. A reduction leaves out what would show nothing new; the counts are then of what is left, and
-each is valid for some checks only:
+that is requested by name.
 
-- `symmetry`: states that differ by the names of the processes alone are looked at once. Valid where no process differs
-  from another but by its name: the machine is `symmetric`, the workload is the free one, every parameter has one value
-  for all, none may crash, and orders are judged at all alike. Then for every property, since each says the same of
-  every process.
-- `order`: a step that puts no packet on a channel and takes no message from an application, such as most deliveries, is
-  explored only just before its process takes one that does, or at the end. Valid for what one delivery breaks, with
-  what happened before it: FIFO and causal order; not for the orders that are broken by deliveries at several processes
-  together. For clocks it has not been shown. And only for the free workload, over a channel that neither loses nor
-  duplicates, without crashes, and where no delivery is taken back or comes before the send: that alone breaks no order.
+Symmetry reduction looks once at states that differ by the names of the processes alone; the counts are then of what is
+left. It is valid where no process differs from another but by its name: the machine is `symmetric`, the workload is the
+free one, every parameter has one value for all, none may crash, and orders are judged at all alike. Then for every
+property, since each says the same of every process.
 """
 
 from __future__ import annotations
@@ -20,7 +14,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import factorial
 from typing import Any, NamedTuple, Protocol
 
@@ -58,10 +52,6 @@ class SymmetryCheck(NamedTuple):
     compared: int = 0
 
 
-#: Of a search that takes no process for another.
-NOT_CHECKED = SymmetryCheck()
-
-
 @dataclass(frozen=True)
 class Engine:
     """The engine of a check, with its settings."""
@@ -74,7 +64,7 @@ class Engine:
     #: Why it is not the native one, where it was not requested by name.
     because: str = ""
     #: What the search saw of processes that are declared alike.
-    symmetry: SymmetryCheck = NOT_CHECKED
+    symmetry: SymmetryCheck = field(default=SymmetryCheck())
 
     @property
     def asymmetry(self) -> str | None:
@@ -87,21 +77,15 @@ class Engine:
         return replace(self, reductions=(), shared=False, symmetry=symmetry)
 
     def __str__(self) -> str:
-        if self.asymmetry is not None:
-            undone = "each process has its own tables, and symmetry reduces nothing"
-            return f"{self._said}; declared symmetric, but {self.asymmetry}, so {undone}"
-        return self._said
-
-    @property
-    def _said(self) -> str:
-        if self.name == "plain":
-            return f"plain explorer{f' ({self.because})' if self.because else ''}, no reductions"
-        said = f"native engine, {some(self.workers, 'worker')}"
-        if self.name == "spark":
-            said = "native engine on Spark"
-        if not self.reductions:
-            return f"{said}, no reductions"
-        return f"{said}; counts are of what is left after symmetry reduction"
+        said = {"plain": "plain explorer", "spark": "native engine on Spark"}.get(
+            self.name, f"native engine, {some(self.workers, 'worker')}"
+        )
+        said += f" ({self.because})" if self.because else ""
+        said += "; counts are of what is left after symmetry reduction" if self.reductions else ", no reductions"
+        if self.asymmetry is None:
+            return said
+        undone = "each process has its own tables, and symmetry reduces nothing"
+        return f"{said}; declared symmetric, but {self.asymmetry}, so {undone}"
 
 
 def engine_for(
@@ -127,24 +111,20 @@ def _admitted(
     """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or a
     reduction, was requested and is not possible.
     """
-    wanted = reductions_named(reductions, engine)
-    why = None if engine == "plain" else _not_native(check)
+    wanted = validated_reductions(reductions, engine)
+    why = None if engine == "plain" else why_not_native(check)
     if why is not None and engine in ("native", "spark"):
         raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
-
     reason = why or _not_symmetric(check) if wanted else None
     if reason is not None:
         raise NotApplicable(check.protocol, f"does not admit --reduce symmetry: {reason}", hint="leave that out")
     return wanted, why
 
 
-def may_be_native(check: ResolvedCheck) -> bool:
-    """True if the native engine can explore this."""
-    return _not_native(check) is None
-
-
-def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...]:
-    """The reductions of those names, each once; "all": every one. `engine` is the one requested by name."""
+def validated_reductions(names: Iterable[str], engine: str | None, workers: int | None = None) -> tuple[str, ...]:
+    """The reductions of those names, each once; `all` names every one. Raises `BadInput` if the engine requested by
+    name has none, or has no workers and several are requested.
+    """
     given = tuple(dict.fromkeys(names))
     for name in given:
         if name not in (*REDUCTIONS, ALL):
@@ -152,15 +132,12 @@ def reductions_named(names: Iterable[str], engine: str | None) -> tuple[str, ...
     wanted = REDUCTIONS if ALL in given else given
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
-    if wanted and engine == "plain":
-        raise BadInput("--engine plain: the plain explorer has no reductions", hint="leave out --engine or --reduce")
+    for option, named in (("reduce", wanted), ("workers", workers is not None and workers > 1)):
+        if named and engine == "plain":
+            lacks = "reductions" if option == "reduce" else option
+            hint = f"leave out --engine or --{option}"
+            raise BadInput(f"--engine plain: the plain explorer has no {lacks}", hint=hint)
     return wanted
-
-
-def check_workers(workers: int | None, engine: str | None) -> None:
-    """Raises `BadInput` if the engine requested by name has no workers, and several are requested."""
-    if engine == "plain" and workers is not None and workers > 1:
-        raise BadInput("--engine plain: the plain explorer has no workers", hint="leave out --engine or --workers")
 
 
 def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
@@ -174,13 +151,12 @@ def why_not_applicable(check: Check, engine: str | None = None, reductions: Iter
 
 def cpus() -> int:
     """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return max(1, min(MOST_WORKERS, len(os.sched_getaffinity(0))))
-    return max(1, min(MOST_WORKERS, os.cpu_count() or 1))
+    available = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return max(1, min(MOST_WORKERS, available))
 
 
-def _not_native(check: ResolvedCheck) -> str | None:
-    """Why the native engine cannot explore this; None if it can."""
+def why_not_native(check: ResolvedCheck) -> str | None:
+    """The reason why the native engine cannot explore this; None if it can."""
     if check.crash is not None:
         return "the native engine knows no crashes"
     if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:

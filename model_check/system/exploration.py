@@ -53,26 +53,19 @@ Progress = Callable[[Exploration, int], None]
 REPORTED_AFTER = 1.0
 
 
-class EarlyReports:
+def reporting_early(
+    report: Callable[[str], None], protocol: str, properties: Iterable[Property], progress: Progress | None = None
+) -> Progress:
     """The progress of a search that takes long, with a report of each violation as soon as it is known."""
+    left = {known.name for known in properties}
+    began = time.monotonic()
 
-    def __init__(
-        self,
-        report: Callable[[str], None],
-        protocol: str,
-        properties: Iterable[Property],
-        progress: Progress | None = None,
-    ) -> None:
-        self._report = report
-        self._protocol = protocol
-        self._left = {known.name for known in properties}
-        self._progress = progress
-        self._began = time.monotonic()
+    def reported(found: Exploration, level: int) -> None:
+        broken = [name for name in found.broken if name in left]
+        if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
+            left.difference_update(broken)
+            report(f"{protocol}: violated: {' and '.join(broken)}; still searching…")
+        if progress is not None:
+            progress(found, level)
 
-    def __call__(self, found: Exploration, level: int) -> None:
-        broken = [name for name in found.broken if name in self._left]
-        if broken and (found.stopped or time.monotonic() - self._began > REPORTED_AFTER):
-            self._left.difference_update(broken)
-            self._report(f"{self._protocol}: violated: {' and '.join(broken)}; still searching…")
-        if self._progress is not None:
-            self._progress(found, level)
+    return reported

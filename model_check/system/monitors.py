@@ -402,35 +402,16 @@ def keeps(lines: Lines, order: str) -> bool:
 
 
 def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor]:
-    """The monitors for runs of this protocol."""
-    return monitors_for(
-        machine.n,
-        orders,
-        sends_before_delivery=machine.sends_before_delivery,
-        rolls_back=machine.rolls_back,
-        at=machine.ordered_at,
-    )
+    """The monitor of deliveries, and the smallest monitors that together watch these orders in runs of this protocol.
 
-
-def monitors_for(
-    n: int,
-    orders: Iterable[str],
-    *,
-    sends_before_delivery: bool,
-    rolls_back: bool = False,
-    at: frozenset[int] | None = None,
-) -> list[Monitor]:
-    """The monitor of deliveries, and the smallest monitors that together watch these orders.
-
-    `rolls_back`: events may be undone, so that the whole computation must be remembered. `at`: the processes whose
-    deliveries are judged, by FIFO and causal order alone; None: all.
+    Where events may be undone the whole computation must be remembered.
     """
+    n, at, early = machine.n, machine.ordered_at, not machine.sends_before_delivery
     wanted = [order for order in orders if order != "asynchronous"]
-    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=sends_before_delivery)]
-    if sends_before_delivery and not rolls_back and {"fifo", "causal"} & set(wanted):
+    monitors: list[Monitor] = [DeliveryMonitor(sends_before_delivery=not early)]
+    if not (early or machine.rolls_back) and {"fifo", "causal"} & set(wanted):
         monitors.append(FifoAndCausal(n, at))
-    if "synchronous" in wanted and not rolls_back:
+    if "synchronous" in wanted and not machine.rolls_back:
         monitors.append(Crowns(n))
     monitored = {name for monitor in monitors for name in monitor.watches}
-    monitors += [History(n, order) for order in wanted if order not in monitored]
-    return monitors
+    return [*monitors, *(History(n, order) for order in wanted if order not in monitored)]

@@ -8,14 +8,8 @@ from typing import Any
 
 from crownless.impl.protocol import Packet, ProtocolMachine
 
-_SIGNS: dict[str, tuple[str, Callable[[int, int], bool]]] = {
-    "__ge__": ("≥", operator.ge),
-    "__gt__": (">", operator.gt),
-    "__le__": ("≤", operator.le),
-    "__lt__": ("<", operator.lt),
-    "__eq__": ("=", operator.eq),
-    "__ne__": ("≠", operator.ne),
-}
+_COMPARISONS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<", "eq": "=", "ne": "≠"}
+_ARITHMETIC = {"add": "+", "sub": "-"}
 
 
 class NamedNumber(int):
@@ -32,22 +26,8 @@ class NamedNumber(int):
     def __hash__(self) -> int:
         return hash(int(self))
 
-    def __add__(self, other: int) -> NamedNumber:
-        return NamedNumber(int(self) + int(other), f"{self.name} + {_name(other)}", self.compared)
 
-    def __radd__(self, other: int) -> NamedNumber:
-        return NamedNumber(int(other) + int(self), f"{_name(other)} + {self.name}", self.compared)
-
-    def __sub__(self, other: int) -> NamedNumber:
-        return NamedNumber(int(self) - int(other), f"{self.name} - {_name(other)}", self.compared)
-
-    def __rsub__(self, other: int) -> NamedNumber:
-        return NamedNumber(int(other) - int(self), f"{_name(other)} - {self.name}", self.compared)
-
-
-def _comparison(method: str) -> Callable[[NamedNumber, Any], Any]:
-    sign, holds = _SIGNS[method]
-
+def _comparison(holds: Callable[[int, int], bool], sign: str) -> Callable[[NamedNumber, Any], Any]:
     def compare(self: NamedNumber, other: Any) -> Any:
         if not isinstance(other, int):
             return NotImplemented
@@ -58,12 +38,24 @@ def _comparison(method: str) -> Callable[[NamedNumber, Any], Any]:
             self.compared.append(said)
         return result
 
-    compare.__name__ = method
     return compare
 
 
-for _method in _SIGNS:
-    setattr(NamedNumber, _method, _comparison(_method))
+def _arithmetic(computed: Callable[[int, int], int], sign: str, *, right: bool) -> Callable[[NamedNumber, int], int]:
+    """The method of a named number that stands left of the sign, or right of it."""
+
+    def compute(self: NamedNumber, other: int) -> NamedNumber:
+        a, b = (other, self) if right else (self, other)
+        return NamedNumber(computed(int(a), int(b)), f"{_name(a)} {sign} {_name(b)}", self.compared)
+
+    return compute
+
+
+for _method, _sign in _COMPARISONS.items():
+    setattr(NamedNumber, f"__{_method}__", _comparison(getattr(operator, _method), _sign))
+for _method, _sign in _ARITHMETIC.items():
+    setattr(NamedNumber, f"__{_method}__", _arithmetic(getattr(operator, _method), _sign, right=False))
+    setattr(NamedNumber, f"__r{_method}__", _arithmetic(getattr(operator, _method), _sign, right=True))
 
 
 def _name(number: Any) -> str:

@@ -19,7 +19,7 @@ The actions of a global state:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from crownless.spec.computation import Message
 from .machine_calls import MachineCalls
 from .monitors import DeliveryMonitor, Monitor, Observation
 from .rules import Exercised
+from .values import Interner
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]
@@ -82,22 +83,6 @@ class LocalStep(NamedTuple):
 
 #: One enabled action of a global state, and where it leads. A plain tuple: a search makes millions of them.
 Move = tuple[LocalStep, State]
-
-
-class Interner:
-    """Numbers values 0, 1, 2, … as they first occur."""
-
-    def __init__(self) -> None:
-        self.values: list[Any] = []
-        self._numbers: dict[Hashable, int] = {}
-
-    def number(self, value: Any, key: Hashable = None) -> int:
-        """The number of this value, by its key if it is not its own."""
-        key = value if key is None else key
-        number = self._numbers.setdefault(key, len(self.values))
-        if number == len(self.values):
-            self.values.append(value)
-        return number
 
 
 class System:

@@ -106,3 +106,19 @@ def with_article(kind: type) -> str:
 def same_values(one: Any, other: Any) -> bool:
     """True if no machine can distinguish the values."""
     return one is other or (bool(one == other) and key_of(one) == key_of(other))
+
+
+class Interner:
+    """Numbers values 0, 1, 2, … as they first occur."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self._numbers: dict[Hashable, int] = {}
+
+    def number(self, value: Any, key: Hashable = None) -> int:
+        """The number of this value, by its key if it is not its own."""
+        key = value if key is None else key
+        number = self._numbers.setdefault(key, len(self.values))
+        if number == len(self.values):
+            self.values.append(value)
+        return number

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import cycle, islice
 from typing import Any
 
-from crownless.spec.printable import in_brackets, shown, some
+from crownless.spec.printable import in_brackets, shortened, shown, some
 
 from .node import (
     VARYING,
@@ -24,7 +24,6 @@ from .node import (
     Implementation,
     Input,
     NodeFailure,
-    Output,
     Query,
     Send,
     Transmits,
@@ -36,6 +35,8 @@ MOST_HANGS = 2
 #: How often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
 #: with a probability of 2 ** -20, which is less than `MISSED`.
 ROUNDS, MISSED = 20, 1e-6
+#: Characters of an answer that are shown.
+MOST_SAID = 120
 
 
 class Answers:
@@ -210,22 +211,19 @@ def _same(one: Answer | NodeFailure, other: Answer | NodeFailure) -> bool:
 
 def difference(first: Answer | NodeFailure, then: Answer | NodeFailure) -> str:
     """The difference between two answers to the same inputs, in words."""
-    if isinstance(first, NodeFailure) or isinstance(then, NodeFailure):
-        said = [f"{one.kind}: {one.said}" if isinstance(one, NodeFailure) else "an answer" for one in (first, then)]
-        return f"after the same inputs it gave first {said[0]}, and then {said[1]}"
-    for k, (one, other) in enumerate(zip(first, then, strict=False), 1):
-        if one != other:
-            return f"after the same inputs its output {k} was first {_said(one)} and then {_said(other)}"
-    more, fewer = sorted((first, then), key=len, reverse=True)
-    counts = f"{some(len(first), 'output')} and then {len(then)}"
-    return f"after the same inputs it gave first {counts}; in one alone is {_said(more[len(fewer)])}"
+    return f"after the same inputs it gave first {_in_words(first)}, and then {_in_words(then)}"
 
 
-def _said(output: Output) -> str:
-    """An output in words."""
-    if isinstance(output, Transmits):
-        return f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
-    return f"{type(output).__name__.lower()} {shown(output.message, str)}"
+def _in_words(answer: Answer | NodeFailure) -> str:
+    if isinstance(answer, NodeFailure):
+        return f"{answer.kind}: {answer.said}"
+    said = [
+        f"a packet to P{shown(output.to + 1)}: {shown(output.body)}"
+        if isinstance(output, Transmits)
+        else f"{type(output).__name__.lower()} {shown(output.message, str)}"
+        for output in answer
+    ]
+    return shortened("; ".join(said), MOST_SAID) or "nothing"
 
 
 # -- repetitions -------------------------------------------------------------------------------------------------------

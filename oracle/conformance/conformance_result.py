@@ -62,6 +62,10 @@ class Searched(NamedTuple):
                 PROPERTIES[name], verdict, note=f"{self.name}, complete computations" if broken else ""
             )
 
+    def breaks(self, name: str) -> bool:
+        """True if a run of this search violates the property."""
+        return any(line.verdict == "violated" for line in self.lines(name))
+
     def _beyond_no_failure(self, line: PropertyResult) -> PropertyResult:
         """The line by its own meaning; a run in which a node fails shows nothing else, but for deliveries before."""
         line = replace(line, property=PROPERTIES[line.property.name])
@@ -242,8 +246,8 @@ class Conformance(CheckResult):
     def broken_by_replies(self) -> list[str]:
         """The properties that free sends do not break, and sends from inside deliveries do."""
         with_replies = [one for one in self.searches if one.name == WITH_REPLIES]
-        free = {name for one in self.searches[:1] for name in self.violations if _breaks(one, name)}
-        return [name for one in with_replies for name in self.violations if name not in free and _breaks(one, name)]
+        free = {name for one in self.searches[:1] for name in self.violations if one.breaks(name)}
+        return [name for one in with_replies for name in self.violations if name not in free and one.breaks(name)]
 
     @property
     def replied(self) -> bool:
@@ -268,10 +272,7 @@ class Conformance(CheckResult):
 
     def suite(self) -> Suite:
         """The lines that decide, for other tools."""
-        return replace(self, properties=tuple(self.wanted))._suite()
-
-    def _suite(self) -> Suite:
-        return super().suite()
+        return Suite(self.protocol, self.wanted, self.seconds)
 
     def schedule(self, name: str) -> Schedule | None:
         """The schedule of a violation, which can be saved and repeated; None if it has no run."""
@@ -310,7 +311,3 @@ class Conformance(CheckResult):
             "seconds": round(self.seconds, 3),
             "scope": self.scope,
         }
-
-
-def _breaks(search: Searched, name: str) -> bool:
-    return any(line.verdict == "violated" for line in search.lines(name))

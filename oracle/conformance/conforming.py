@@ -161,11 +161,10 @@ def _answered_without_end(answers: Answers, request: Request, channel: int) -> t
     except WrongNode as wrong:
         if wrong.breaks != "floods":
             return None
-    first = network.first_answered_by_packets
-    if first is None:
-        return None
+    first = next(step for step in network.steps if step.packets and step.action.packet is not None)
+    query = first.action.process, network.system.state_after(first).history
     said = f"after that message alone the nodes have had {most:,} inputs, and there are still more"
-    return first, NodeFailure("floods", f"its packets are answered by packets without end: {said}")
+    return query, NodeFailure("floods", f"its packets are answered by packets without end: {said}")
 
 
 class _Ended(Exception):
@@ -242,7 +241,7 @@ class _Conforming:
                     self.check(replace(self.request, messages=1), first=True)
                     return None
                 self.explore("free sends", self.request)
-            fails = any(line.verdict == "violated" for kind in FAILURES for line in self.searches[0].lines(kind))
+            fails = any(map(self.searches[0].breaks, FAILURES))
             if searches == 2 and len(self.searches) == 1 and not fails:
                 few = replace(self.request, messages=self.request.messages_with_replies)
                 self.explore(WITH_REPLIES, few, replies=True)

@@ -19,7 +19,7 @@ from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import decide
 from crownless.spec.recorder import Recorder
 
-from .node import Arrival, NodeFailure, Query
+from .node import NodeFailure
 from .node_machine import Failed, NodeMachine
 
 
@@ -67,8 +67,6 @@ class Network(StepwiseRun):
         #: What was sent, and what was delivered where, for the first time.
         self._sent: set[Message] = set()
         self._delivered: set[tuple[Message, int]] = set()
-        #: The first packet that was answered by packets, as the query of a node.
-        self.first_answered_by_packets: Query | None = None
 
     def moves(self) -> list[Move]:
         """All that may happen next: new sends, arrivals, steps of processes, and faults of the channel."""
@@ -143,8 +141,6 @@ class Network(StepwiseRun):
         state = self.system.state_after(step)
         if isinstance(state, Failed):
             raise WrongNode(state.kind, f"{name}: {state.said}") from self._cause(p, state)
-        if step.packets and self.first_answered_by_packets is None and isinstance(state.history[-1], Arrival):
-            self.first_answered_by_packets = p, state.history
         for kind, _, message in step.observations:
             self.progress += kind != "hand"
             if kind == "send" and message in self._called:

@@ -8,7 +8,7 @@ carry.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -24,7 +24,6 @@ from crownless.runtime.ending import watching
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.enumeration import Sends
 from crownless.spec.errors import BadInput
 from crownless.spec.json_reader import decode_json
 from crownless.spec.orders import ORDERS, decide
@@ -43,13 +42,8 @@ class Schedule(msgspec.Struct):
 
     implementation: str
     breaks: str
-    processes: int
-    messages: int
-    channel: str
-    sends: Sends
-    self_sends: bool
-    ticks: int
-    restarts: int
+    #: What was searched, within the bounds of the run.
+    request: Request
     steps: list[SavedAction]
 
     def __repr__(self) -> str:
@@ -60,26 +54,13 @@ class Schedule(msgspec.Struct):
         """True if an application sends from inside a delivery."""
         return any(step.action == "send" and not step.happens for step in self.steps)
 
-    @property
-    def request(self) -> Request:
-        """What was searched, within the bounds of the run."""
-        return Request(
-            self.processes,
-            self.messages,
-            self.channel,
-            sends=self.sends,
-            self_sends=self.self_sends,
-            ticks=self.ticks,
-            restarts=self.restarts,
-        )
-
     def json(self) -> dict[str, Any]:
         """As a file has it."""
         return {"crownless": version("crownless"), "schedule": msgspec.to_builtins(self)}
 
     def saved(self) -> SavedCheck:
         """The run, to be shown."""
-        names = list(process_names(self.processes))
+        names = list(process_names(self.request.processes))
         return SavedCheck(self.implementation, names, [SavedProperty(self.breaks, self.steps)])
 
 
@@ -114,13 +95,12 @@ def read_conformance(content: bytes, file: str) -> SavedCheck:
 def checked(found: Schedule, file: str) -> Schedule:
     """The schedule, if such a run can be; raises `BadInput` that names the file."""
     try:
-        for what, number, most in (
-            ("processes", found.processes, MOST_PROCESSES),
-            ("messages", found.messages, MOST_MESSAGES),
-        ):
-            if not 1 <= number <= most:
-                raise BadInput(f"it has {number} {what}", hint=f"there are 1 to {most}")
-        channel_named(found.channel)
+        request = found.request
+        if not 1 <= request.processes <= MOST_PROCESSES:
+            raise BadInput(f"it has {request.processes} processes", hint=f"there are 1 to {MOST_PROCESSES}")
+        if not 1 <= request.messages <= MOST_MESSAGES:
+            raise BadInput(f"it has {request.messages} messages", hint=f"there are 1 to {MOST_MESSAGES}")
+        channel_named(request.channel)
         found.saved().violations()  # of processes that there are
     except BadInput as problem:
         raise problem.at(file=file) from None
@@ -130,18 +110,8 @@ def checked(found: Schedule, file: str) -> Schedule:
 def schedule_of(implementation: str, breaks: str, run: Run, request: Request) -> Schedule:
     """The schedule of a run of nodes."""
     messages = sum(action.action == "send" for action in run.actions)
-    return Schedule(
-        implementation,
-        breaks,
-        len(run.processes),
-        max(messages, 1),
-        request.channel,
-        request.sends,
-        request.self_sends,
-        request.ticks,
-        request.restarts,
-        [_step_of(action) for action in run.actions],
-    )
+    request = replace(request, messages=max(messages, 1))
+    return Schedule(implementation, breaks, request, [_step_of(action) for action in run.actions])
 
 
 def _step_of(action: ShownAction) -> SavedAction:

@@ -23,12 +23,12 @@ from crownless.oracle.classification import (
     not_decided,
 )
 from crownless.oracle.event_logs import CertainRows, certain_rows, logged_run, logged_runs, natural, rows_of
-from crownless.oracle.logs.columns import json_line, table_of_rows
+from crownless.oracle.logs.columns import rows_of_table, table_of_rows
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Run
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
-from crownless.oracle.logs.rows import Row, rows_of_lines
+from crownless.oracle.logs.rows import Row
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
 from crownless.spec.delivery_disorder import Disorder, ProcessSummary
@@ -84,12 +84,12 @@ class ClassifiedLog(ClassifiedRuns):
         return OUTCOMES[int(self.outcomes[number, self.orders.index(order)])]
 
     def counts(self, order: str) -> dict[str, int]:
-        """How many runs keep the order, break it, or leave it unknown."""
+        """How many runs keep the order, violate it, or leave it unknown."""
         column = self.outcomes[:, self.orders.index(order)]
         return {outcome: int((column == number).sum()) for number, outcome in OUTCOMES.items()}
 
     def first_broken(self, order: str) -> int | None:
-        """The first run that breaks the order."""
+        """The first run that violates the order."""
         broken = np.flatnonzero(self.outcomes[:, self.orders.index(order)] == BROKEN)
         return int(broken[0]) if len(broken) else None
 
@@ -130,12 +130,13 @@ class ClassifiedLog(ClassifiedRuns):
         return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
 
     def _rows(self, number: int) -> list[Row]:
-        of_run = range(int(self.rows.first[number]), int(self.rows.first[number + 1]))
-        return list(rows_of_lines((json_line(self.rows.row(row)) for row in of_run), self.file))
+        table = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
+        return list(rows_of_table(table, self.file))
 
     def _certain_part(self, number: int, rows: list[Row], certain: CertainRows) -> ClassifiedLog:
         """The same run without gaps: what is certain of it, as a log of its own, in the same order of rows."""
-        every = (replace(row, index=k) for line in certain.lines.values() for k, row in enumerate(line))
+        of_lines = (row for line in certain.lines.values() for row in enumerate(line))
+        every = (row if row.index == k else replace(row, index=k) for k, row in of_lines)
         table = table_of_rows(sorted(every, key=lambda row: row.line))
         part = _decided(by_run(table), self.file, self.orders, self.reading, self.numbering, tuple(certain.lines))
         of_run = slice(int(self.rows.first[number]), int(self.rows.first[number + 1]))

@@ -13,6 +13,7 @@ from crownless.oracle.logs.converted import ConvertedLog
 from crownless.oracle.logs.formats import (
     BY_ROW,
     CONVERTED,
+    FORMATS,
     Format,
     LogOptions,
     Numbering,
@@ -91,10 +92,10 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
             raise BadInput(f"--match does not go with {of}", hint=hint, file=name)
         from .matching import matched  # it needs numpy, which takes a while to import
 
-        return matched(by_run(rows_in(content, form, name, options, named=False), name), name)
+        return matched(by_run(rows_in(content, form, name, replace(options, unnamed=True)), name), name)
     assert form is not None, "a computation is no log"
     if form in CONVERTED:
-        log, by = convert(content, form, name, options), Numbering("line" if form == "shiviz" else "row")
+        log, by = convert(content, form, name, options), Numbering(FORMATS[form].by)
     else:
         log = ConvertedLog(list(rows_in(content, form, name, options)))
         by = numbering(content, form, len(log.events))

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from crownless.oracle.event_logs import counts_from_one, natural
 from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.rows import Row, by_run, rows_of_lines
 from crownless.oracle.logs.vector_clocks import (
     ClockedEvent,
@@ -37,7 +38,7 @@ def read_clocked(
     """
     lines = as_text(content, name).split("\n")
     log = ConvertedLog()
-    for run, rows in by_run(rows_of_lines(lines, name, kinds=kinds), name).items():
+    for run, rows in by_run(rows_of_lines(lines, name, LogOptions(kinds=kinds or {})), name).items():
         try:
             _add_run(log, run, rows, lines, processes)
         except BadInput as problem:

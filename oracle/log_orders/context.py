@@ -46,7 +46,7 @@ class ContextEvent:
 
 @dataclass(frozen=True)
 class Context:
-    """The events of the processes involved, around the last event that shows that the run breaks these orders."""
+    """The events of the processes involved, around the last event that shows that the run violates these orders."""
 
     orders: tuple[str, ...]
     numbered_by: Literal["line", "row"]

@@ -179,7 +179,7 @@ class RunMonitor:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def broken(self, order: str, gaps: Collection[str] = ()) -> Verdict | None:
-        """The verdict on an order that the events so far break; None if they do not.
+        """The verdict on an order that the events so far violate; None if they do not.
 
         `gaps`: processes that may have received in a hole what they are not known to receive.
         """

@@ -127,7 +127,7 @@ class Monitor:
     def violations(self, runs: Numbers, broken: Numbers) -> Iterator[Violation]:
         """What shows the violations of these runs, which are well-formed, run by run, from the weakest order on.
 
-        `broken`: for each of these runs a row, in which the orders that it breaks are true, by column.
+        `broken`: for each of these runs a row, in which the orders that it violates are true, by column.
         """
         self._number, done = NONE, 0
         rows = np.empty(max(ENTRIES, len(COLUMN) * len(self._loops.run.line)), np.int64)
@@ -290,14 +290,14 @@ def _write_violations(runs: Any, broken: Any, rows: Rows, loops: Loops, pending:
 
 @compiled
 def shown_by(order: Any, found: Any, unicasts: Any) -> Any:
-    """Where the overtaking stands in `found` that shows that the run breaks the order; NONE if none shows it."""
+    """Where the overtaking stands in `found` that shows that the run violates the order; NONE if none shows it."""
     at = 0 if order == FIFO else 2
     return NONE if found[at] == NONE or (order == ONE_N and not unicasts) else at
 
 
 @compiled
 def mark(order: Any, at: Any, loops: Loops, pending: Any) -> Any:
-    """Marks in `shows` the messages that show that the run breaks the order; `at`: the overtaking that shows it."""
+    """Marks in `shows` the messages that show that the run violates the order; `at`: the overtaking that shows it."""
     run, graph = loops.run, loops.graph
     for m in range(run.sizes[MESSAGES]):
         graph.shows[m] = False

@@ -1,7 +1,7 @@
 """FIFO and causal order of one run, in one pass over its events.
 
 The time of a process is the number of events of each line that it knows; a message carries its sender's time before the
-send. Of each channel the first copy that is still missing is known. A deliver breaks FIFO order if it is not of the
+send. Of each channel the first copy that is still missing is known. A deliver violates FIFO order if it is not of the
 first missing copy of its channel, and causal order if a first missing copy of any channel to the process was sent
 within the message's time: steps and memory are the number of events, times the number of processes.
 """

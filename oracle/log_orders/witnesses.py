@@ -1,7 +1,7 @@
 """Witnesses of many runs: the spec makes one for each shape of a violation, which then only gets its names.
 
 The monitor names the few messages that show a violation. Their events without the names (which process sends and
-delivers which of them, in which order) are its shape; there are few shapes, however many runs break an order. The
+delivers which of them, in which order) are its shape; there are few shapes, however many runs violate an order. The
 processes of a shape are in the natural order of their names, as `oracle.event_logs` has them.
 """
 
@@ -36,7 +36,7 @@ Shape = tuple[tuple[int, bool, int, tuple[int, ...]], ...]
 
 
 class WitnessOfRun(NamedTuple):
-    """What shows that a run, by its number, breaks an order: as JSON."""
+    """What shows that a run, by its number, violates an order: as JSON."""
 
     run: int
     order: str
@@ -72,7 +72,7 @@ class WitnessesByShape:
         broken[:, [COLUMN[order] for order in orders]] = outcomes == BROKEN
         known, shown = list[int](), _Shown((), [], [])
         for run, order, events in self.monitor.violations(runs, broken):
-            if events != known:  # the same show several orders broken
+            if events != known:  # the same show violations of several orders
                 known, shown = events, self._shown(events)
             yield WitnessOfRun(run, order, _filled(shown, order, self.monitor.pending))
 

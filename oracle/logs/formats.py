@@ -29,7 +29,8 @@ Format = str
 class LogFormat(NamedTuple):
     """A format: its name for people, the suffixes of its files, and a pattern for the beginning of a content.
 
-    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log.
+    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log, and the numbers of its
+    events count `by` lines or rows.
     """
 
     called: str
@@ -37,6 +38,7 @@ class LogFormat(NamedTuple):
     beginning: bytes | None = None
     options: tuple[str, ...] = ("columns", "kinds", "complete", "processes")
     is_converted: bool = False
+    by: Literal["line", "row"] = "row"
 
 
 FORMATS: dict[Format, LogFormat] = {
@@ -53,7 +55,8 @@ FORMATS: dict[Format, LogFormat] = {
         ".shiviz",
         rb'[^\n]*\(\?P?<host>|\s*[^\s{]\S* \{"[^"\n]*" ?: ?[0-9]',
         ("pattern", "complete", "processes"),
-        True,
+        is_converted=True,
+        by="line",
     ),
 }
 CONVERTED = tuple(name for name, form in FORMATS.items() if form.is_converted)
@@ -69,8 +72,8 @@ class LogOptions:
 
     `columns` and `kinds`: what the log calls its columns (`{"message": "msg_id"}`), and kinds of events
     (`{"recv": "deliver"}`); `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`: no
-    event is missing; `processes`: some that take part in each run, also without events. Raises `BadInput` for names
-    that are none.
+    event is missing; `processes`: some that take part in each run, also without events; `unnamed`: messages have no
+    names, and `message` is a payload. Raises `BadInput` for names that are none.
     """
 
     form: Format | None = None
@@ -79,6 +82,7 @@ class LogOptions:
     pattern: str | None = None
     complete: bool = False
     processes: tuple[str, ...] = ()
+    unnamed: bool = False
 
     def __post_init__(self) -> None:
         for column in self.columns:

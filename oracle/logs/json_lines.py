@@ -37,11 +37,8 @@ OPENS, CLOSES, COLON, COMMA, MINUS, POINT, ZERO, NINE = b"{}:,-.09"
 N, U, L = b"nul"
 
 
-def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bool = True, first: int = 1) -> pa.Table:
-    """The plain rows of a log, of which the first line has this number; raises `BadInput` for a line that is no event.
-
-    `named`: messages have names.
-    """
+def read_json_lines(content: bytes, name: str, options: LogOptions, first: int = 1) -> pa.Table:
+    """The plain rows of a log, of which the first line has this number; raises `BadInput` for one that is no event."""
     import pyarrow as pa
 
     if not content.isascii():
@@ -57,8 +54,7 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, *, named: bo
             continue
         line = first + content.count(b"\n", 0, begin)
         text = content[begin:past].decode().split("\n")
-        rows = rows_of_lines(text, name, named=named, first=line, columns=options.columns, kinds=options.kinds)
-        tables.append(table_of_rows([*rows]))
+        tables.append(table_of_rows([*rows_of_lines(text, name, options, line)]))
     return pa.concat_tables(tables) if tables else table_of_rows([])
 
 

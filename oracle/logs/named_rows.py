@@ -9,7 +9,7 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 
-from .columns import PEER_SEPARATOR, PLAIN_COLUMNS
+from .columns import PEER_SEPARATOR, PLAIN_COLUMNS, plain_types
 from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 
 if TYPE_CHECKING:
@@ -97,6 +97,22 @@ class NamedRows:
         index = int(self.index[row])
         plain = {name: self.named[name].name(row) if name in self.named else None for name in PLAIN_COLUMNS}
         return {**plain, "index": None if index == MISSING else index}
+
+    def table(self, first: int, past: int) -> pa.Table:
+        """Plain rows of these numbers, as a table."""
+        import pyarrow as pa
+
+        columns: dict[str, pa.Array] = {}
+        for name, kind in plain_types():
+            column = self.named.get(name)
+            if name == "index":
+                columns[name] = pa.array(self.index[first:past], kind, mask=self.index[first:past] == MISSING)
+            elif column is None:
+                columns[name] = pa.nulls(past - first, kind)
+            else:
+                codes = column.codes[first:past]
+                columns[name] = column.names.take(pa.array(codes, mask=codes < 0))
+        return pa.table(columns)
 
     def numbers(self) -> Rows:
         """The columns as numbers."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
@@ -33,6 +33,9 @@ from .reasons import (
     UnknownKind,
     UnusableRow,
 )
+
+if TYPE_CHECKING:
+    from .formats import LogOptions
 
 #: The kind of a row that could not be read.
 UNREADABLE = "?"
@@ -78,11 +81,6 @@ class Row:
         fields |= {"message": self.message, "peer": peer}
         return {key: value for key, value in fields.items() if value not in ("", [])}
 
-    @property
-    def event(self) -> tuple[str, str, int, str, str, tuple[str, ...]]:
-        """All but the line: two rows of the same event are copies."""
-        return self.run, self.process, self.index, self.kind, self.message, self.peers
-
     def as_internal(self) -> Row:
         """The row as an event that neither sends nor delivers."""
         return replace(self, kind="internal", message="", peers=())
@@ -92,19 +90,10 @@ class Row:
 
 
 def rows_of_lines(
-    lines: Iterable[str],
-    file: str | None = None,
-    *,
-    named: bool = True,
-    first: int = 1,
-    columns: Mapping[str, str] | None = None,
-    kinds: Mapping[str, str] | None = None,
+    lines: Iterable[str], file: str | None = None, options: LogOptions | None = None, first: int = 1
 ) -> Iterator[Row]:
-    """The events in lines of JSON, of which the first has this number; raises `BadInput` with the file and the line.
-
-    `columns` and `kinds`: the log's own names for columns and kinds; `named`: as of `row_of`.
-    """
-    renamed = {name: theirs for name, theirs in (columns or {}).items() if name != theirs}
+    """The events in lines of JSON, of which the first has this number; raises `BadInput` with the file and the line."""
+    columns, kinds, unnamed = (options.columns, options.kinds, options.unnamed) if options else ({}, {}, False)
     for number, text in enumerate(lines, first):
         if number % LOOKS_EVERY == 0:
             look()
@@ -112,17 +101,17 @@ def rows_of_lines(
             continue
         try:
             fields = fields_of(text)
-            fields |= {name: fields.get(theirs) for name, theirs in renamed.items()}
+            fields |= {name: fields.get(theirs) for name, theirs in columns.items()}
             if kinds and isinstance(kind := fields.get("kind"), str):
                 fields["kind"] = kinds.get(kind, kind)
-            yield row_of(number, fields, named=named)
+            yield row_of(number, fields, named=not unnamed)
         except BadInput as problem:
             raise problem.at(file=file, line=number) from None
 
 
-def read_row(line: int, text: str, *, named: bool = True) -> Row:
-    """The event in a line of JSON, which has this number; raises `UnusableRow`. `named`: as of `row_of`."""
-    return row_of(line, fields_of(text), named=named)
+def read_row(line: int, text: str) -> Row:
+    """The event in a line of JSON, which has this number; raises `UnusableRow`."""
+    return row_of(line, fields_of(text))
 
 
 def fields_of(text: str | bytes) -> dict[str, Any]:
@@ -287,9 +276,9 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
     """Of the contradictions those between two events of a process with the same index."""
     different: list[list[Row]] = []
     for same in _groups(rows, lambda row: (row.process, row.index)):
-        first: dict[Hashable, Row] = {}
+        first: dict[Row, Row] = {}
         for row in same:
-            known = first.setdefault(row.event, row)
+            known = first.setdefault(replace(row, line=0), row)
             if known is not row:
                 yield Conflict(row, Copy(row.process, row.index), known)
         different.append(list(first.values()))

@@ -31,31 +31,30 @@ SEVERAL = ";"
 BYTES, ROWS = 1 << 26, 1 << 19
 #: Bytes of CSV that Arrow reads at a time: no line may be longer.
 CSV_BLOCK = 1 << 24
-TOO_LARGE_LINE = 16
 
 
-def rows_in(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> Iterator[Row]:
+def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
     """The events of a log, each with its line in the file; raises `BadInput` for one that cannot be used."""
     if form == "jsonl":
         refuse_unknown_columns(content, name, options)
         lines = as_text(content, name).split("\n")
-        return rows_of_lines(lines, name, named=named, columns=options.columns, kinds=options.kinds)
-    table = read_table(content, form, name, options, named=named)
-    return rows_of_table(table, name, 2 if form == "csv" else 1, named=named)
+        return rows_of_lines(lines, name, options)
+    table = read_table(content, form, name, options)
+    return rows_of_table(table, name, 2 if form == "csv" else 1, named=not options.unnamed)
 
 
-def read_table(content: bytes, form: Format, name: str, options: LogOptions, *, named: bool = True) -> pa.Table:
-    """The plain rows of a log; `named`: messages have names."""
+def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> pa.Table:
+    """The plain rows of a log."""
     import pyarrow as pa
 
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
 
         refuse_unknown_columns(content, name, options)
-        return read_json_lines(content, name, options, named=named)
+        return read_json_lines(content, name, options)
     if form == "csv":
         as_text(content, name)  # which says where a byte is not UTF-8
-    return pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options, named=named))
+    return pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
@@ -68,9 +67,7 @@ def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> No
 # -- tables ------------------------------------------------------------------------------------------------------------
 
 
-def _tables(
-    file: Any, form: Format, name: str, options: LogOptions, *, named: bool = True
-) -> Iterator[tuple[int, pa.Table]]:
+def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator[tuple[int, pa.Table]]:
     """The plain rows in CSV, Parquet or Arrow, batch by batch, each with the number of its first line or row."""
     import pyarrow as pa
 
@@ -81,7 +78,7 @@ def _tables(
         for batch in chain([next(batches, none)], batches):
             table = pa.Table.from_batches([batch])
             table.validate(full=True)
-            yield row + (form == "csv"), _as_plain_rows(table, form, name, options, row, named=named)
+            yield row + (form == "csv"), _as_plain_rows(table, form, name, options, row)
             row += table.num_rows
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
@@ -91,9 +88,7 @@ def _tables(
         raise BadInput(problem, hint=hint, file=name) from None
 
 
-def _as_plain_rows(
-    table: pa.Table, form: Format, name: str, options: LogOptions, first: int, *, named: bool
-) -> pa.Table:
+def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions, first: int) -> pa.Table:
     """The rows of a table as plain rows; its first row has this number."""
     has = table.schema.names
     several = [given for given, count in Counter(has).items() if count > 1]
@@ -106,7 +101,7 @@ def _as_plain_rows(
     table = table.select([*ours.values()]).rename_columns([*ours])
     if form == "csv" and "index" in ours:
         table = _with_numbers(table, name, first)
-    check_columns(table.schema, name, has, named=named)
+    check_columns(table.schema, name, has, named=not options.unnamed)
     if form == "csv":
         table = _with_several_receivers(table)
     try:
@@ -262,8 +257,6 @@ def _of_lines(
             progress("read", done, None, "bytes")
         text = rest + block
         past = len(text) if is_last else text.rfind(b"\n") + 1
-        if not past and len(text) > TOO_LARGE_LINE * size:
-            raise BadInput("a line is too long", hint="give one event a line", file=name, line=line)
         lines, rest = text[:past], text[past:]
         if lines.strip():
             if line == 1:

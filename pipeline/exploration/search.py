@@ -101,9 +101,7 @@ class OnSpark:
             else nullcontext(saving.directory.resolve())
         ) as directory:
             yield SearchOnSpark(
-                check.machine,
-                check.workload,
-                check.channel_name,
+                check,
                 monitors,
                 properties,
                 shared=engine.shared,

@@ -18,7 +18,6 @@ from typing import Any
 
 import z3
 
-from crownless.impl.extra_messages import ExtraMessages
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import protocol_named
 from crownless.proofs.induction.any_run import ASSUMED, AnyRun
@@ -27,7 +26,6 @@ from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
 from crownless.proofs.language.terms import Term
-from crownless.proofs.protocols.extra_messages import OneMessagePerStep
 from crownless.runtime.ending import look
 from crownless.spec.errors import BadInput
 
@@ -40,8 +38,6 @@ from .templates import Clause, Context, OnTerms, Vocabulary
 Progress = Callable[[str], None]
 
 SEED = 1
-#: Of this protocol its updates and its guard, on whole matrices, without the choice of when to send an extra message.
-EXTRA_MESSAGES = "of its updates and its guard, in runs without extra messages"
 #: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
@@ -72,8 +68,6 @@ class Discovered:
     needed_for_optimal: tuple[str, ...]
     #: True if z3 shows them again of all processes and messages at once.
     confirmed: bool
-    #: What of the protocol was put to z3, if not all of it.
-    remark: str
     seconds: float
 
     @property
@@ -95,7 +89,7 @@ class Discovered:
     def lines(self) -> list[str]:
         """The printed lines."""
         tried = f"{self.survived:,} survive {self.situations:,} states of {self.runs} simulated runs"
-        lines = [self.summary, *([f"{self.protocol}: {self.remark}"] if self.remark else [])]
+        lines = [self.summary]
         if self.safe != "refuted":
             lines.append(
                 f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive, which follow from "
@@ -133,7 +127,7 @@ def discover(
     breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3.
     """
     machine = protocol_named(protocol) if isinstance(protocol, str) else protocol
-    name, remark = protocol if isinstance(protocol, str) else machine.__name__, ""
+    name = protocol if isinstance(protocol, str) else machine.__name__
     if isinstance(PROOFS.get(name), QueueProof):
         raise BadInput(
             f"{name}: --discover is of protocols of vectors and matrices, and not of queues",
@@ -144,14 +138,12 @@ def discover(
             f"{name}: --discover is of messages to one process, and not of multicasts",
             hint=f"its proof is of them: crownless prove {name}",
         )
-    if machine is ExtraMessages:
-        machine, remark = type("ExtraMessages", (OneMessagePerStep, ExtraMessages), {}), EXTRA_MESSAGES
-    return _Discovery(name, machine, remark, effort, progress or (lambda line: None)).found(anyway)
+    return _Discovery(name, machine, effort, progress or (lambda line: None)).found(anyway)
 
 
 class _Discovery:
-    def __init__(self, name: str, machine: type[ProtocolMachine], remark: str, effort: int, report: Progress) -> None:
-        self.name, self.machine, self.remark, self.effort, self.report = name, machine, remark, effort, report
+    def __init__(self, name: str, machine: type[ProtocolMachine], effort: int, report: Progress) -> None:
+        self.name, self.machine, self.effort, self.report = name, machine, effort, report
         try:
             self.run = AnyRun(self.machine)
             self.run.events()
@@ -203,7 +195,6 @@ class _Discovery:
             needed=_read(reading, needed),
             needed_for_optimal=_read(reading, [placed for placed in more if placed not in needed]),
             confirmed=bool(needed) and self._confirmed(needed),
-            remark=self.remark,
             seconds=time.monotonic() - started,
         )
 

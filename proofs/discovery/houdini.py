@@ -105,7 +105,7 @@ class CounterexampleQuery:
         thing of which it is.
         """
         term = z3.simplify(self._arrays.eliminated(term))
-        for quantified in _quantifiers(term):
+        for quantified in [each for each in _subterms(term) if z3.is_quantifier(each) and not each.is_lambda()]:
             assert quantified.is_forall(), "steps say what holds of every process, not that there is one"
             if quantified.get_id() not in self._hidden:
                 name = z3.FreshBool("holds of all")
@@ -249,19 +249,15 @@ class CounterexampleQuery:
                 yield placed, OnTerms(self.run, self.run.before, things).clause(clause)
 
 
-def _quantifiers(term: Term) -> list[Term]:
-    """The quantifiers in a term, but for those within others."""
-    found, seen, rest = [], set(), [term]
+def _subterms(term: Term) -> Iterator[Term]:
+    """The term and its parts, each once; not those within quantifiers, but for the quantifiers themselves."""
+    seen, rest = set(), [term]
     while rest:
         each = rest.pop()
-        if each.get_id() in seen:
-            continue
-        seen.add(each.get_id())
-        if z3.is_quantifier(each) and not each.is_lambda():
-            found.append(each)
-        elif z3.is_app(each):
-            rest += each.children()
-    return found
+        if each.get_id() not in seen:
+            seen.add(each.get_id())
+            yield each
+            rest += each.children() if z3.is_app(each) else []
 
 
 # -- the induction -----------------------------------------------------------------------------------------------------
@@ -285,19 +281,11 @@ class Stage:
 
 
 def _mentions(term: Term, function: Term) -> bool:
-    rest, seen = [term], set()
-    while rest:
-        each = rest.pop()
-        if each.get_id() in seen:
-            continue
-        seen.add(each.get_id())
-        if z3.is_quantifier(each):
-            rest.append(each.body())
-        elif z3.is_app(each):
-            if each.decl().eq(function):
-                return True
-            rest += each.children()
-    return False
+    return any(
+        _mentions(each.body(), function) if z3.is_quantifier(each) else each.decl().eq(function)
+        for each in _subterms(term)
+        if not z3.is_var(each)
+    )
 
 
 class Induction:

@@ -19,13 +19,13 @@ from dataclasses import dataclass, field
 import z3
 
 from crownless.impl.protocol import ProtocolMachine
-from crownless.proofs.language.ground import Things, instances, said_of, three
+from crownless.proofs.language.ground import Things, instances, three_of_each
 from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Term, Terms
 
 from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
 from .quantified import for_all
-from .theorem import Claim
+from .theorem import Claim, never
 
 #: What holds at every moment: name → what it says of a moment of a run.
 Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
@@ -140,10 +140,8 @@ class CausalOrder:
 
     def of_three(self) -> tuple[AnyRun, Things]:
         """A run of three processes and three messages, and what there is of each sort."""
-        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
-        run = self.world(self.protocol, terms=Terms(process.sort), message=message.sort)
-        numbers = [z3.IntVal(number) for number in range(1, 4)]
-        return run, {run.message: message.all, run.terms.process: process.all, z3.IntSort(): numbers}
+        process, message, things = three_of_each()
+        return self.world(self.protocol, terms=Terms(process), message=message), things
 
     def vacuity(self) -> list[Claim]:
         """That in no system of three processes and three messages, in no state in which the invariants hold, m is
@@ -152,20 +150,11 @@ class CausalOrder:
         run, things = self.of_three()
         x = z3.Const("before m", run.message)
         past = {"something was sent to i before m": z3.And(run.precedes(x, run.m), run.to(x, run.i))}
-        said = said_of(things)
-
-        def ground(given: Mapping[str, Term]) -> dict[str, Term]:
-            return {name: said(holds) for name, holds in given.items()}
-
-        now = ground({name: holds(run, run.before) for name, holds in self.invariants.items()})
-
-        def never(name: str, given: Mapping[str, Term]) -> Claim:
-            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
-
-        return [
-            never("vacuous", {**run.in_flight, ACCEPTED: run.accepted, **past}),
-            *(never(f"{event.name}: never", event.given) for event in run.events()),
-        ]
+        happenings = {
+            "vacuous": {**run.in_flight, ACCEPTED: run.accepted, **past},
+            **{f"{event.name}: never": event.given for event in run.events()},
+        }
+        return never({name: holds(run, run.before) for name, holds in self.invariants.items()}, happenings, things)
 
     def _induction(self, run: AnyRun) -> list[Claim]:
         claims = [Claim(f"{name}: at the start", {}, holds(run, run.start)) for name, holds in self.invariants.items()]

@@ -10,13 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import z3
-
 from crownless.impl.protocol import ProtocolMachine
-from crownless.proofs.language.ground import ground_over, three
+from crownless.proofs.language.ground import three_of_each
 
 from .queue_abstraction import Abstraction, Invariants, MachineView, SymbolicLogic, Truth, fixed_by
-from .theorem import Claim
+from .theorem import Claim, never
 
 #: Claims by name: what is given, beside the invariants, and what follows.
 Given = Mapping[str, tuple[Mapping[str, Truth], Truth]]
@@ -88,20 +86,7 @@ class QueueProof:
         """That of three processes and three messages, in no state in which the invariants hold, what the proof is
         about can happen, nor any of the events: each to be refuted.
         """
-        process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
-        run = self.abstraction(SymbolicLogic(process.sort, message.sort))
-        numbers = [z3.IntVal(number) for number in range(1, 4)]
-        things = {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}
-
-        def ground(given: Mapping[str, Truth]) -> dict[str, Truth]:
-            return {name: ground_over(holds, things) for name, holds in given.items()}
-
-        now = ground(self.now(run))
-
-        def never(name: str, given: Mapping[str, Truth]) -> Claim:
-            return Claim(name, {**now, **ground(given)}, z3.BoolVal(False))
-
-        return [
-            never("vacuous", self.eventful(run)),
-            *(never(f"{event.name}: never", {**event.given, **fixed_by(run, event)}) for event in run.events()),
-        ]
+        process, message, things = three_of_each()
+        run = self.abstraction(SymbolicLogic(process, message))
+        events = {f"{event.name}: never": {**event.given, **fixed_by(run, event)} for event in run.events()}
+        return never(self.now(run), {"vacuous": self.eventful(run), **events}, things)

@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 
 import z3
 
+from crownless.proofs.language.ground import Things, said_of
 from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import model_of
 from crownless.spec.printable import in_brackets
@@ -81,3 +82,12 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
     """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state it is about."""
     return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)
+
+
+def never(now: Mapping[str, Term], happenings: Mapping[str, Mapping[str, Term]], things: Things) -> list[Claim]:
+    """That none of these can happen in any state of so few things: each to be refuted, or a proof may be vacuous."""
+    said = said_of(things)
+    return [
+        Claim(name, {each: said(holds) for each, holds in {**now, **given}.items()}, z3.BoolVal(False))
+        for name, given in happenings.items()
+    ]

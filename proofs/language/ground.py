@@ -70,3 +70,10 @@ def finite_sort(name: str, things: Sequence[str]) -> FiniteSort:
 def three(name: str, things: str) -> FiniteSort:
     """A sort of three things."""
     return finite_sort(f"{name} of three", things.split())
+
+
+def three_of_each() -> tuple[Term, Term, Things]:
+    """The sorts of three processes and of three messages, and all that there is of each sort."""
+    process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
+    numbers = [z3.IntVal(number) for number in range(1, 4)]
+    return process.sort, message.sort, {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}

@@ -11,17 +11,15 @@ Three comparisons, of which none looks at what is counted:
   extra message after the other.
 
 Its code is read (`machine_code`): what could distinguish a token from a number is refused. That encoding and clearing
-go on alike beyond `PROCESSES` is not shown. `SAMPLES` random matrices of a few more processes are compared, and code is
-refused that reads the number of processes other than to go through them.
+go on alike beyond `PROCESSES` is not shown; code is refused that reads the number of processes other than to go through
+them.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from itertools import product
-from random import Random
 from typing import Any
 
 from crownless.impl.extra_messages import ExtraMessages, State
@@ -33,8 +31,6 @@ from crownless.spec.printable import error_line
 
 #: Encoding and clearing are compared up to so many processes.
 PROCESSES = 4
-#: So many random matrices are compared of each of these numbers of processes.
-SAMPLES, MORE_PROCESSES = 20, (5, 6)
 
 
 class _Token(Opaque):
@@ -96,10 +92,7 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Compared, ...]:
                 matrices += 1
                 differs = differs or differs_at(n, i, matrix)
         compared.append(Compared(n, matrices, differs))
-    for n in MORE_PROCESSES:
-        for i, matrix in _some_matrices(n):
-            differs = differs or differs_at(n, i, matrix)
-    return (*compared[:-1], replace(compared[-1], differs=differs))
+    return tuple(compared)
 
 
 def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
@@ -107,17 +100,6 @@ def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
     for there in product((False, True), repeat=n * (n - 1)):
         entries = iter(there)
         yield tuple(tuple(_Count() if l != i and next(entries) else 0 for l in range(n)) for _ in range(n))
-
-
-def _some_matrices(n: int) -> Iterator[tuple[int, tuple[tuple[Any, ...], ...]]]:
-    """Random ones, always the same, each with the process that has it."""
-    random = Random(n)
-    for sample in range(SAMPLES):
-        i, entries = sample % n, random.random()
-        yield (
-            i,
-            tuple(tuple(_Count() if l != i and random.random() < entries else 0 for l in range(n)) for _ in range(n)),
-        )
 
 
 # -- reading -----------------------------------------------------------------------------------------------------------

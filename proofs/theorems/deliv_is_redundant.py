@@ -4,19 +4,12 @@
 either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,
 as long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
 
-Assumed: what a claim lists as given, and no more. In particular nothing is assumed
-
-- of n, of the number of messages, or of the other processes;
-- of the packet that i delivers, beyond that i accepts it: its stamp may be any matrix and its sender anybody. So the
-  answer holds over any channel, and even if packets are lost, duplicated or forged.
-
-What mattered (`without_each`, and the tests): the invariant before the step, of course. On sending, that the receiver
-is another process: a message to itself counts once in DELIV_i[i], when delivered, but twice in SENT_i[i, i], when sent
-and again when delivered. On delivering, the guard: it is [Kup]'s own argument that SENT_i has not heard of any message
-to i that i has not delivered, lest i would not have accepted the message that carried it.
-
-The invariant is about one process's bookkeeping. It does not show causal order, nor that anything is ever delivered,
-and it would survive the loss of the updates that serve only other processes (the tests name them).
+Assumed is what a claim lists as given, and no more: nothing of n, of the number of messages, of the other processes, or
+of the packet that i delivers, beyond that i accepts it. So the answer holds over any channel, and even if packets are
+lost, duplicated or forged. What mattered (`without_each`, and the tests): the invariant before the step; on sending,
+that the receiver is another process, since a message to itself counts once in DELIV_i[i] and twice in SENT_i[i, i]; on
+delivering, the guard, which is [Kup]'s own argument. The invariant does not show causal order, nor that anything is
+ever delivered.
 """
 
 from __future__ import annotations

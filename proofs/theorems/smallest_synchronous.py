@@ -64,20 +64,15 @@ class Conditions(Bounded):
     def require_receive_condition(self) -> None:
         self.add(z3.Not(self.break_of_receive_condition()))
 
-    def require_strong_receive_condition(self) -> None:
-        """As `Split.strong_receive_condition`."""
-        for (a, c), before in self.send_then_receive.items():
-            for f in self.places:
-                leaves = [
-                    z3.And(self.goes[c, d], self.leads[d, f], z3.Not(self.same_line[d, f])) for d in range(c + 1, f)
-                ]
-                follows = [z3.And(self.goes[a, b], self.leads[b, f]) for b in range(a + 1, f)]
-                self.add(z3.Implies(z3.And(self.both_own(a, c), before, z3.Or(leaves)), z3.Or(follows)))
-
     def require_priority_rule(self) -> None:
         """The application's messages go to smaller processes."""
         for (a, b), goes in self.goes.items():
             self.add(z3.Implies(z3.And(self.own[a], goes), self.to_smaller[a, b]))
+
+    def require_own_crown(self) -> None:
+        """The application's messages, by themselves, have a crown."""
+        linked = {(a, b): z3.Or(same, z3.And(self.goes[a, b], self.own[a])) for (a, b), same in self.same_line.items()}
+        self.require_cycle(self.sent_before_received("own crown", self.chains("own", linked)))
 
     def acknowledgements(self) -> dict[tuple[int, int], Term]:
         """Of the places of two sends: the second is that of the acknowledgement of the first one's message.
@@ -122,28 +117,13 @@ def breaks_lemma_4(n: int, m: int, size: int, *, ranked: bool) -> Conditions:
     return some
 
 
-def breaks_theorem_6(n: int, m: int, *, strong: bool = False, ranked: bool = True) -> Conditions:
-    """SC, RC and PR, control messages that are acknowledgements, and the application's computation has a crown.
-
-    `strong`: with RC⁺ for RC. Not `ranked`: without PR.
-    """
-    some = any_with_crown(n, m, ranked=ranked)
-    some.require_send_condition()
-    if strong:
-        some.require_strong_receive_condition()
-    else:
-        some.require_receive_condition()
-    return some
-
-
-def any_with_crown(n: int, m: int, *, ranked: bool = True) -> Conditions:
-    """Of the application's messages alone."""
+def breaks_theorem_6(n: int, m: int) -> Conditions:
+    """SC, RC and PR, control messages of any kind, and the application's computation has a crown."""
     some = Conditions(n, m)
-    if ranked:
-        some.require_priority_rule()
-    own_links = {(a, b): z3.Or(same, z3.And(some.goes[a, b], some.own[a])) for (a, b), same in some.same_line.items()}
-    own_chains = some.chains("own", own_links)
-    some.require_cycle(some.sent_before_received("own crown", own_chains))
+    some.require_send_condition()
+    some.require_receive_condition()
+    some.require_priority_rule()
+    some.require_own_crown()
     return some
 
 

@@ -116,7 +116,7 @@ def read_log(
         return list(subjects(os.fspath(file), options))
     if format is not None or pattern is not None:
         raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
-    return list(runs_of(rows_of_lines(file, columns=options.columns, kinds=options.kinds), ""))
+    return list(runs_of(rows_of_lines(file, None, options), ""))
 
 
 def classify(

@@ -122,7 +122,7 @@ def replay(
         given = read_schedule(as_json(dict(schedule)).encode(), "schedule")
     else:
         given = read_schedule(read_bytes(Path(schedule), str(schedule)), str(schedule))
-    with _implementation(node, given.processes, given.sends, timeout, ignore) as implementation:
+    with _implementation(node, given.request.processes, given.request.sends, timeout, ignore) as implementation:
         return follow(implementation, given)
 
 

@@ -22,9 +22,8 @@ from crownless.model_check.search.engines import (
     COMPILES,
     MOST_WORKERS,
     RemoteEngine,
-    check_workers,
     compiling,
-    reductions_named,
+    validated_reductions,
     why_not_applicable,
 )
 from crownless.model_check.system.exploration import Exploration
@@ -109,8 +108,7 @@ def check(
     Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
     """
-    reductions = reductions_named(reductions, engine)
-    check_workers(workers, engine)
+    reductions = validated_reductions(reductions, engine, workers)
     limits = replace(limits, states=max_states)
     given = system | ({"clocks": clocks} if clocks else {})
     saving = checkpoint if resume is None else resume

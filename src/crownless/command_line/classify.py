@@ -20,6 +20,7 @@ from crownless.spec.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
 from .classify_report import (
+    exit_code,
     first_broken,
     first_violations,
     print_classification,
@@ -32,7 +33,7 @@ from .endings import say
 from .file_options import InputFile, OutputFolder, output_folder
 from .log_options import with_log_options
 from .options import Verb, with_limits, with_output
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
+from .output import EXIT_VIOLATED, print_json, print_line, status
 
 #: More computations than this are summed up, not shown one by one.
 SHOWN_UP_TO = 10
@@ -156,12 +157,16 @@ class ClassifyOptions:
     def how(self) -> How:
         return "one-run" if self.one_run else "clocks" if self.clocks else "match" if self.match else "runs"
 
+    @property
+    def clock_entries(self) -> tuple[str, ...]:
+        """The processes whose entries clocks have, if they are named."""
+        return tuple(self.processes.split(",")) if self.processes else ()
+
     def request(self, name: str, progress: Progress | None = None) -> LogRequest:
         """The request to classify the file of that name by the plain engine."""
         log = replace(self.log, complete=self.complete, processes=tuple(dict.fromkeys(self.takes_part)))
-        entries = self.processes.split(",") if self.processes else ()
         around = nullcontext if self.quiet else _compiling
-        return LogRequest(name, self.chosen, self.reading, self.how, log, entries, around, progress)
+        return LogRequest(name, self.chosen, self.reading, self.how, log, self.clock_entries, around, progress)
 
     def check(self) -> None:
         """Raises `BadInput` for options that do not go together."""
@@ -222,26 +227,11 @@ def classify(**given: Any) -> int:
     """
     options = ClassifyOptions(**given)
     options.check()
-    if options.engine == "spark":
-        return _classify_on_spark(options)
-    return _classify_here(options)
-
-
-def _classify_on_spark(options: ClassifyOptions) -> int:
+    if options.engine == "plain":
+        return _classify_here(options)
     from .classify_spark import classify_live, classify_on_spark
 
-    out = None if options.out is None else str(options.out)
-    same: dict[str, Any] = {name: getattr(options, name) for name in ("orders", "reading", "master", "limits")}
-    same |= {"out": out, "as_json": options.as_json, "quiet": options.quiet}
-    if options.live:
-        of_live = {
-            name: getattr(options, name) for name in ("checkpoint", "idle_timeout", "event_time", "max_lateness")
-        }
-        return classify_live(
-            options.files[0], **{name: one for name, one in of_live.items() if one is not None}, **same
-        )
-    entries = options.processes.split(",") if options.processes else ()
-    return classify_on_spark(options.files[0], how=options.how, processes=entries, **same)
+    return classify_live(options) if options.live else classify_on_spark(options)
 
 
 def _classify_here(options: ClassifyOptions) -> int:
@@ -291,9 +281,7 @@ def _classify_here(options: ClassifyOptions) -> int:
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
         left_out = [name for name in dict.fromkeys(options.files) if name not in judged]
         say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
-    if "broken" in outcomes or (options.complete and first_violations(parts)):
-        return EXIT_VIOLATED
-    return EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
+    return EXIT_VIOLATED if options.complete and first_violations(parts) else exit_code(outcomes)
 
 
 def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[oracle.Classification]) -> None:
@@ -320,7 +308,7 @@ def _compiling() -> AbstractContextManager[None]:
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:
-    """What is printed in full: all, or of many the first that breaks each order, or violates a property."""
+    """What is printed in full: all, or of many the first that violates each order, or a property."""
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return

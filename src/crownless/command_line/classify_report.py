@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -20,7 +20,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict, decide
 from crownless.spec.printable import printable, printable_line, printable_name, some
 from crownless.spec.witnesses import messages_of
 
-from .output import STYLES, print_drawing, print_line, speaks_unicode
+from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, STYLES, print_drawing, print_line, speaks_unicode
 from .tables import Rows
 
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ PROCESSES_UP_TO = 10
 MARK = ">"
 
 
+def exit_code(outcomes: Collection[str]) -> int:
+    """The exit code for these outcomes of orders."""
+    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
+
+
 def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
     subject = classification.subject
     run = f", run {printable_name(subject.run)}" if subject.run else ""
@@ -60,8 +65,12 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
     if drawing and isinstance(subject, oracle.LargeRun) and subject.context is not None:
         _print_context(subject.context)
     large = drawing and isinstance(subject, oracle.LargeRun)
-    if by_process or (large and _some_out_of_order(subject.by_process or ())):
-        _print_by_process(subject, everything=by_process)
+    summaries = subject.by_process if by_process or large else ()
+    if summaries is None:
+        if by_process:
+            print_line("too large to say of each process how far its deliveries are out of order")
+    elif by_process or any(of != Disorder() for one in summaries for of in (one.fifo, one.causal)):
+        _print_processes(summaries, everything=by_process)
     if subject.events > SMALLEST_UP_TO and any(verdict.witness for verdict in classification.verdicts):
         print_line(f"among more than {SMALLEST_UP_TO:,} events the witnesses are genuine, not surely the smallest")
     if subject.delivery is not None:
@@ -70,7 +79,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         print_line(line)
     for note in subject.notes:
         print_line(f"note: {note}")
-    print_holes([hole.text for hole in subject.holes])
+    _print_first(HOLES_UP_TO, [f"hole: {hole.text}" for hole in subject.holes], "hole")
     for receiver in dict.fromkeys(receiver for _, receiver in subject.perhaps_received):
         names = _few([name for name, at in subject.perhaps_received if at == receiver])
         print_line(f"{names}: not received, or in a hole of {printable_name(receiver)}")
@@ -107,20 +116,12 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
             print_line(f"  {detail}")
 
 
-def print_holes(holes: Sequence[str]) -> None:
-    """The first holes of a run, and how many more there are."""
-    for hole in holes[:HOLES_UP_TO]:
-        print_line(f"hole: {hole}")
-    if len(holes) > HOLES_UP_TO:
-        print_line(f"and {some(len(holes) - HOLES_UP_TO, 'hole')} more; --json has them all")
-
-
-def _print_by_process(subject: oracle.Subject, *, everything: bool) -> None:
-    summaries = subject.by_process
-    if summaries is not None:
-        _print_processes(summaries, everything=everything)
-    else:
-        print_line("too large to say of each process how far its deliveries are out of order")
+def _print_first(up_to: int, lines: Sequence[str], thing: str, indent: str = "") -> None:
+    """The first of these lines, and how many more there are."""
+    for line in lines[:up_to]:
+        print_line(f"{indent}{line}")
+    if len(lines) > up_to:
+        print_line(f"{indent}and {some(len(lines) - up_to, thing)} more; --json has them all")
 
 
 def _few(names: list[str]) -> str:
@@ -135,7 +136,7 @@ def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
 
 
 def _draw_violations(classification: oracle.Classification) -> None:
-    """Of what is not drawn whole the messages that show a violation, once for all orders that they break."""
+    """Of what is not drawn whole the messages that show a violation, once for all orders that they violate."""
     drawn: dict[str, tuple[Computation, list[str]]] = {}
     for verdict in classification.verdicts:
         c = verdict.computation
@@ -185,28 +186,21 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     """Of many runs the notes on how they were read, each once."""
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
-    for note in notes[:NOTES_UP_TO]:
-        print_line(f"note: {note}")
-    if len(notes) > NOTES_UP_TO:
-        print_line(f"and {some(len(notes) - NOTES_UP_TO, 'note')} more; --json has them all")
+    _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
 def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
-    """The first that breaks the order: in which part, and its number there."""
+    """The first that violates the order: in which part, and its number there."""
     firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
 def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
-    """The number that keep each order, and the first that breaks it."""
+    """The number that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
-    each = ((order, _where(parts, first_broken(parts, order)), total_counts(parts, order)) for order in chosen)
+    counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
+    each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
     print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
-
-
-def total_counts(parts: Iterable[ClassifiedRuns], order: str) -> Counter[str]:
-    """The number of runs by outcome."""
-    return sum((Counter(part.counts(order)) for part in parts), Counter[str]())
 
 
 def print_counts(
@@ -262,11 +256,6 @@ def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -
     )
 
 
-def _some_out_of_order(summaries: Sequence[ProcessSummary]) -> bool:
-    """True if a message is overtaken at one of these processes."""
-    return any(of != Disorder() for one in summaries for of in (one.fifo, one.causal))
-
-
 def _print_context(context: Context) -> None:
     """The events around the first violation, those that show it marked."""
     print_line(f"{', '.join(context.orders)}: where in the log; {MARK} marks the events that show it")
@@ -288,11 +277,8 @@ def _print_delivery(delivery: Delivery) -> None:
     """Each property with its verdict, and below it what violates it."""
     for name, found in delivery.json().items():
         print_line(f"{name}: {found['verdict']}")
-        violations = delivery.of(name)
-        for one in violations[:VIOLATIONS_UP_TO]:
-            print_line(f"  {printable_line(one.text)}")
-        if len(violations) > VIOLATIONS_UP_TO:
-            print_line(f"  and {some(len(violations) - VIOLATIONS_UP_TO, 'violation')} more; --json has them all")
+        lines = [printable_line(one.text) for one in delivery.of(name)]
+        _print_first(VIOLATIONS_UP_TO, lines, "violation", indent="  ")
 
 
 def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:

@@ -5,31 +5,31 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.oracle.log_orders.classify_file import How
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
 from crownless.pipeline.logs.records import HOLE, JUDGED, QUARANTINE, VERDICT, Query, Record, batch_of
 from crownless.pipeline.logs.sources import is_parquet
 from crownless.pipeline.progress import task_progress
 from crownless.pipeline.session import session, spark_errors_as_bad_input
-from crownless.runtime.ending import Limits, Stopped, interrupted_by, stoppable
+from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.spec.errors import BadInput
-from crownless.spec.orders import UnreceivedPolicy
 from crownless.spec.printable import printable_name, some
 
+from .classify_report import exit_code, print_counts
 from .endings import say
-from .output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, print_json, print_line, status
-from .tables import Rows
+from .output import print_json, print_line, status
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+    from .classify import ClassifyOptions
 
 #: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
@@ -39,37 +39,24 @@ POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
 INTERRUPT_INTERVAL = 0.2
 
 
-def classify_on_spark(
-    dataset: str,
-    *,
-    how: How = "runs",
-    processes: Sequence[str] = (),
-    orders: Sequence[str] = (),
-    reading: UnreceivedPolicy = "lost",
-    master: str | None = None,
-    out: str | None = None,
-    limits: Limits | None = None,
-    as_json: bool = False,
-    quiet: bool = False,
-) -> int:
+def classify_on_spark(options: ClassifyOptions) -> int:
     """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
-    `how`: run by run; as one run that may be larger than memory; or run by run, compared with the vector clocks in the
-    log, whose entries are in the order of `processes`. `out`: a folder for all verdicts, witnesses, quarantined rows
-    and holes, as Parquet. Only a summary is printed and held here, however many runs there are.
+    Only a summary is printed and held here, however many runs there are; `--out` has all.
     """
+    dataset, out = options.files[0], None if options.out is None else str(options.out)
     if out is not None and Path(out).exists():
         raise BadInput("the folder exists already", hint="name a new folder", file=out)
     in_files = "://" not in dataset and is_parquet(dataset)  # refuses a bad dataset before Spark starts
-    query = Query.of(orders, reading, True if out else "first")
-    with status(quiet or as_json) as line, stoppable(limits) as part:
+    query = Query.of(options.chosen, options.reading, True if out else "first")
+    with status(options.quiet or options.as_json) as line, stoppable(options.limits) as part:
 
         def show(what: str) -> None:
             line.update(what)
 
         show("starting Spark")
         # The rows of local Parquet files never pass through Java.
-        spark = session(master, rows_in_java=not in_files)
+        spark = session(options.master, rows_in_java=not in_files)
         show(f"judging {dataset}")
         with (
             task_progress(spark, lambda tasks: show(f"judging {dataset}: {tasks}")),
@@ -78,12 +65,12 @@ def classify_on_spark(
             _removed_on_failure(out),
         ):
             log = read(spark, dataset)
-            if how == "clocks":
-                judged = judge_by_clocks(log, processes, query.orders, reading)
-            elif how == "one-run":
-                judged = judge_one_run(log, query.orders, reading)
+            if options.clocks:
+                judged = judge_by_clocks(log, options.clock_entries, query.orders, query.reading)
+            elif options.one_run:
+                judged = judge_one_run(log, query.orders, query.reading)
             else:
-                judged = judge(log, query.orders, reading, witnesses=query.witnesses)
+                judged = judge(log, query.orders, query.reading, witnesses=query.witnesses)
             if out is None:
                 judged = LogResult(judged.count, judged.records.persist())
             else:
@@ -96,18 +83,12 @@ def classify_on_spark(
         raise Stopped(part.reason)
     if not facts["rows"]["read"]:
         raise BadInput("the log is empty", hint="give events, as Parquet or JSON Lines", file=dataset)
-    if as_json:
+    if options.as_json:
         print_json({"summary": facts})
     else:
         _print(facts, out)
     outcomes = {outcome for counts in facts["orders"].values() for outcome, n in counts["runs"].items() if n}
-    return _exit_code(outcomes, uncertain=facts["rows"]["quarantined"] > 0)
-
-
-def _exit_code(outcomes: set[str], *, uncertain: bool) -> int:
-    if "broken" in outcomes:
-        return EXIT_VIOLATED
-    return EXIT_UNKNOWN if "unknown" in outcomes or uncertain else EXIT_HOLDS
+    return exit_code(outcomes | {"unknown"} if facts["rows"]["quarantined"] else outcomes)
 
 
 @contextmanager
@@ -158,12 +139,11 @@ def _some_of(rows: DataFrame) -> list[dict[str, Any]]:
 def _print(facts: dict[str, Any], out: str | None) -> None:
     rows = facts["rows"]
     print_line(f"{facts['file']}: {some(rows['read'], 'row')}, {rows['judged']:,} judged, {rows['quarantined']:,} not")
-    shown = Rows("order", "first that breaks it", "kept", "broken", "unknown", right=("kept", "broken", "unknown"))
-    for order, each in facts["orders"].items():
-        first = each["first_broken"]
-        where = "" if first is None else f"run {printable_name(first['run'])}"
-        shown.add_row(order, where, *(f"{each['runs'][kind]:,}" for kind in ("kept", "broken", "unknown")))
-    shown.print()
+    orders = facts["orders"].items()
+    firsts = {order: each["first_broken"] for order, each in orders}
+    named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
+    each = ((order, named[order], of["runs"]) for order, of in orders)
+    print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)
@@ -190,10 +170,9 @@ def _print_how_many_more(more: int, what: str, out: str | None) -> None:
 class _Standing:
     """Prints records, appends them to files in a folder, and keeps the verdicts that stand."""
 
-    def __init__(self, out: str | None, *, as_json: bool) -> None:
+    def __init__(self, out: Path | None, *, as_json: bool) -> None:
         self._out, self._as_json = out, as_json
         self._verdicts: dict[tuple[str | None, str | None], str] = {}
-        self._uncertain = False
 
     def take(self, records: list[Record]) -> None:
         if self._out is not None:
@@ -208,56 +187,41 @@ class _Standing:
             elif record_type == WITHDRAWN:
                 self._verdicts.pop(key, None)
             elif record_type in (QUARANTINE, HOLE):
-                self._uncertain = True
+                self._verdicts[None, None] = "unknown"
             if record_type != JUDGED:
                 (_print_record_as_json if self._as_json else _print_record)(row)
 
     @property
     def exit_code(self) -> int:
-        outcomes = set(self._verdicts.values())
-        return _exit_code(outcomes, uncertain=self._uncertain or not outcomes)
+        return exit_code({*self._verdicts.values()} or {"unknown"})
 
 
-def classify_live(
-    folder: str,
-    *,
-    orders: Sequence[str] = (),
-    reading: UnreceivedPolicy = "lost",
-    master: str | None = None,
-    out: str | None = None,
-    checkpoint: str | None = None,
-    idle_timeout: float = IDLE_TIMEOUT,
-    event_time: str | None = None,
-    max_lateness: float = MAX_LATENESS,
-    limits: Limits | None = None,
-    as_json: bool = False,
-    quiet: bool = False,
-) -> int:
+def classify_live(options: ClassifyOptions) -> int:
     """Reports verdicts on the runs in a folder as files are put into it, until interrupted; returns the exit code.
 
-    `out`: a folder to which all records are appended, as Parquet. `checkpoint`: a folder from which a later call
-    resumes. The other parameters are those of `LiveLog`.
+    `--out` is a folder to which all records are appended, as Parquet; from that of `--checkpoint` a later call resumes.
     """
-    limits = limits or Limits()
-    standing = _Standing(out, as_json=as_json)
+    folder, idle_timeout = options.files[0], options.idle_timeout or IDLE_TIMEOUT
+    standing = _Standing(options.out, as_json=options.as_json)
     with ExitStack() as stack:
-        with status(quiet) as line:
+        with status(options.quiet) as line:
             line.update("starting Spark")
-            spark = session(master)
+            spark = session(options.master)
         stack.enter_context(spark_errors_as_bad_input())
         temporary = tempfile.TemporaryDirectory(prefix="crownless-", ignore_cleanup_errors=True)
-        where = Path(checkpoint or stack.enter_context(temporary))
+        where = Path(options.checkpoint or stack.enter_context(temporary))
         where.mkdir(parents=True, exist_ok=True)
         live = LiveLog(
-            standing.take, orders, reading, idle_timeout=idle_timeout, event_time=event_time,
-            max_lateness=max_lateness, checkpoint=where / "runs.pickle",
+            standing.take, options.chosen, options.reading, idle_timeout=idle_timeout, event_time=options.event_time,
+            max_lateness=MAX_LATENESS if options.max_lateness is None else options.max_lateness,
+            checkpoint=where / "runs.pickle",
         )  # fmt: skip
         interval = min(POLL_INTERVAL, idle_timeout / POLLS_A_TIMEOUT)
         query = start(live, read_live(spark, folder), str(where / "spark"), interval)
-        if not quiet:
+        if not options.quiet:
             say(f"judging what is put into {folder}; Ctrl-C ends it")
         began = time_now()
-        while query.isActive and not limits.reached(time_now() - began):
+        while query.isActive and not options.limits.reached(time_now() - began):
             sleep(min(INTERRUPT_INTERVAL, interval))
             live.poll()
         stop(query)

@@ -158,7 +158,7 @@ def _replay(
                 hint=f"leave out {'/'.join(option.opts)}",
             )
     schedule = read_schedule(read_bytes(Path(file), file), file)
-    with nodes(schedule.processes, schedule.sends) as implementation, redirect_stdout(sys.stderr):
+    with nodes(schedule.request.processes, schedule.request.sends) as implementation, redirect_stdout(sys.stderr):
         found = replay(implementation, schedule)
     if as_json:
         print_json(found.json())
