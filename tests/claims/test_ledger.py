@@ -1,0 +1,258 @@
+"""The ledger: every claim of the five texts is there, and its evidence gives the verdict that is recorded."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from command_line_runner import Capture, Crownless
+
+from crownless.proofs.claims import bundled
+from crownless.proofs.claims.claim import HOLDS, VERDICTS, Entry, Reading, verdict_of
+from crownless.proofs.claims.ledger import CLAIMS, TEXTS, Finding, entries_named, recompute
+from crownless.proofs.induction.evidence import Evidence, Verdict, fact
+from crownless.runtime.errors import BadInput
+from crownless.spec import bibliography, library
+from crownless.spec.diagrams.text import draw
+
+#: The number of claims that each text makes.
+CLAIMED = {"MF": 25, "SES": 18, "MG": 21, "KU": 9, "SA": 13}
+MAY_BE_OPEN = {"MF25"}
+#: Claims that hold, but not as one might read them or as they are proved; what shows that is bundled, too.
+HOLD_AND_ARE_DRAWN = {"SES16", "SA6", "MG10", "MG17"}
+
+each_claim = pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
+
+#: What was recomputed in this session, quick.
+_found: dict[str, Finding] = {}
+
+
+def finding_of(name: str) -> Finding:
+    if name not in _found:
+        (_found[name],) = recompute([CLAIMS[name]], quick=True)
+    return _found[name]
+
+
+def test_every_claim_is_there() -> None:
+    assert list(CLAIMS) == [f"{text}{number}" for text, count in CLAIMED.items() for number in range(1, count + 1)]
+    assert tuple(CLAIMED) == TEXTS
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        (("proved",), "proved"),
+        (("proved", "refuted"), "proved"),
+        (("refuted",), "refuted"),
+        (("refuted", "refuted"), "refuted"),
+        (("refuted", "checked"), "repaired"),
+        (("refuted", "refuted", "proved"), "repaired"),
+        (("refuted", "proved", "open"), "open"),
+        (("open", "proved"), "open"),
+    ],
+)
+def test_the_letter_decides_and_another_reading_repairs(verdicts: tuple[Verdict, ...], expected: Verdict) -> None:
+    assert verdict_of([Reading(str(k), verdict) for k, verdict in enumerate(verdicts)]) == expected
+
+
+@pytest.mark.parametrize(("beside", "expected"), [("proved", "refuted"), ("refuted", "refuted"), ("open", "open")])
+def test_what_a_text_does_not_say_repairs_nothing(beside: Verdict, expected: Verdict) -> None:
+    letter, not_said = Reading("by the letter", "refuted"), Reading("beside it", beside, said=False)
+    assert verdict_of([letter, not_said]) == expected
+    repaired = verdict_of([letter, not_said, Reading("repaired", "proved")])
+    assert repaired == ("open" if expected == "open" else "repaired")
+
+
+def test_evidence_shows_something_if_each_part_does_and_reaches_as_far_as_each() -> None:
+    proved, checked = Evidence(True, "any n", "z3", (), "proved"), fact(True, "states", "any n; 3 processes")
+    both = proved & checked
+    assert (both.shows, both.scope, both.because, both.verdict) == (True, "any n; 3 processes", "z3; states", "proved")
+    assert not (proved & fact(False, "")).shows
+    assert (proved.refutes() & checked).verdict == "refuted"
+    assert (proved.beside() & checked).verdict == "checked"
+
+
+def test_a_reading_that_is_not_shown_is_open_and_so_is_its_claim() -> None:
+    judged = (Reading("by the letter", "refuted"), Reading("with a premise", "checked"))
+    entry = Entry("MG1", "", "", judged, lambda quick: [fact(True, "").refutes(), fact(False, "")])
+    (finding,) = recompute([entry])
+    assert finding.entry.recorded == "repaired"
+    assert [reading.verdict for reading in finding.readings] == ["refuted", "open"]
+    assert (finding.verdict, finding.as_recorded) == ("open", False)
+
+
+def test_a_verdict_that_the_evidence_does_not_give_is_not_as_recorded() -> None:
+    (finding,) = recompute([replace(CLAIMS["MF1"], recompute=lambda quick: fact(True, "up to a bound"))])
+    assert (finding.verdict, finding.as_recorded) == ("checked", False)
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+
+@each_claim
+def test_a_claim_says_what_it_is(entry: Entry) -> None:
+    assert entry.statement.endswith(".")
+    assert entry.source.split("]")[0].lstrip("[") in bibliography.BIBLIOGRAPHY
+    assert entry.recorded in VERDICTS
+    assert entry.recorded != "open" or entry.id in MAY_BE_OPEN
+
+
+@each_claim
+def test_a_claim_has_the_verdict_that_is_recorded(entry: Entry) -> None:
+    finding = finding_of(entry.id)
+    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
+    assert finding.as_recorded
+    assert finding.evidence.scope
+    assert finding.evidence.because
+    if finding.verdict in ("refuted", "repaired"):
+        assert any(shown.bundled for shown in finding.of_readings[0].shown), "there is a counterexample to look at"
+    json.dumps([shown.json() for shown in finding.evidence.shown])
+
+
+def test_mf24_is_felt_from_a_load_between_two_and_four_hundredths_on() -> None:
+    assert "felt from load 0.04 on, and not up to 0.02" in finding_of("MF24").evidence.because
+
+
+@pytest.mark.slow
+@each_claim
+def test_a_claim_has_the_verdict_that_is_recorded_in_the_full_run_too(entry: Entry) -> None:
+    """And the full run, which looks for smaller counterexamples, finds those that are bundled."""
+    (finding,) = recompute([entry])
+    assert (finding.judged, finding.unlike_bundled) == (entry.judged, [])
+
+
+def test_claims_are_named_one_by_one_or_by_text() -> None:
+    assert [entry.id for entry in entries_named(["mf3", "KU", "KU1"])] == ["MF3", *(f"KU{k}" for k in range(1, 10))]
+    assert [entry.id for entry in entries_named([])] == list(CLAIMS)
+    with pytest.raises(BadInput, match="unknown claim 'MF26'; did you mean 'MF"):
+        entries_named(["MF26"])
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_a_verdict_that_is_not_the_recorded_one_is_reported(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:
+    monkeypatch.setitem(CLAIMS, "MF1", replace(CLAIMS["MF1"], recompute=lambda quick: fact(False, "it just is so")))
+    answer = Crownless(capsys)("claims", "MF1", "--quick")
+    assert answer.code == 1
+    assert answer.out.endswith("MF1: the ledger has proved, the evidence says open\n")
+
+
+def test_the_table_counts_verdicts(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    answer = Crownless(capsys)("claims", "MF1", "MF3", "MF6", "--quick")
+    assert answer.code == 0
+    lines = answer.out.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["claim", "MF1", "MF3", "MF6"]
+    assert lines[-1] == "3 claims: 2 proved, 1 checked"
+
+
+def test_every_fact_is_printed_and_in_the_json(capsys: Capture) -> None:
+    out = Crownless(capsys)("claims", "MG11", "--quick").out
+    assert "  read as: ↦ as printed: proved\n" in out
+    assert "  not said: of one message, as s1 ↦ r1: refuted\n" in out
+    (facts,) = json.loads(Crownless(capsys)("claims", "MG11", "--quick", "--json").out)["claims"]
+    judged = ["id", "source", "statement", "reading", "readings", "verdict", "recorded"]
+    assert list(facts) == [*judged, "scope", "evidence", "shown", "seconds"]
+    assert [reading["verdict"] for reading in facts["readings"]] == ["proved", "proved", "refuted"]
+    assert [reading["said"] for reading in facts["readings"]] == [True, True, False]
+
+
+# -- counterexamples are bundled ---------------------------------------------------------------------------------------
+
+
+def all_shown() -> Iterator[tuple[str, str, str | None]]:
+    for entry in CLAIMS.values():
+        if entry.recorded in ("refuted", "repaired") or entry.id in HOLD_AND_ARE_DRAWN:
+            yield from ((entry.id, shown.title, shown.bundled) for shown in finding_of(entry.id).evidence.shown)
+
+
+def test_every_bundled_counterexample_is_shown_by_one_claim_and_listed_with_its_title() -> None:
+    shown = [(name, claim, title) for claim, title, name in all_shown() if name]
+    assert {name for name, *_ in shown} == {*library.counterexamples(), *library.counterexamples(".json")}
+    assert sorted(shown) == sorted((known["name"], known["claim"], known["text"]) for known in bundled.facts())
+    assert max(Counter(title for _, title, _ in all_shown()).values()) == 1
+
+
+@pytest.mark.parametrize("name", library.counterexamples(".json"))
+def test_a_bundled_run_can_be_drawn_and_printed(name: str) -> None:
+    run = bundled.run(name)
+    assert run.draw().count("\n") >= len(run.actions)
+    assert len(run.say().splitlines()) == len(run.actions)
+    assert max(map(len, library.path(name, ".json").read_text("utf-8").splitlines())) < 400
+
+
+@pytest.mark.parametrize("name", library.counterexamples())
+def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str) -> None:
+    assert draw(bundled.computation(name))
+    first, *_ = library.path(name).read_text("utf-8").splitlines()
+    claim = name.split("-")[1].upper()
+    assert first.startswith(f"# To {claim}, {CLAIMS[claim].source}: ")
+
+
+def test_the_page_of_proofs_lists_claims_that_hold_and_says_so() -> None:
+    page = (Path(__file__).parents[2] / "proofs" / "README.md").read_text("utf-8")
+    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
+    listed = {name: row for name, row in rows.items() if name in CLAIMS}
+    assert listed.keys() == {"SES16", "MG5", "MG10", "MG15", "MG16", "MG17", "KU9"}
+    assert all(CLAIMS[name].recorded in HOLDS and " holds" in row.split(" | ")[1] for name, row in listed.items())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "parts"),
+    [
+        (
+            "claims MG14 --quick",
+            0,
+            [
+                "  drawn by: crownless show counterexample-mg14\n",
+                "the bundled counterexample is verified; that none is smaller is left to the full run",
+            ],
+        ),
+        (
+            "show counterexample-mg14",
+            0,
+            ["SC, RC and PR hold, c1 acknowledges m3:\n", "─c1", "see: crownless claims MG14\n"],
+        ),
+        ("classify counterexample-mg13", 1, ["note: control messages (c1) count as messages here\n"]),
+        ("classify counterexample-mg14-application", 1, ["crown of size 3"]),
+        (
+            "show counterexample-mg20",
+            0,
+            ["P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged:\n"],
+        ),
+        ("classify counterexample-mg20", 2, ["is a run of a protocol"]),
+        ("list", 0, ["counterexample-sa6"]),
+    ],
+)
+def test_bundled_counterexamples_are_shown_and_classified_by_name(
+    arguments: str, code: int, parts: list[str], capsys: Capture
+) -> None:
+    answer = Crownless(capsys)(*arguments.split())
+    assert answer.code == code
+    assert all(part in answer.out + answer.err for part in parts)
+
+
+def test_a_bundled_file_that_is_not_what_was_found_is_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    shutil.copytree(library.COUNTEREXAMPLES, tmp_path, dirs_exist_ok=True)
+    monkeypatch.setattr(library, "COUNTEREXAMPLES", tmp_path)
+    changed = tmp_path / "counterexample-sa3.json"
+    changed.write_text(changed.read_text("utf-8").replace("m1", "m2"), "utf-8")
+    answer = Crownless(capsys)("claims", "SA3", "--quick")
+    assert answer.code == 1
+    assert answer.out.endswith("SA3: counterexample-sa3, as it is bundled, is not what was found\n")
+    changed.unlink()
+    finding = finding_of("SA3")
+    assert finding.unlike_bundled == ["counterexample-sa3"]
+    assert bundled.write(finding.entry, finding.evidence) == ["counterexample-sa3"]
+    assert not finding.unlike_bundled

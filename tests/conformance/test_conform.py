@@ -1,0 +1,401 @@
+"""`crownless conform`: verdicts on nodes, the figures that they share with protocols, the command and the interface."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_line_runner import Capture, Crownless
+from relays import Relay, program
+
+import crownless as cr
+from crownless.impl.protocol import Packet, ProtocolMachine
+from crownless.impl.registry import PROTOCOLS
+from crownless.oracle.conformance.conformance_request import JUDGED, Request
+from crownless.oracle.conformance.conformance_result import DISTINGUISHED_AT
+from crownless.oracle.conformance.conforming import conform
+from crownless.oracle.conformance.in_process import InProcess
+from crownless.runtime.ending import Limits
+from crownless.runtime.errors import BadInput
+from crownless.spec.computation import Message
+from crownless.spec.enumeration import computations
+from crownless.spec.orders import decide
+
+CAUSAL = str(Path(__file__).parents[2] / "examples" / "nodes" / "python" / "causal.py")
+
+
+@pytest.fixture
+def crownless(capsys: Capture) -> Crownless:
+    return Crownless(capsys)
+
+
+class OfProtocol:
+    """A node that runs the machine of a protocol, with a hold-back queue of its own."""
+
+    machine: type[ProtocolMachine]
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        self.me, self.transmit, self.deliver = process, transmit, deliver
+        self.protocol = self.machine(processes)
+        self.state = self.protocol.initial(process)
+        self.waiting: list[Packet] = []
+
+    def on_send(self, to: int, message: str) -> None:
+        self.take(self.protocol.send(self.me, self.state, Message(message, self.me, (to,))))
+
+    def on_packet(self, source: int, packet: Packet) -> None:
+        self.waiting.append(packet)
+        while ready := [held for held in self.waiting if self.protocol.deliverable(self.me, self.state, held)]:
+            self.waiting.remove(ready[0])
+            self.take(self.protocol.on_packet(self.me, self.state, ready[0]))
+
+    def take(self, steps: Any) -> None:
+        (step,) = steps
+        self.state = step.state
+        for packet in step.packets:
+            self.transmit(packet.destination, packet)
+        for event in step.events:
+            if event.kind == "deliver":
+                self.deliver(event.message.name)
+
+
+def of_protocol(name: str) -> type:
+    return type(name.replace("-", "_"), (OfProtocol,), {"machine": PROTOCOLS[name]})
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "order", "messages", "computations"),
+    [
+        ("unordered", "asynchronous", 3, 416),
+        ("fifo-sequence", "fifo", 3, 284),
+        ("rst", "causal", 3, 278),
+        pytest.param("rst", "causal", 4, 2136, marks=pytest.mark.thorough),
+    ],
+)
+def test_nodes_generate_what_their_protocol_generates(name: str, order: str, messages: int, computations: int) -> None:
+    found = cr.conform(of_protocol(name), 3, messages, replies=0)
+    assert found.realization is not None
+    assert (found.realization.computations, found.generates_exactly) == (computations, order)
+    assert found.verdict == "holds"
+
+
+def test_a_relay_breaks_all_orders_by_shortest_runs() -> None:
+    found = cr.conform(Relay, 3, 3)
+    assert (found.kept, found.verdict) == (["asynchronous"], "holds")
+    assert {name: len(found[name].run or ()) for name in JUDGED} == {**dict.fromkeys(JUDGED, 3), "synchronous": 2}
+    assert cr.conform(Relay, 2, 2, orders=["fifo"]).verdict == "violated"
+    assert cr.conform(Relay, 2, 2, orders=["fifo"], channel="fifo").verdict == "holds"
+    assert cr.conform(Relay, 2, 2, channel="duplicating").broken == ["delivers-once"]
+
+
+def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(crownless: Crownless) -> None:
+    node = f"{CAUSAL}:ClockAfterCallback"
+    assert cr.conform(node, 3, 3, orders=["causal"], replies=0)
+    answer = crownless("conform", node, "--order", "causal")
+    kept = "keeps causal order within the bound, and delivers everything"
+    assert answer.code == 1
+    assert answer.err.startswith(f"crownless: with free sends, {node} {kept}; still searching…\n")
+    assert "shortest run: 5 actions, replies from inside deliveries" in answer.out
+    assert "replies from inside deliveries, up to 3 messages: break causal" in answer.out
+    assert "(3 messages, all delivered), exactly those of causal order" in answer.out
+    assert "replies from inside deliveries, which are not counted, break causal" in answer.out
+    assert answer.out.endswith(f"{node} breaks causal\n")
+
+
+def test_replies_are_not_searched_where_free_sends_break_what_is_claimed(crownless: Crownless) -> None:
+    answer = crownless("conform", f"{CAUSAL}:OwnColumn", "--order", "causal", "--quiet")
+    assert answer.code == 1
+    assert "replies from inside deliveries were not searched: free sends break causal" in answer.out
+    assert "replies from inside deliveries: up to" not in answer.out
+
+
+class FailsAtOnce(Relay):
+    """Fails at the packet of this number."""
+
+    fails_at, packets = 1, 0
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.packets += 1
+        if self.packets == self.fails_at:
+            raise KeyError(packet)
+        self.deliver(packet)
+
+
+class FailsAtTheSecond(FailsAtOnce):
+    fails_at = 2
+
+
+class FailsAtTheThird(FailsAtOnce):
+    fails_at = 3
+
+
+def test_beyond_a_failure_no_delivery_is_judged() -> None:
+    found = cr.conform(FailsAtOnce, 2, 2)
+    assert [line.property.name for line in found.failures] == ["node-fails"]
+    assert "KeyError" in found["node-fails"].note
+    assert len(found["node-fails"].run or ()) == 2
+    assert (found["delivers-all"].verdict, found.verdict) == ("unknown", "violated")
+
+
+@pytest.mark.parametrize(
+    ("kind", "processes", "channel", "kept", "shown"),
+    [(FailsAtTheSecond, 2, "unordered", [], "fifo"), (FailsAtTheThird, 3, "fifo", ["fifo"], "causal")],
+)
+def test_a_run_that_breaks_an_order_breaks_the_stronger_ones_though_a_node_fails(
+    kind: type, processes: int, channel: str, kept: list[str], shown: str
+) -> None:
+    found = cr.conform(kind, processes, 3, channel=channel, replies=0)
+    assert [name for name in JUDGED if found[name].verdict == "violated"] == [n for n in JUDGED if n not in kept]
+    for name in ("mailbox", "one-n", "n-n"):
+        assert found[name].run == found[shown].run is not None
+        assert found[name].note == f"the run that breaks {shown} order, which is weaker"
+    assert [found[name].verdict for name in kept] == ["unknown"] * len(kept)
+
+
+def test_of_broadcasts_a_run_that_breaks_causal_order_says_nothing_of_one_n() -> None:
+    found = cr.conform(FailsAtTheSecond, 3, 2, channel="fifo", sends="broadcast", replies=0)
+    broken = ("causal", "mailbox", "n-n", "synchronous")
+    assert [name for name in JUDGED if found[name].verdict == "violated"] == [n for n in JUDGED if n in broken]
+
+
+def test_broadcasts_have_several_receivers_and_may_have_the_sender_among_them() -> None:
+    assert cr.conform(Relay, 3, 2, sends="broadcast").verdict == "holds"
+    assert cr.conform(Relay, 2, 1, sends="broadcast", self_sends=True).verdict == "holds"
+
+
+class DeliversItsOwn(Relay):
+    def on_send(self, to: int, message: str) -> None:
+        self.deliver(message)
+        super().on_send(to, message)
+
+
+def test_who_delivers_its_own_messages_is_pointed_to_the_option() -> None:
+    found = cr.conform(DeliversItsOwn, 2, 1)
+    assert [line.property.name for line in found.failures] == ["invents"]
+    assert "if applications deliver their own messages too, say so: --self-sends" in found["invents"].note
+    assert (found["synchronous"].verdict, found.kept) == ("unknown", ["asynchronous"])
+
+
+class Guesses(Relay):
+    """Delivers the message that comes next on the channel."""
+
+    def on_packet(self, source: int, packet: str) -> None:
+        channel, number = packet.split(".")
+        self.deliver(f"{channel}.{int(number) + 1}")
+
+
+def test_what_is_delivered_too_early_is_named() -> None:
+    found = cr.conform(Guesses, 2, 2)["delivers-once"]
+    assert found.verdict == "violated"
+    assert "before it is sent" in found.note
+
+
+# -- what is counted ---------------------------------------------------------------------------------------------------
+
+
+class Rendezvous(Relay):
+    """Delivers nothing before its own message is acknowledged: two that send to each other wait for ever."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        self.waiting: list[Any] = []
+
+    def on_send(self, to: int, message: str) -> None:
+        self.waiting.append((to, message))
+        if len(self.waiting) == 1:
+            self.transmit(to, message)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        if packet == "ack":
+            self.waiting.pop(0)
+            if self.waiting:
+                self.transmit(*self.waiting[0])
+        elif not self.waiting:
+            self.deliver(packet)
+            self.transmit(source, "ack")
+
+
+def test_an_order_that_is_broken_by_runs_that_cannot_be_completed_is_said_to_be(crownless: Crownless) -> None:
+    answer = crownless("conform", f"{__file__}:Rendezvous", "-n", "2", "-m", "2", "--quiet")
+    assert "synchronous  broken" in answer.out
+    assert "generates 4 complete computations (2 messages, all delivered), exactly those of synchronous" in answer.out
+    assert "runs that cannot be completed, which are not counted, break synchronous" in answer.out
+
+
+def test_an_order_that_is_the_same_as_a_weaker_one_within_the_bound_is_named(crownless: Crownless) -> None:
+    arguments = ["conform", f"{CAUSAL}:Matrix", "-n", "2", "-m", "2", "--replies", "0", "--order"]
+    said = "within this bound causal is the same as fifo order; -n 3 -m 3 distinguishes them"
+    assert said in crownless(*arguments, "causal", "--quiet").out
+    same = crownless(*arguments, "causal", "--json").json["same_orders"]
+    assert same == [{"order": "causal", "weaker": ["fifo"], "processes": 3, "messages": 3}]
+    assert "is the same as" not in crownless(*arguments, "fifo", "--quiet").out
+
+
+@pytest.mark.parametrize("sends", ["unicast", "broadcast"])
+def test_the_larger_bound_distinguishes_the_orders(sends: Any) -> None:
+    compared = 0
+    for order in ("causal", "mailbox", "one-n", "n-n"):
+        n, m = DISTINGUISHED_AT[sends][order]
+        same = cr.conform(Relay, 3, 2, replies=0, sends=sends, orders=[order]).same_as(order)
+        for weak in same if (n, m) != (4, 4) else ():
+            compared += 1
+            assert any(
+                c.complete and decide(c, weak).kept and not decide(c, order).kept
+                for c in computations(n, m, sends=sends)
+            ), (weak, order)
+    assert compared
+
+
+# -- limits and progress -----------------------------------------------------------------------------------------------
+
+
+def test_what_is_unknown_is_neither_true_nor_false() -> None:
+    found = cr.conform(Relay, 3, 3, max_seconds=0)
+    assert (found.verdict, found.ended_by) == ("unknown", "0 seconds are over")
+    with pytest.raises(cr.Undecided):
+        assert found
+    with pytest.raises(cr.NoSuchName, match="did you mean 'causal'"):
+        found["casual"]
+
+
+def test_a_limit_is_looked_at_before_each_input() -> None:
+    inputs: list[int] = []
+
+    class Late(Limits):
+        def reached(self, seconds: float) -> str | None:
+            return "enough inputs" if len(inputs) > 30 else None
+
+    def on_input(search: str, number: int) -> None:
+        inputs.append(number)
+
+    found = conform(InProcess(Relay, 3), Request(3, 3, replies=0), Late(), on_input=on_input)
+    assert (found.verdict, found.ended_by) == ("unknown", "enough inputs")
+    assert found.queries < 40
+
+
+# -- the command -------------------------------------------------------------------------------------------------------
+
+
+def test_the_summary_has_what_is_known(crownless: Crownless) -> None:
+    answer = crownless("conform", f"{__file__}:Relay", "-n", "2", "-m", "2", "--quiet", "--order", "asynchronous")
+    assert answer.code == 0
+    out = " ".join(answer.out.split())
+    assert "generates 7 complete computations (2 messages, all delivered), exactly those of asynchronous order" in out
+    assert "over a channel that keeps the order of packets, such as TCP: --channel fifo" in out
+    assert "answers repeated by new nodes: each at least" in out
+    assert "% or more at every send, or at every packet, is noticed, but for one chance in a million" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "no implementation is named; give a class, such as node.py:MyNode"),
+        (["./their-node"], "'./their-node' is no class of a file; give its class"),
+        ([f"{CAUSAL}:Matrix", "--", "true"], "one implementation at a time"),
+        (["--"], "there is no command after --"),
+        (["--", "/nonexistent"], "/nonexistent cannot be started: No such file or directory"),
+        ([f"{CAUSAL}:Matrx"], "did you mean 'Matrix'?"),
+        ([f"{CAUSAL}:Matrix", "--order", "casual"], "did you mean 'causal'?"),
+        ([f"{CAUSAL}:Matrix", "--channel", "fofi"], "did you mean 'fifo'?"),
+        ([f"{CAUSAL}:Matrix", "--sends", "unicorn"], "did you mean 'unicast'?"),
+        ([f"{CAUSAL}:Matrix", "-n", "1"], "-n/--processes 1: not 2 to 16"),
+        ([f"{CAUSAL}:Matrix", "-m", "0"], "-m/--messages 0: not 1 to 64"),
+        ([f"{CAUSAL}:Matrix", "--replay", "x", "-n", "2"], "-n/--processes and --replay: the schedule has its own"),
+    ],
+)
+def test_what_cannot_be_done_is_refused_in_a_line(crownless: Crownless, arguments: list[str], said: str) -> None:
+    answer = crownless("conform", *arguments)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert said in answer.err
+
+
+def test_the_verdicts_are_written_as_junit_has_them(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "report.xml"
+    answer = crownless("conform", f"{__file__}:Relay", "-n", "2", "-m", "2", "--order", "fifo", "--junit", str(file))
+    assert answer.code == 1
+    assert 'failures="1"' in file.read_text("utf-8")
+
+
+# -- schedules ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_schedule_is_saved_drawn_and_replayed(crownless: Crownless, tmp_path: Path) -> None:
+    file = str(tmp_path / "schedule.json")
+    answer = crownless("conform", f"{CAUSAL}:OnePass", "-n", "2", "--quiet", "--save", file)
+    assert answer.code == 1
+    assert f"{file}: the schedule that breaks delivers-all" in answer.err
+    again = crownless("conform", f"{CAUSAL}:OnePass", "--replay", file)
+    assert again.code == 1
+    assert "OnePass still breaks delivers-all by this schedule" in again.out
+    assert "4. P2: deliver m1 from P1" in again.out
+    right = crownless("conform", f"{CAUSAL}:Matrix", "--replay", file)
+    assert right.code == 0
+    assert "at step 4, at P2: deliver m1 and deliver m2; before: deliver m1" in right.out
+    drawn = crownless("show", file)
+    assert (drawn.code, drawn.out.split(":\n", 1)[1] in again.out) == (0, True)
+    saved = crownless("conform", f"{CAUSAL}:OnePass", "--replay", file, "--json").json
+    assert (saved["broken"], saved["differs"]) == (["delivers-all"], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "breaks"), [("ClockAfterCallback", "causal"), ("OwnColumn", "causal"), ("OverwritingMerge", "fifo")]
+)
+def test_a_replayed_schedule_breaks_what_it_broke(name: str, breaks: str) -> None:
+    found = cr.conform(f"{CAUSAL}:{name}", 3, 3, orders=[breaks])
+    schedule = found.schedule(breaks)
+    assert schedule is not None
+    again = cr.replay(f"{CAUSAL}:{name}", schedule.json())
+    assert not again
+    assert again.run == found[breaks].run
+    assert (again.differs, breaks in again.broken) == (None, True)
+    assert cr.replay(f"{CAUSAL}:Matrix", schedule.json())
+
+
+def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "found.json"
+    for options in ([], ["--random", "50"]):
+        found = crownless("conform", f"{CAUSAL}:OnePass", "-n", "2", "-m", "3", "--json", *options)
+        file.write_text(found.out, "utf-8")
+        drawn = crownless("show", str(file))
+        assert drawn.code == 0
+        assert f"{CAUSAL}:OnePass breaks delivers-all:\nP1" in drawn.out
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({}, "missing required field schedule"),
+        ({"processes": "2"}, "expected int, got str, at $.schedule.request.processes"),
+        ({"processes": 99}, "it has 99 processes"),
+        ({"channel": "tube"}, "unknown channel 'tube'"),
+        ({"sends": "none"}, "invalid enum value 'none'"),
+        ({"steps": [{"process": "P9", "action": "send", "transmits": [], "happens": []}]}, "names a process P9"),
+    ],
+)
+def test_a_schedule_that_cannot_be_is_refused(
+    crownless: Crownless, tmp_path: Path, change: dict[str, Any], said: str
+) -> None:
+    schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
+    assert schedule is not None
+    saved = schedule.json()["schedule"]
+    saved = saved | change if "steps" in change else saved | {"request": saved["request"] | change}
+    content = {"schedule": saved} if change else {}
+    file = tmp_path / "schedule.json"
+    file.write_text(json.dumps(content))
+    answer = crownless("conform", f"{__file__}:Relay", "--replay", str(file))
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert said in answer.err
+    with pytest.raises(BadInput, match=said.split(" '")[0].replace("$", r"\$")):
+        cr.replay(Relay, content)
+
+
+def test_a_program_is_taken_through_a_schedule(tmp_path: Path) -> None:
+    schedule = cr.conform(Relay, 2, 2, orders=["fifo"], replies=0).schedule("fifo")
+    assert schedule is not None
+    again = cr.replay(program(tmp_path), schedule.json())
+    assert (bool(again), again.differs, "fifo" in again.broken) == (False, None, True)

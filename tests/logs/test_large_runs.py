@@ -1,0 +1,155 @@
+"""One run read block by block is classified as the same log read whole."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from random import Random
+
+import pytest
+from command_line_runner import Crownless
+from log_files import SUFFIXES
+from log_files import written as in_format
+from log_rows import random_computation
+from test_streaming_monitor import in_some_order, rows_of
+
+from crownless.oracle import classification as oracle
+from crownless.oracle.log_orders.large_run import classified_in_blocks
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.reader import subjects
+from crownless.oracle.logs.tables import blocks
+from crownless.runtime.errors import BadInput
+from crownless.spec.computation import Computation
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
+from crownless.spec.witnesses import Unreceived
+
+
+def lines_of(c: Computation, order: Sequence[int], chance: Random, first: int) -> list[str]:
+    return [json.dumps({**row.json(), "index": first + row.index}) for row in rows_of(c, order, chance)]
+
+
+def written(path: Path, lines: Sequence[str]) -> str:
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return str(path)
+
+
+def in_blocks(name: str, reading: UnreceivedPolicy = "lost", size: int = 300) -> oracle.Classification:
+    return classified_in_blocks(blocks(name, LogOptions(), size=size), name, tuple(ORDERS), reading)
+
+
+def test_blocks_of_csv_have_the_column_names_though_one_holds_a_line_break(tmp_path: Path) -> None:
+    def read(heading: str, cell: str, size: int) -> list[Mapping[str, object]]:
+        rows = [f"{cell}P1,{k},send,m{k},P2" for k in range(20)] + [f"{cell}P2,{k},deliver,m{k},P1" for k in range(20)]
+        name = written(tmp_path / "log.csv", [f"{heading}process,index,kind,message,peer", *rows])
+        return [row for _, table in blocks(name, LogOptions(), size=size) for row in table.to_pylist()]
+
+    whole = read("", "", 1 << 20)
+    assert len(whole) == 40
+    assert read('"a ""\nnote\n",', "x,", 100) == whole
+    assert read('"a ""note",', '"x\ny",', 100) == whole
+
+
+@pytest.mark.parametrize("reading", ["lost", "pending"])
+@pytest.mark.parametrize("several", [0.0, 0.4])
+@pytest.mark.parametrize("disorder", [0.0, 0.1])
+def test_verdicts_are_those_of_the_log_read_whole(
+    disorder: float, several: float, reading: UnreceivedPolicy, tmp_path: Path
+) -> None:
+    chance = Random(str((disorder, several, reading)))
+    for _ in range(25):
+        c = random_computation(
+            chance, chance.randint(2, 5), 12, disorder=disorder, loss=chance.choice([0, 0.05]), several=several
+        )
+        order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
+        first = chance.choice([0, 1])
+        name = written(tmp_path / "log.jsonl", lines_of(c, order, chance, first))
+        (subject,) = subjects(name)
+        known = oracle.classify(subject, tuple(ORDERS), reading)
+        found = in_blocks(name, reading, chance.choice([200, 1000]))
+        assert found.outcomes == known.outcomes, str(c)
+        assert found.strongest == known.strongest
+        assert (found.subject.processes, found.subject.messages) == (subject.processes, subject.messages)
+        assert sorted(found.subject.unreceived) == sorted(subject.unreceived)
+        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
+        for verdict in found.verdicts:
+            if isinstance(verdict.witness, Unreceived) and verdict.computation is not None:
+                of = verdict.computation
+                name_and_receiver = of.messages[verdict.witness.message].name, of.processes[verdict.witness.receiver]
+                assert name_and_receiver in subject.unreceived
+        assert found.json()["orders"].keys() == known.json()["orders"].keys()
+
+
+def event(process: str, index: int, kind: str, message: str = "m", peer: object = None, **more: object) -> str:
+    fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
+    return json.dumps({key: value for key, value in fields.items() if value is not None})
+
+
+SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver")
+MORE = [event("P3", k, "internal", note="x" * 100) for k in range(9)]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ([SEND, *MORE, event("P1", 1, "send", peer="P2")], "m is sent twice"),
+        ([SEND, *MORE, event("P3", 9, "deliver")], "P3 delivers m, which is sent to P2"),
+        ([SEND, *MORE, event("P2", 0, "deliver", peer="P3")], "m is said to be sent by P1 and by P3"),
+        ([SEND, *MORE, event("P1", 0, "internal")], "P1 has two events 0"),
+        ([SEND, *MORE, event("P1", 1, "odd")], ":11: unknown kind 'odd'"),
+        ([SEND, *MORE, '{"process": "P1"}'], ":11: 'index' is missing"),
+        ([SEND, *MORE, "{"], ":11:2: not JSON"),
+        ([SEND, *MORE, event("P1", 1, "internal", run="b")], "of several runs, such as '' and 'b'"),
+        ([event("P1", 1, "internal"), *[event("P2", 1 + k, "internal", note="x" * 99) for k in range(9)], DELIVER], ""),
+        (
+            [event("P1", 0, "deliver", "a"), event("P1", 1, "send", "b", "P2"), *MORE,
+             event("P2", 0, "deliver", "b"), event("P2", 1, "send", "a", "P1")],
+            "no linearization exists: P1 receives a waits for P2 receives b waits for P1 receives a",
+        ),
+        ([], "the log is empty"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_judged_is_refused_in_a_line(lines: list[str], problem: str, tmp_path: Path) -> None:
+    with pytest.raises(BadInput) as caught:
+        in_blocks(written(tmp_path / "log.jsonl", lines))
+    assert problem in str(caught.value)
+    assert len(str(caught.value).splitlines()) == 1
+
+
+def test_blocks_may_have_internal_events_alone(tmp_path: Path) -> None:
+    internal = [json.dumps({"process": "P3", "index": k, "kind": "internal", "note": "x" * 100}) for k in range(9)]
+    found = in_blocks(written(tmp_path / "log.jsonl", internal))
+    assert set(found.outcomes.values()) == {"kept"}
+    found = in_blocks(written(tmp_path / "log.jsonl", [SEND, *internal, DELIVER]))
+    assert set(found.outcomes.values()) == {"kept"}
+    assert (found.subject.events, found.subject.messages, found.subject.unreceived) == (2, 1, ())
+
+
+def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
+    for lines, hole in (
+        ([SEND, event("P2", 0, "deliver"), event("P1", 2, "internal")], "P1: event 1 is missing"),
+        ([SEND, event("P2", 0, "deliver", "x")], "P2 delivers x, whose send is not in the log"),
+    ):
+        found = in_blocks(written(tmp_path / "log.jsonl", lines))
+        assert set(found.outcomes.values()) == {"unknown"}
+        assert hole in [hole.text for hole in found.subject.holes]
+
+
+def test_the_command_reads_each_format_in_blocks(crownless: Crownless, tmp_path: Path) -> None:
+    examples = Path(__file__).parents[2] / "examples" / "logs"
+    lines = gzip.decompress((examples / "events.jsonl.gz").read_bytes()).decode().splitlines()
+    rows = [json.loads(line) for line in lines]
+    one = [row for row in rows if row.get("run") == rows[0].get("run")]
+    known = crownless("classify", in_format(tmp_path, one, name="plain"), "--json").json["orders"]
+    for suffix in SUFFIXES:
+        answer = crownless("classify", "--one-run", in_format(tmp_path, one, suffix), "--json")
+        found = answer.json["orders"]
+        assert {order: of["verdict"] for order, of in found.items()} == {
+            order: of["verdict"] for order, of in known.items()
+        }, suffix
+    plain = str(tmp_path / "plain.jsonl")
+    for refused in (["--match"], ["--by-process"], ["--out", str(tmp_path / "out")], ["--pattern", "x"]):
+        assert crownless("classify", "--one-run", plain, *refused).code == 2
+    assert "not read block by block" in crownless("classify", "--one-run", str(examples / "events.otlp")).err
+    assert "this is no event log; give it as a file; if it is CSV" in crownless("classify", "--one-run", "mf-fig8").err

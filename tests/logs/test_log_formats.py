@@ -1,0 +1,533 @@
+"""Logs of other tools: ShiViz and GoVector, OTLP spans, ITF traces; no verdict on them says more than the log shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import pytest
+from command_line_runner import Crownless
+from log_files import PATTERN, resource_spans, span, trace
+from log_files import state as act
+
+from crownless.oracle.classification import Classification, NamedComputation, classify
+from crownless.oracle.event_logs import read_log
+from crownless.oracle.log_orders import classify_file as opening
+from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.log_orders.uncertain import ORDER_NOT_LOGGED, Uncertain, weakened
+from crownless.oracle.logs.formats import Format, LogOptions
+from crownless.oracle.logs.reader import convert, converted_runs, subjects
+from crownless.runtime.errors import BadInput
+from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "logs"
+READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
+
+
+def every(path: Path) -> list[Classification]:
+    found = classify_file(LogRequest(str(path), tuple(ORDERS), "lost"))
+    if isinstance(found, Iterator):
+        return [classify(one, tuple(ORDERS), "lost") for one in found]
+    return [found.classification(number) for number in range(len(found))]
+
+
+def of_text(text: str, form: Format, pattern: str | None = None, **columns: str) -> list[Classification]:
+    log = convert(text.encode(), form, "log", LogOptions(form, columns, {}, pattern))
+    return [classify(one) for one in converted_runs(log, "log")]
+
+
+def refused(text: str, form: Format, pattern: str | None = None) -> str:
+    with pytest.raises(BadInput) as error:
+        of_text(text, form, pattern)
+    assert error.value.hint
+    return str(error.value)
+
+
+class Case(NamedTuple):
+    """A log, the outcomes by order (`*`: of all others), and its holes and a part of a note, if there are any."""
+
+    text: str
+    outcomes: str
+    holes: str = ""
+    note: str = ""
+    pattern: str | None = PATTERN
+    messages: int | None = None
+
+
+def agrees(case: Case, form: Format) -> Classification:
+    (found,) = of_text(case.text, form, case.pattern if form == "shiviz" else None)
+    named = dict(part.split("=") for part in case.outcomes.split())
+    assert found.outcomes == {order: named.get(order, named.get("*", found.outcomes[order])) for order in ORDERS}
+    assert [hole.text for hole in found.subject.holes] == case.holes.split("; ") * bool(case.holes)
+    assert any(case.note in note for note in (*found.subject.notes, ""))
+    assert case.messages in (None, found.subject.messages)
+    return found
+
+
+def test_without_a_pattern_messages_are_inferred_from_clocks(crownless: Crownless) -> None:
+    (found,) = every(EXAMPLES / "events.shiviz")
+    assert found.subject.messages == 2  # the one that comes late is not seen
+    assert found.outcomes == {order: "kept" if order == "asynchronous" else "unknown" for order in ORDERS}
+    assert found["causal"].because.startswith("inferred from clocks")
+    assert found.strongest == []
+    answer = crownless("classify", str(EXAMPLES / "events.shiviz"), "--json")
+    assert answer.code == 3
+    assert any("inferred from clocks" in note for note in answer.json["notes"])
+
+
+# -- ShiViz: the text --------------------------------------------------------------------------------------------------
+
+
+def shiviz_log(*events: tuple[str, dict[str, int], str]) -> str:
+    return "".join(f"{host} {json.dumps(clock)}\n{text}\n" for host, clock, text in events)
+
+
+PING = (("a", {"a": 1}, "send m to b"), ("b", {"b": 1, "a": 1}, "receive m from a"))
+
+
+def test_expressions_are_taken_from_the_first_lines_or_are_those_of_govector() -> None:
+    plain = shiviz_log(*PING)
+    for text in (plain, "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n\n" + plain, plain.replace("\n", "\r\n")):
+        (found,) = of_text(text, "shiviz")
+        assert found.subject.messages == 1
+        assert len(found.subject.notes) == 1  # no text is skipped
+    moved = 'at 7: a {"a": 1} | go\nat 9: b {"a": 1, "b": 1} | went\n'
+    for group in ("(?<", "(?P<"):
+        first = rf"at {group}time>\d+): {group}host>\w+) {group}clock>\{{.*\}}) \| {group}event>.*)"
+        assert of_text(f"{first}\n\n{moved}", "shiviz")[0].subject.messages == 1
+
+
+def test_executions_are_runs_named_by_trace() -> None:
+    one = shiviz_log(*PING)
+    expressions = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^=== (?<trace>.*) ===$\n"
+    text = f"{expressions}{one}=== first ===\n{one}=== second ===\n\n"
+    assert [found.subject.run for found in of_text(text, "shiviz")] == ["1", "first"]
+    twice = text.replace("second", "first") + one
+    assert "two executions are called first" in refused(twice, "shiviz")
+    assert "separate them by an expression" in refused(one + one, "shiviz")
+
+
+def test_text_that_is_no_event_is_counted_and_shown(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    junk = "".join(f"panic {k}\n" for k in range(5))
+    file.write_text(shiviz_log(PING[0]) + junk + shiviz_log(PING[1]) + "the end\n")
+    note = "6 lines of text skipped, as part of no event: line 3: 'panic 0', line 4: 'panic 1', line 5: 'panic 2', …"
+    assert note in crownless("classify", str(file), "--json").json["notes"]
+    assert "6 lines of text skipped" in " ".join(crownless("classify", str(file)).out.split())
+
+
+#: All is well, but that b's last delivery may be seen or not.
+ORDERED = (
+    ("a", {"a": 1}, "send m to b"),
+    ("a", {"a": 2}, "send n to b"),
+    ("b", {"a": 1, "b": 1}, "receive m from a"),
+    ("b", {"a": 2, "b": 2}, "receive n from a"),
+)
+
+
+@pytest.mark.parametrize(
+    ("events", "problem"),
+    [
+        ((("a", {"a": 1}, ""), ("a", {"a": 1}, "")), "a has two events 1: lines 1 and 3"),
+        ((("a", {"a": 1, "b": 1}, ""), ("a", {"a": 2}, "")), "log:3: the clock of a's event 2 lacks b:1"),
+        ((("a", {"a": 1, "b": 1}, ""), ("b", {"b": 1, "a": 1}, "")), "know of each other: lines 1 and 3"),
+        (
+            (("a", {"a": 1, "c": 1}, ""), ("b", {"b": 1, "a": 1}, ""), ("c", {"c": 1}, "")),
+            "log:3: the clock of b's event 1 lacks c:1",
+        ),
+        ((("a", {"b": 1}, ""),), "log:1: the clock has no entry of a"),
+        ((("a", {"a": 0}, ""),), "log:1: the clock has no entry of a"),
+        ((("a", {"a": -1}, ""),), "the entry of a in the clock is no whole number"),
+        ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is no whole number"),
+        ((("a", {"a": 2}, ""), ("b", {"b": 2, "a": 2}, "")), "no host's event 1 is in the log"),
+    ],
+)
+def test_clocks_that_contradict_each_other_are_refused(events: Any, problem: str) -> None:
+    assert problem in refused(shiviz_log(*events), "shiviz")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "the log is empty"),
+        ("hello\n", "no text matches"),
+        ("a {1}\nx\n", "log:1: the clock {1} is not JSON"),
+        ('a {"a": 1.5}\nx\n', "no whole number"),
+        ('a {"a": true}\nx\n', "no whole number"),
+        ('a {"a": ' + "9" * 5000 + "}\nx\n", "not JSON"),
+        ("a {" + '"a":{' * 5000 + "}\nx\n", "not JSON"),
+        (' {"a": 1}\nx\n', "an event has no host"),
+        ("(?<host>a\n\nb\n", "log:1: the first line is no regular expression"),
+        ("(?<host>a)\n\nb\n", "log:1: the first line has no group 'clock'"),
+        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is no regular expression"),
+        ("(?<host>)(?<clock>)(?<event>)\n\nb\n", "an event has no host"),
+    ],
+)
+def test_texts_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "shiviz")
+
+
+# -- ShiViz: named messages --------------------------------------------------------------------------------------------
+
+
+def test_clocks_and_lines_that_contradict_the_messages_are_refused() -> None:
+    unknown_send = shiviz_log(PING[0], ("b", {"b": 1}, "receive m from a"))
+    assert "does not know its send on line 1" in refused(unknown_send, "shiviz", PATTERN)
+    layers = shiviz_log(PING[0], ("a", {"a": 2}, "send m to b"))
+    line = refused(layers, "shiviz", PATTERN)
+    assert "a sends m twice: lines 1 and 3" in line
+    assert "several layers" in line
+    assert "is both a send and a deliver" in refused(shiviz_log(*PING), "shiviz", "(?<send>m)(?<deliver>.*)")
+    assert "--pattern has no group 'deliver'" in refused(shiviz_log(*PING), "shiviz", "(?<send>m)")
+    assert "--pattern is no regular expression" in refused(shiviz_log(*PING), "shiviz", "(")
+
+
+# -- ShiViz: inferred messages -----------------------------------------------------------------------------------------
+
+
+class Simulated:
+    """A random run as it happened, message by message, and the log of it with one clock an event.
+
+    An event receives up to two messages, in any order, and then sends up to two.
+    """
+
+    def __init__(self, seed: int, hosts: int = 4, steps: int = 14) -> None:
+        chance = Random(seed)
+        self.true: list[dict[str, Any]] = []
+        self.events: list[tuple[str, dict[str, int], str]] = []
+        names = "abcd"[:hosts]
+        clocks: dict[str, dict[str, int]] = {name: {} for name in names}
+        index = dict.fromkeys(names, 0)
+        flying: list[tuple[str, str, str, dict[str, int]]] = []
+
+        def happens(host: str, kind: str, message: str, peer: Any) -> None:
+            fields = {"process": host, "index": index[host], "kind": kind, "message": message, "peer": peer}
+            self.true.append(fields)
+            index[host] += 1
+
+        for step in range(steps):
+            host = chance.choice(names)
+            clock = clocks[host]
+            clock[host] = clock.get(host, 0) + 1
+            coming = [one for one in flying if one[2] == host]
+            chance.shuffle(coming)
+            received = coming[: chance.choice([0, 1, 1, 1, 2])]
+            for one in received:
+                flying.remove(one)
+                happens(host, "deliver", one[0], one[1])
+                clock |= {p: max(clock.get(p, 0), k) for p, k in one[3].items()}
+            sent = chance.sample([name for name in names if name != host], chance.choice([0, 1, 1, 1, 2]))
+            if len(sent) == 2 and chance.random() < 0.5:
+                happens(host, "send", f"m{step}", sent)
+                flying += [(f"m{step}", host, to, dict(clock)) for to in sent]
+            else:
+                for to in sent:
+                    happens(host, "send", f"m{step}{to}", to)
+                    flying.append((f"m{step}{to}", host, to, dict(clock)))
+            if not received and not sent:
+                happens(host, "internal", "", None)
+            self.events.append((host, dict(clock), f"step {step}"))
+
+    def broken(self, reading: UnreceivedPolicy) -> set[str]:
+        (run,) = read_log(json.dumps(event) for event in self.true)
+        return {order for order in ORDERS if not decide(run.computation, order, reading).kept}
+
+
+def unsound(seeds: range, loss: float) -> tuple[int, int]:
+    """How many verdicts on inferred messages are wrong of the run as it happened, and how many are `broken`."""
+    wrong = violations = 0
+    for seed in seeds:
+        run, chance = Simulated(seed), Random(seed)
+        events = [event for event in run.events if chance.random() >= loss]
+        if all(clock[host] != 1 for host, clock, _ in events):
+            continue
+        for reading in READINGS:
+            log = convert(shiviz_log(*events).encode(), "shiviz", "log")
+            (found,) = (classify(one, tuple(ORDERS), reading) for one in converted_runs(log, "log"))
+            assert set(found.kept) <= {"asynchronous"}
+            broken = {order for order, outcome in found.outcomes.items() if outcome == "broken"}
+            violations += len(broken)
+            wrong += len(broken - run.broken(reading))
+    return wrong, violations
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.2])
+def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: float) -> None:
+    wrong, violations = unsound(range(200), loss)
+    assert wrong == 0
+    assert violations > 20
+
+
+#: Taken as one message, what a sends breaks synchronous order: but c may have it, then b's, and b has it at last.
+SENT_AT_ONCE = shiviz_log(
+    ("a", {"a": 1}, "to b and c"),
+    ("b", {"b": 1}, "to c"),
+    ("b", {"b": 2, "a": 1}, "from a"),
+    ("c", {"c": 1, "a": 1}, "from a"),
+    ("c", {"c": 2, "a": 1, "b": 1}, "from b"),
+)
+#: If c receives from a first, queues at c and d contradict each other; if from b first, they do not.
+RECEIVED_AT_ONCE = shiviz_log(
+    ("a", {"a": 1}, "to d"),
+    ("a", {"a": 2}, "to c"),
+    ("b", {"b": 1}, "to c"),
+    ("b", {"b": 2}, "to d"),
+    ("c", {"c": 1, "a": 2, "b": 1}, "from a and b"),
+    ("d", {"d": 1, "b": 2}, "from b"),
+    ("d", {"d": 2, "b": 2, "a": 1}, "from a"),
+)
+CROWN = shiviz_log(
+    ("a", {"a": 1}, "send"),
+    ("b", {"b": 1}, "send"),
+    ("a", {"a": 2, "b": 1}, "receive"),
+    ("b", {"b": 2, "a": 1}, "receive"),
+)
+CHAIN = [("a", {"a": 1}, ""), ("b", {"a": 1, "b": 1}, ""), ("c", {"a": 1, "b": 1, "c": 1}, "")]
+WITHOUT_PEERS = r"send (?<send>\S+)|receive (?<deliver>\S+)"
+KNOWS_MORE = shiviz_log(*PING, ("b", {"b": 2, "a": 1}, "tick"), ("a", {"a": 2, "b": 2}, "tock"))
+KNOWS_LOST = shiviz_log(*PING, ("b", {"b": 2, "a": 1, "c": 4}, "tick"))
+NO_SEND, FIRST_OF_B, SECOND_OF_B = (
+    "b delivers c:4, whose send is not in the log",
+    "b: event 0 is missing",
+    "b: event 1 is missing",
+)
+ONLY_FIRST = "asynchronous=kept *=unknown"
+
+
+def cut_off(number: int) -> str:
+    return shiviz_log(*ORDERED).replace(f'"b": {number}}}', f'"b": {number}')
+
+
+def cut_note(number: int) -> str:
+    line = 3 + 2 * number
+    return f'1 line with a clock that cannot be read: line {line}: \'b {{"a": {number}, "b": {number}\''
+
+
+SHIVIZ = {
+    "named messages": Case(shiviz_log(*PING), "*=kept"),
+    "messages without peers": Case(shiviz_log(*PING), "*=kept", pattern=WITHOUT_PEERS),
+    "all is well": Case(shiviz_log(*ORDERED), "*=kept"),
+    "other JSON is text": Case(shiviz_log(*ORDERED) + '{"amount": 2}\n', "*=kept"),
+    "a clock that is cut off": Case(cut_off(1), "*=unknown", FIRST_OF_B, cut_note(1)),
+    "the last clock is cut off": Case(cut_off(2), "*=unknown", SECOND_OF_B, cut_note(2)),
+    "a clock of no host": Case(
+        shiviz_log(*ORDERED) + '{"a": 2, "b": 3}\n', "*=unknown", "a: event 2 is missing; b: event 2 is missing"
+    ),
+    "a gap in the clock of a host": Case(shiviz_log(*ORDERED[:2], ORDERED[3]), "*=unknown", FIRST_OF_B),
+    "a message to nobody known": Case(
+        shiviz_log(*PING, ("a", {"a": 2}, "send n")), ONLY_FIRST, note="1 message (n)", pattern=WITHOUT_PEERS
+    ),
+    "clocks that know more": Case(KNOWS_MORE, "asynchronous=kept fifo=kept *=unknown", note="a:2"),
+    "an event that is not logged": Case(KNOWS_LOST, "*=unknown", NO_SEND),
+    "the same without names": Case(KNOWS_LOST, "*=unknown", NO_SEND, pattern=None),
+    "a gap after an event": Case(shiviz_log(*PING, ("b", {"b": 3, "a": 1}, "tick")), "*=unknown", SECOND_OF_B),
+    "several sent at once": Case(SENT_AT_ONCE, "synchronous=unknown", note="1 event (", pattern=None),
+    "several received at once": Case(RECEIVED_AT_ONCE, "mailbox=unknown", note="1 event (", pattern=None),
+    "causes that another cause knows of": Case(shiviz_log(*CHAIN), ONLY_FIRST, pattern=None, messages=2),
+    "a cause that is not logged knows of others": Case(
+        shiviz_log(CHAIN[0], CHAIN[2]), "*=unknown", "c delivers b:1, whose send is not in the log", pattern=None
+    ),
+    "a crown for certain": Case(CROWN, "asynchronous=kept synchronous=broken *=unknown", pattern=None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHIVIZ)
+def test_shiviz_logs_say_no_more_than_they_show(name: str) -> None:
+    found = agrees(SHIVIZ[name], "shiviz")
+    if name.endswith("at once"):
+        assert ORDER_NOT_LOGGED in {verdict.because for verdict in found.values()}
+
+
+def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "log.shiviz"
+    head = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^===$\n"
+    file.write_text(head + "===\n".join([shiviz_log(*PING)] * 12) + "panic\n")
+    answer = crownless("classify", str(file))
+    assert "12 computations" in answer.out
+    assert "note: 1 line of text skipped" in answer.out
+
+
+def test_large_logs_have_the_same_verdicts_from_the_monitor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "log.shiviz"
+    broken = 0
+    for seed in range(10):
+        file.write_text(shiviz_log(*Simulated(seed, steps=30).events))
+        small = every(file)
+        with monkeypatch.context() as patch:
+            patch.setattr(opening, "SMALL_UP_TO", 5)
+            large = every(file)
+        assert [one.outcomes for one in large] == [one.outcomes for one in small]
+        assert [one.subject.notes for one in large] == [one.subject.notes for one in small]
+        broken += sum(outcome == "broken" for one in large for outcome in one.outcomes.values())
+    assert broken > 5
+
+
+# -- OTLP --------------------------------------------------------------------------------------------------------------
+
+
+def spans(a: list[Any], b: list[Any], **more: list[Any]) -> str:
+    return resource_spans(a=a, b=b, **more)
+
+
+ONE, TWO = span("1", 4, "10"), span("2", 4, "20")
+REVERSED = [span("3", 5, "2", "1"), span("4", 5, "1", "2")]
+OTLP = {
+    "parents and links, kinds by number and name": Case(
+        spans(
+            [ONE, span("2", "SPAN_KIND_PRODUCER", 20), span("9", 3, 5)],
+            [span("3", 5, "1", parent="1"), span("4", "SPAN_KIND_CONSUMER", "2", links=("2",))],
+        ),
+        "*=kept",
+        note="1 client",
+    ),
+    "times order the spans of one process, and nothing else": Case(
+        spans([ONE, TWO], REVERSED), "asynchronous=kept fifo=broken", note="start times"
+    ),
+    "spans that start at the same time": Case(spans([ONE, span("2", 4, "10")], REVERSED), ONLY_FIRST, note="2 events"),
+    "a span starts before its children": Case(
+        spans([span("1", 4, 1)], [span("3", 4, 5, "2"), span("2", 5, 5, "1")], c=[span("4", 5, 1, "3")]), "*=kept"
+    ),
+    "a batch, and several receivers": Case(
+        spans([ONE, TWO], [span("3", 5, "1", links=("1", "2"))], c=[span("4", 5, "1", "1")]), "fifo=unknown", messages=2
+    ),
+    "a consumer without its producer": Case(
+        spans([ONE], [span("2", 5, "1", "1"), span("3", 5, "2", "gone")]),
+        "*=unknown",
+        "b delivers gone?, whose send is not in the log",
+    ),
+    "a consumer with neither parent nor link": Case(
+        resource_spans(b=[span("3", 5, "2")]), "*=unknown", "b delivers 3?, whose send is not in the log", "1 consumer"
+    ),
+    "a producer without a consumer": Case(spans([ONE, span("5", 4, "20")], [span("2", 5, "1", "1")]), ONLY_FIRST),
+    "a consumer within another one": Case(
+        spans([ONE], [span("2", 5, "1", "1"), span("3", 5, "2", "2")]), "*=kept", note="within another"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTLP)
+def test_spans_say_no_more_than_they_show(name: str) -> None:
+    agrees(OTLP[name], "otlp")
+
+
+def test_messages_are_called_by_their_ids_if_these_are_unique() -> None:
+    def sent(*ids: str) -> set[str]:
+        attributes = [[{"key": "messaging.message.id", "value": {"stringValue": id_}}] for id_ in ids]
+        a = [span(f"p{k}", 4, k + 1, attributes=value) for k, value in enumerate(attributes)]
+        (found,) = of_text(resource_spans(a=a, b=[span(f"c{k}", 5, k + 1, f"p{k}") for k in range(len(ids))]), "otlp")
+        assert isinstance(found.subject, NamedComputation)
+        return {message.name for message in found.subject.computation.messages}
+
+    assert sent("x", "y") == {"x", "y"}
+    assert sent("x", "x") == {"p0", "p1"}
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "log:1: not JSON"),
+        ("[]", "expected object, got array"),
+        ("{}", "no span is of a producer or a consumer"),
+        ('{"resourceSpans": 1}', "expected array, got int, at $.resourceSpans"),
+        ('{"resourceSpans": []}', "no span is of a producer or a consumer"),
+        ('{"resourceSpans": []}\n{\n', "log:2: not JSON"),
+        ("[" * 100_000, "nested too deeply"),
+        (resource_spans(a=[span("1", 3, 1)]), "no span is of a producer or a consumer: 1 client"),
+        (resource_spans(a=[span("1", 7, 1)]), "span 1 (1): the 'kind' of a span is unknown"),
+        (resource_spans(a=[span("1", 4, "0")]), "has no start time"),
+        (resource_spans(a=[span("1", 4, None)]), "expected int | str, got null"),
+        (resource_spans(a=[span("1", 4, "9" * 40)]), "has no start time"),
+        (resource_spans(a=[span("1", 4, 1), span("1", 4, 2)]), "span 2 (1): it comes twice"),
+        (
+            resource_spans(a=[span("1", 4, 1)], b=[span("2", 5, 1, "1"), span("3", 5, 2, "1")]),
+            "b delivers 1 twice: spans 2 and 3",
+        ),
+        (resource_spans(a=[span("1", 4, 1)]).replace("service.name", "x"), "no 'service.name'"),
+        (
+            resource_spans(a=[span("1", 5, 1, "2"), span("3", 4, 2)], b=[span("4", 5, 1, "3"), span("2", 4, 2)]),
+            "cyclic",
+        ),
+    ],
+)
+def test_spans_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "otlp")
+
+
+# -- ITF ---------------------------------------------------------------------------------------------------------------
+
+
+SENT, DELIVERED = act("a", "send", "m", "b"), act("b", "deliver", "m", "a")
+VARIANT = {"event": {"tag": "Receive", "value": {"process": "b", "message": "m"}}}
+UNIT = {"event": {"tag": "None", "value": {"tag": "UNIT", "value": {"#tup": []}}}}
+ITF = {
+    "a state without an event": Case(trace({"event": None}, SENT, DELIVERED), "*=kept", note="1 state of 3 without an"),
+    "two of them": Case(trace({}, {"event": None}, SENT, DELIVERED), "*=kept", note="2 states of 4 without an event"),
+    "a variant": Case(trace({"x": 1}, SENT, {"event": {"kind": "none"}}, VARIANT), "*=kept", messages=1),
+    "the empty variant": Case(trace(UNIT, SENT, DELIVERED), "*=kept"),
+    "a send without a peer": Case(trace(act("a", "send", "m"), DELIVERED), "*=kept", messages=1),
+    "a message to nobody known": Case(trace(SENT, DELIVERED, act("a", "send", "n")), ONLY_FIRST, note="1 message (n)"),
+    "a lasso": Case(trace(SENT, DELIVERED, loop=0), "*=unknown"),
+}
+
+
+@pytest.mark.parametrize("name", ITF)
+def test_traces_say_no_more_than_they_show(name: str) -> None:
+    agrees(ITF[name], "itf")
+
+
+def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
+    def net(kind: str, process: int, peer: Any) -> dict[str, Any]:
+        last = {"by": {"#bigint": str(process)}, "what": kind, "id": {"#tup": [1, "x"]}, "other": peer}
+        return {"net": {"last": last}}
+
+    columns: Any = {
+        "process": "net.last.by",
+        "kind": "net.last.what",
+        "message": "net.last.id",
+        "peer": "net.last.other",
+    }
+    states = trace(net("send", 1, {"#set": [2, {"#bigint": "3"}]}), net("deliver", 2, 1), net("deliver", 3, 1))
+    (found,) = of_text(states, "itf", **columns)
+    assert isinstance(found.subject, NamedComputation)
+    assert found.subject.computation.processes == ("1", "2", "3")
+    assert [message.name for message in found.subject.computation.messages] == ['<<1, "x">>']
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "log:1: not JSON"),
+        ("{}", "object missing required field states"),
+        ("[1]", "expected object, got array"),
+        ("{\n'a'", "log:2:1: not JSON"),
+        (trace(), "no state of 0 says which event"),
+        (trace({"x": 1}), "no state of 1 says which event"),
+        (trace(SENT, SENT), "a sends m twice: states 1 and 2"),
+        (trace(act("a", "sent", "m", "b")), "state 1: unknown kind 'sent'; known: send,"),
+        (trace(act("", "send", "m", "b")), "the 'process' of an event is missing"),
+        (trace(act("a", "send", None, "b")), "the 'message' of an event is missing"),
+        (trace(act("a", "send", {"#unserializable": "x"}, "b")), "cannot be a name"),
+        (trace(act("a", "send", "m\n", "b")), "no name that can be printed"),
+        (trace(SENT, act("b", "deliver", "m", ["a"])), "the 'peer' of a deliver is no process"),
+        (trace({"event": {"process": "a", "message": "m"}}), "an event has no 'kind'"),
+        (trace(DELIVERED, act("b", "send", "m2", "a"), act("a", "deliver", "m2"), SENT), "cyclic"),
+    ],
+)
+def test_traces_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
+    assert problem in refused(text, "itf")
+
+
+def test_an_uncertain_verdict_is_weakened_and_others_stay() -> None:
+    (found,) = subjects(str(EXAMPLES / "events.itf.json"))
+    assert found.uncertain == Uncertain()
+    causal, fifo = classify(found)["causal"], classify(found)["fifo"]
+    assert weakened(causal, Uncertain({"causal": "x"}), None, "lost") is causal  # a violation stands
+    assert weakened(fifo, Uncertain({"causal": "x"}), None, "lost") is fifo
+    assert weakened(fifo, Uncertain({"fifo": "x"}), None, "lost").unknown == "x"
+    both = Uncertain({}, ([frozenset({("order-1", "billing")}), frozenset({("reserved", "billing")})],))
+    assert weakened(causal, both, None, "lost").unknown == ORDER_NOT_LOGGED
+    one = Uncertain({}, ([frozenset({("order-1", "billing")}), frozenset({("other", "billing")})],))
+    assert weakened(causal, one, None, "lost").outcome == "broken"

@@ -1,0 +1,198 @@
+"""The code base: imports run one way, every file says what it is for, the wheel holds every module."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from crownless.impl.registry import PROTOCOLS
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "src" / "crownless"
+
+#: Which of our packages each may import.
+MAY_IMPORT = {
+    "runtime": {"runtime"},
+    "spec": {"runtime", "spec"},
+    "impl": {"runtime", "spec", "impl"},
+    "model_check": {"runtime", "spec", "impl", "model_check"},
+    "oracle": {"runtime", "spec", "impl", "model_check", "oracle"},
+    "proofs": {"runtime", "spec", "impl", "model_check", "proofs"},
+    "pipeline": {"runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline"},
+    "run_explorer": {"runtime", "spec", "impl", "model_check", "oracle", "run_explorer"},
+    "command_line": {
+        *("runtime", "spec", "impl", "model_check", "oracle", "proofs", "pipeline", "run_explorer", "command_line"),
+    },
+}
+
+
+def imports_of(file: Path, package: str) -> set[str]:
+    """The packages of ours that a module imports, relative imports resolved."""
+    found = set()
+    for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.level == 1:
+            found.add(package)
+        elif isinstance(node, ast.ImportFrom) and node.level > 1:
+            found.add("a relative import that leaves the package")
+        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crownless."):
+            found.add((node.module or "").split(".")[1])
+        elif isinstance(node, ast.ImportFrom) and node.module == "crownless":
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.Import):
+            found.update(alias.name.split(".")[1] for alias in node.names if alias.name.startswith("crownless."))
+    return found
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_imports_run_one_way(package: str) -> None:
+    files = sorted((SOURCE / package).glob("**/*.py"))
+    assert files
+    for file in files:
+        assert imports_of(file, package) <= MAY_IMPORT[package], file.name
+
+
+def test_the_check_of_imports_can_fail(tmp_path: Path) -> None:
+    file = tmp_path / "bad.py"
+    file.write_text("from crownless.model_check import explorer\nfrom ..impl import rst\n")
+    assert imports_of(file, "spec") == {"model_check", "a relative import that leaves the package"}
+
+
+def test_the_wheel_holds_every_module_and_figure(tmp_path: Path) -> None:
+    # In a copy: setuptools leaves a folder behind from which old modules would creep into the next wheel.
+    copy = tmp_path / "copy"
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".*", "build", "*.egg-info"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(copy)]
+    subprocess.run(command, check=True, capture_output=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    held = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {"crownless/py.typed", "crownless/__init__.py", "crownless/__main__.py"}
+    for package in MAY_IMPORT:
+        for file in (SOURCE / package).glob("**/*"):
+            if file.suffix in (".py", ".txt", ".json", ".jsonl"):
+                wanted.add(f"crownless/{file.relative_to(SOURCE)}")
+    assert wanted <= held
+
+
+def test_ci_checks_the_code_and_builds_the_site() -> None:
+    """Once, in `.ci/run`, and not in each worker of the tests."""
+    script = (ROOT / ".ci" / "run").read_text("utf-8")
+    for command in (
+        "ruff check .",
+        "ruff format --check .",
+        "'mypy'",
+        "mypy tests benchmarks",
+        "mkdocs build --strict",
+    ):
+        assert command in script
+
+
+def purpose(file: Path) -> str:
+    """The first paragraph of a file's docstring; empty if it has none."""
+    return (ast.get_docstring(ast.parse(file.read_text("utf-8"))) or "").split("\n\n")[0]
+
+
+def test_every_file_says_in_one_line_what_it_is_for() -> None:
+    """A statement or a noun phrase that stands alone."""
+    folders = [*(SOURCE / package for package in MAY_IMPORT), ROOT / "benchmarks"]
+    files = [file for folder in folders for file in sorted(folder.glob("**/*.py"))]
+    assert len(files) > 200
+    for file in files:
+        assert not wrong_with(purpose(file)), f"{file.relative_to(ROOT)}: {wrong_with(purpose(file))}"
+
+
+#: Words that readers outside would not know; see the glossary of ARCHITECTURE.md for those that stand in their place.
+PRIVATE_WORDS = re.compile(
+    r"\b(ghosts?|house|mail room|referee|mend|told|tells?|asks?|asked|by chance|turned|shel(f|ves)|under way|nobody)\b",
+    re.IGNORECASE,
+)
+
+
+def wrong_with(line: str) -> str | None:
+    """Why a purpose is none, if it is not."""
+    if not line:
+        return "no docstring"
+    if "\n" in line or len(line) > 117:
+        return "longer than one line"
+    if not line.endswith("."):
+        return "no sentence"
+    if "?" in line or re.match(r"(What|Which|Whether|How|Why|When|Who|Where)\b", line):
+        return "a question"
+    if found := PRIVATE_WORDS.search(line):
+        return f"the private word '{found[0]}'"
+    return None
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("", "no docstring"),
+        ("One line\nand another.", "longer than one line"),
+        ("Long " * 30 + ".", "longer than one line"),
+        ("A file", "no sentence"),
+        ("Is the space graded?", "no sentence"),
+        ("Is it graded? A search for a rank.", "a question"),
+        ("What a check finds.", "a question"),
+        ("The ghosts of a search.", "the private word 'ghosts'"),
+    ],
+)
+def test_a_docstring_that_says_no_purpose_is_noticed(line: str, problem: str) -> None:
+    assert wrong_with(line) == problem
+
+
+#: `file`: `name`, `name`; in a table of ARCHITECTURE.md.
+NAMED = re.compile(
+    r"`((?:spec|impl|model_check|oracle|proofs|pipeline|src|tests|docs)/[\w/]+\.\w+)`(?:: ((?:`\w+`(?:, )?)+))?"
+)
+
+
+def test_what_the_architecture_names_is_there_and_it_stays_short() -> None:
+    text = (ROOT / "ARCHITECTURE.md").read_text("utf-8")
+    assert len(text.splitlines()) <= 150
+    named = NAMED.findall(text)
+    assert len(named) > 40
+    for file, names in named:
+        assert not missing(ROOT / file, re.findall(r"\w+", names)), f"{file}: {names}"
+    for link in re.findall(r"\]\(([\w./]+)\)", text):
+        assert (ROOT / link).exists(), link
+
+
+def missing(file: Path, names: list[str]) -> list[str]:
+    """Of the names those that the file does not define, or the file."""
+    if not file.exists():
+        return [file.name]
+    text = file.read_text("utf-8")
+    return [name for name in names if not re.search(rf"^ *(?:def|class) {name}\b", text, re.MULTILINE)]
+
+
+def test_a_name_that_is_not_there_is_noticed() -> None:
+    assert missing(ROOT / "spec" / "orders.py", ["decide", "undecide"]) == ["undecide"]
+    assert missing(ROOT / "spec" / "nothing.py", []) == ["nothing.py"]
+
+
+def asserts_in_machines(source: str) -> list[str]:
+    """The methods with an assert of the classes that take a packet."""
+    return [
+        f"{kind.name}.{method.name}"
+        for kind in ast.walk(ast.parse(source))
+        if isinstance(kind, ast.ClassDef)
+        for method in kind.body
+        if isinstance(method, ast.FunctionDef) and any(isinstance(node, ast.Assert) for node in ast.walk(method))
+    ]
+
+
+def test_no_machine_has_an_assert() -> None:
+    """Pytest rewrites those of a package that has a plugin, and proofs refuse what it makes of them."""
+    assert asserts_in_machines("class Rst:\n    def on_packet(self):\n        assert self") == ["Rst.on_packet"]
+    names = {kind.__module__.rsplit(".", 1)[1] for kind in PROTOCOLS.values()}
+    assert not [
+        found
+        for name in names
+        for found in asserts_in_machines((ROOT / "impl" / "protocols" / f"{name}.py").read_text("utf-8"))
+    ]
