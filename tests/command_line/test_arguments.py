@@ -71,7 +71,7 @@ cr.classify("P1: send x to P2\nP2:", unreceived="zz")
 cr.draw(3)
     `thing` 3: not a computation; give a text, or what cr.parse, cr.read_log or a cr.Recorder has
 cr.read_log("a.txt", format="xml")
-    unknown format 'xml'; known: jsonl, csv, parquet, arrow, shiviz, otlp, itf
+    unknown format 'xml'; known: csv, parquet, arrow, otlp, itf, jsonl, shiviz
 cr.read_log("a.txt", columns={"msg": "id"})
     unknown column 'msg'; did you mean 'message'? known: run, process, index, kind, message, peer
 cr.read_log(["{}"], pattern="x")
