@@ -25,7 +25,7 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.runtime.ending import INTERRUPTED
-from crownless.runtime.errors import Undecided, no_such_name
+from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
@@ -193,8 +193,8 @@ class CheckResult(Drawn):
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name."""
-        return {line.property.name: line for line in self.properties if line.verdict == "violated"}
+        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        return _Violations(self)
 
     @property
     def verdict(self) -> Outcome:
@@ -359,3 +359,17 @@ class CheckResult(Drawn):
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
+
+
+class _Violations(dict[str, PropertyResult]):
+    """The properties violated, by name; a missing one is not violated, or was not decided."""
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        self._result = result
+
+    def __missing__(self, name: str) -> PropertyResult:
+        line = self._result[name]
+        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        violated = ", ".join(self) or "none"
+        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
