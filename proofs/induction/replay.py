@@ -1,5 +1,4 @@
-"""A run of a protocol's machine that violates a property to be proved: it refutes the protocol, where a proof only
-fails.
+"""Runs of a protocol's machine that violate a property to be proved: they refute the protocol; a failed proof does not.
 
 z3's model of a failing step is a state that may be unreachable. So the machine itself sends a few messages, among two
 or three processes and in every interleaving. If none of these runs violates anything, the proof may lack an invariant
