@@ -29,7 +29,7 @@ ASSUMED = (
     "each message is sent once, to one process that is not its sender, and delivered at most once",
     "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
     CAUSAL_PAST,
-    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+    "live: whatever stays deliverable is eventually delivered, and nothing is lost",
 )
 
 ACCEPTED = "i accepts m"

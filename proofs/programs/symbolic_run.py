@@ -342,7 +342,7 @@ def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Se
     if kind.receive is not base.receive or kind.internal is not base.internal:
         return "it has buffers of its own or takes steps by itself"
     if kind.rolls_back:
-        return "it takes events back"
+        return "it retracts events"
     machine = kind(n, SymbolicEntries(n), settings)
     try:
         for i in range(n):
