@@ -215,7 +215,7 @@ class _Discovery:
                 runs, seen = runs + 1, seen + len(run[::step])
         return runs, seen, overtakes
 
-    # -- what follows --------------------------------------------------------------------------------------------------
+    # -- consequences --------------------------------------------------------------------------------------------------
 
     def _query(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> CounterexampleQuery:
         return CounterexampleQuery(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
@@ -264,7 +264,7 @@ class _Discovery:
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 
-    # -- the few that safety rests on ----------------------------------------------------------------------------------
+    # -- a minimal set for safety --------------------------------------------------------------------------------------
 
     def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
         """These invariants, with all that are used to show that they are kept."""
@@ -290,7 +290,7 @@ class _Discovery:
                     needed = fewer
         return needed
 
-    # -- asking again --------------------------------------------------------------------------------------------------
+    # -- confirmation --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
         """True if z3 proves the same for all processes and messages, without instantiation."""

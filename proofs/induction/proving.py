@@ -74,7 +74,7 @@ MOST = 100_000
 #: The property that a violation of each of these, up to a bound, refutes.
 REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 
-#: The part of a proof that compares the machine's own steps with what is proved.
+#: The part of a proof that compares the machine's own steps with the proved ones.
 STEPS = "steps"
 
 #: Outcome for a protocol; "of the abstraction": the machine was compared with it only up to a bound.
