@@ -306,7 +306,7 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
         (["prove", "--discover"], "name a PROTOCOL"),
         (["prove", "rst", "--discover", "--why"], "leave them out"),
         (["prove", "rst", "--discover", "--program", "kuper-program"], "leave out --program"),
-        (["prove", "murty-garg", "--discover"], "of protocols of vectors and matrices"),
+        (["prove", "murty-garg", "--discover"], "supports protocols of vectors and matrices"),
         (["prove", "ses-multicast", "--discover"], "its proof covers them: crownless prove ses-multicast"),
     ],
 )
