@@ -62,6 +62,17 @@ def path(name: str, suffix: str = ".txt") -> Path:
     return _FIGURES / f"{name}{suffix}"
 
 
+def located(name: str) -> Path | None:
+    """The file that a name means: one of the user's or, failing that, the bundled text, log (`NAME.jsonl`) or run of
+    that name; None if there is neither.
+    """
+    if is_file_name(name):
+        return Path(name)
+    bundled = {path.name: path for folder in (_FIGURES, COUNTEREXAMPLES, _EXERCISES) for path in folder.iterdir()}
+    found = [bundled[f"{name}{suffix}"] for suffix in (".txt", ".json") if f"{name}{suffix}" in bundled]
+    return found[0] if found else bundled.get(name) if name.endswith(".jsonl") else None
+
+
 def is_file_name(name: str) -> bool:
     """True if there is something of that name on disk; of a name that no file can have, false."""
     try:

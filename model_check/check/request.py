@@ -316,10 +316,8 @@ def _within(option: str, what: str, value: int, most: int) -> None:
 
 def load_program(name: str) -> Script:
     """A program by file name or by the name of a bundled one."""
-    path = Path(name)
-    if not library.is_file_name(name) and "/" not in name and "." not in name:
-        if name not in (*library.names(), *library.counterexamples(), *library.exercises()):
-            hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
-            raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
-        path = library.path(name)
-    return replace(notation.load(path), name=name)
+    path = library.located(name)
+    if path is None and "/" not in name and "." not in name:
+        hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
+        raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
+    return replace(notation.load(path or Path(name)), name=name)

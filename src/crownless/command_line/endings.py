@@ -11,6 +11,7 @@ import platform
 import sys
 import tempfile
 import traceback
+from collections.abc import Collection
 from typing import TextIO
 
 from crownless.runtime.printable import error_line, printable_line
@@ -22,8 +23,18 @@ EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
 #: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
+_VIOLATED = frozenset({"violated", "broken", "refuted"})
+_UNDECIDED = frozenset({"unknown", "not proved", "proved of the abstraction"})
+
 #: Set in the environment, it has the whole traceback of an internal error printed.
 TRACEBACK = "CROWNLESS_TRACEBACK"
+
+
+def exit_code(verdicts: Collection[str]) -> int:
+    """The exit code for these verdicts: a violation counts most, then what is not decided."""
+    if not _VIOLATED.isdisjoint(verdicts):
+        return EXIT_VIOLATED
+    return EXIT_HOLDS if _UNDECIDED.isdisjoint(verdicts) else EXIT_UNKNOWN
 
 
 def say(line: str) -> None:

@@ -26,9 +26,6 @@ from rich.text import Text
 from crownless.model_check.runs.runs import Run
 from crownless.runtime.printable import as_json, printable, printable_line, printable_lines
 
-from .endings import EXIT_HOLDS as EXIT_HOLDS
-from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
-from .endings import EXIT_VIOLATED as EXIT_VIOLATED
 from .endings import say
 
 #: Colours of the verdicts, on a terminal.

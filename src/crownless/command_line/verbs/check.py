@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
 from crownless.command_line.options import Verb, with_limits, with_output, with_system
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
@@ -39,8 +39,6 @@ from crownless.runtime.memory import memory_in_use
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
-
-EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS}
 
 
 @click.command(
@@ -184,7 +182,7 @@ def check(
         return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
     not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
-    return next(code for verdict, code in EXITS.items() if verdict in verdicts)
+    return exit_code(verdicts)
 
 
 def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, OutputFolder, output_folder
 from crownless.command_line.log_options import with_log_options
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import EXIT_VIOLATED, print_json, print_line, status
+from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
@@ -25,7 +25,6 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
 from .classify_report import (
-    exit_code,
     first_broken,
     first_violations,
     print_classification,

@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    STYLES,
-    print_drawing,
-    print_line,
-    speaks_unicode,
-)
+from crownless.command_line.output import STYLES, print_drawing, print_line, speaks_unicode
 from crownless.command_line.tables import Rows
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
@@ -49,11 +41,6 @@ VIOLATIONS_UP_TO = 20
 PROCESSES_UP_TO = 10
 #: Marks an event that shows the violation.
 MARK = ">"
-
-
-def exit_code(outcomes: Collection[str]) -> int:
-    """The exit code for these outcomes of orders."""
-    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
 def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:

@@ -12,7 +12,7 @@ from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import exit_code, say
 from crownless.command_line.output import print_json, print_line, status
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
@@ -24,7 +24,7 @@ from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
-from .classify_report import exit_code, print_counts
+from .classify_report import print_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

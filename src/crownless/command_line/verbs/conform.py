@@ -12,10 +12,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import limits_of, with_output, within
-from crownless.command_line.output import EXIT_HOLDS, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
@@ -32,7 +32,7 @@ from crownless.runtime.printable import some
 from crownless.runtime.reading import read_bytes
 from crownless.spec.enumeration import known_sends
 
-from .check import EXITS, how_far
+from .check import how_far
 from .conform_report import conclusion, print_conformance, print_replay, shown
 from .implementations import TIMEOUT, WithCommand, implementation_of
 
@@ -140,7 +140,7 @@ def conform_(
         print_json(result.json())
     else:
         print_conformance(result, drawings=not quiet)
-    return EXITS[result.verdict]
+    return exit_code({result.verdict})
 
 
 def _replay(

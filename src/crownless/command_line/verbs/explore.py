@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import with_limits, with_output, with_system
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
+from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.server import ExplorerServer

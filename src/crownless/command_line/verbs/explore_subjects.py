@@ -116,13 +116,7 @@ def _first_run(checks: list[SavedCheck], file: str, protocol: str | None = None)
 
 def _is_computation(name: str) -> bool:
     """True of a file, a bundled name, or standard input."""
-    bundled = (
-        *library.names(),
-        *library.names(".jsonl"),
-        *library.counterexamples(),
-        *library.counterexamples(".json"),
-    )
-    return name == "-" or "/" in name or "." in name or library.is_file_name(name) or name in bundled
+    return name == "-" or "/" in name or "." in name or library.located(name) is not None
 
 
 def _refuse(options: Iterable[str], why: str) -> None:

@@ -10,19 +10,9 @@ import click
 from rich.text import Text
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import exit_code, say
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    STYLES,
-    print_drawing,
-    print_json,
-    print_line,
-    print_run,
-    status,
-)
+from crownless.command_line.output import STYLES, print_drawing, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
 from crownless.model_check.check.request import Check, load_program
@@ -140,9 +130,7 @@ def prove_(
     if part.reason is not None and unfinished:
         outcomes.add("unknown")
         say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
-    if "refuted" in outcomes:
-        return EXIT_VIOLATED
-    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
+    return exit_code(outcomes)
 
 
 def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
@@ -300,7 +288,7 @@ def _answered(
     if part.reason is not None:
         verdicts.add("unknown")
         say(f"{part.reason}; not all requests are answered")
-    return EXIT_VIOLATED if "violated" in verdicts else EXIT_UNKNOWN if "unknown" in verdicts else EXIT_HOLDS
+    return exit_code(verdicts)
 
 
 def _print_discovered(found: Sequence[Discovered]) -> None:

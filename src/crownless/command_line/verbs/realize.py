@@ -8,17 +8,9 @@ from contextlib import redirect_stdout
 import click
 
 from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
 from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    print_drawing,
-    print_json,
-    print_line,
-    speaks_unicode,
-    status,
-)
+from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing

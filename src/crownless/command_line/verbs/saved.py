@@ -24,7 +24,7 @@ HINT = "give what 'check --json', 'conform --json' or 'conform --save' wrote"
 
 def saved_checks(name: str) -> list[SavedCheck] | None:
     """The checks in a file, with the runs that they found; None if it is something else."""
-    path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
+    path = library.located(name) or Path(name)
     try:
         if not path.is_file():
             return None

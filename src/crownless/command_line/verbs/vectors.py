@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 import click
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json
+from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
 from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
