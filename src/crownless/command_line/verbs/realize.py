@@ -1,4 +1,4 @@
-"""`crownless realize`: the complete computations that a protocol can generate, and the order that they form."""
+"""`crownless realize`: the complete computations that a protocol can generate, and the order they form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Verb, parse_settings, with_limits, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.request import Check
@@ -28,7 +28,7 @@ from crownless.spec.enumeration import SENDS, Sends
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
-@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+@click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
@@ -69,7 +69,7 @@ def realize(
         def progress(said: str) -> None:
             line.update(f"{protocol}: {said}")
 
-        with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+        with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
             answer = realizing.realize(request, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())
