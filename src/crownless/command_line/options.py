@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
 from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
