@@ -1,4 +1,4 @@
-"""`crownless conform`: which order an external implementation keeps, over every schedule within a bound."""
+"""`crownless conform`: the order that an external implementation keeps, over every schedule within a bound."""
 
 from __future__ import annotations
 
@@ -102,14 +102,14 @@ def conform_(
     """Which order does an external implementation keep, over every schedule within a bound?
 
     \b
-    Examples: a class with on_send and on_packet, and a program that speaks lines:
+    Examples: a class with on_send and on_packet, and a program with a line-based interface:
       crownless conform node.py:MyNode --order causal
       crownless conform -n 3 -m 3 -- ./their-node
       crownless conform -n 5 -m 20 --random 1000 -- ./their-node
 
     Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
     2 bad usage; 3 unknown.
-    What a program says and hears: docs/conformance.md.
+    The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
     nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
@@ -123,7 +123,7 @@ def conform_(
     with (
         nodes(request.processes, request.sends) as implementation,
         status(quiet or as_json, printed=True) as line,
-        redirect_stdout(sys.stderr),  # what a node prints is no answer
+        redirect_stdout(sys.stderr),  # a node's prints are not part of the answer
     ):
         if random is None:
             result = _conform(implementation, request, limits, line, quiet or as_json)

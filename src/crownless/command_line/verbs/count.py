@@ -27,7 +27,7 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
     Example:
       crownless count -n 3 -m 4
 
-    Exit codes: 0 all are counted, 2 bad usage, 3 a limit was reached or it was interrupted: the counts are the least.
+    Exit codes: 0 all are counted, 2 bad usage, 3 a limit was reached or it was interrupted: counts are lower bounds.
     """
     with status(quiet or as_json) as line:
 

@@ -1,4 +1,4 @@
-"""`crownless explore`: runs made step by step, on a page in the browser."""
+"""`crownless explore`: a browser page for stepping through runs."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from .implementations import WithCommand
     type=click.IntRange(min=1),
     default=NODES,
     show_default=True,
-    help="The page has so many states, the nearest to the beginning.",
+    help="Maximum number of states on the page, the nearest to the start.",
 )
 @with_limits
 @with_output
@@ -105,7 +105,7 @@ def explore(
 
 
 def _serve(explored: Explored) -> int:
-    """Until it is interrupted."""
+    """Serves the page until interrupted."""
     with stoppable(), ExplorerServer(explored) as server:
         say(f"{server.address} has the page; Ctrl-C ends this")
         server.serve_forever()

@@ -1,4 +1,4 @@
-"""`crownless realize`: the complete computations that a protocol can generate, and the order that they form."""
+"""`crownless realize`: the complete computations that a protocol can generate, and the order they form."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def realize(
         def progress(said: str) -> None:
             line.update(f"{protocol}: {said}")
 
-        with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+        with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
             answer = realizing.realize(request, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())

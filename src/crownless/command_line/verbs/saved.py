@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 #: The number of bytes that suffice to distinguish a run from a computation or a log.
 PEEKED = 1 << 16
-#: How an answer of `--json` begins.
+#: The beginning of an answer of `--json`.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
 HINT = "give what 'check --json', 'conform --json' or 'conform --save' wrote"
 
