@@ -6,8 +6,8 @@ a JSON object from hosts to numbers. An execution is a run, named by the group `
 
 **Named messages.** With a pattern, whose groups `send` and `deliver` match in the text of an event, an event is a send,
 a deliver or internal. The clock of a deliver must know the send. If the clocks show more than these messages (another
-layer's messages, unlogged events), causal order and all that imply it are unknown: happened-before contains more than
-the named messages explain. FIFO order depends on each line alone.
+layer's messages, unlogged events), causal order and all that imply it cannot be reported as kept: happened-before
+contains more than the named messages explain. FIFO order depends on each line alone.
 
 **Inferred messages.** Without a pattern, each immediate cause of an event (`vector_clocks`) is the send of a message
 that the event delivers. Such a message is real. Others are invisible: unreceived messages, and messages whose send the
