@@ -100,7 +100,7 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
     channel = experiment.channel or kind.needs_channel
     channel_named(channel)
     if channel not in RELIABLE:
-        raise BadInput(f"over a {channel} channel messages are not delivered", hint=f"use {' or '.join(RELIABLE)}")
+        raise BadInput(f"costs are not simulated over a {channel} channel", hint=f"use {' or '.join(RELIABLE)}")
     with machine_errors(kind):
         settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
     return make(ClearsOneWay if kind is ExtraMessages else kind, experiment.processes, settings)

@@ -52,7 +52,7 @@ def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tupl
     return run_of(system, steps), seen
 
 
-# -- one protocol beside another ---------------------------------------------------------------------------------------
+# -- two protocols in lockstep -----------------------------------------------------------------------------------------
 
 
 class Both(NamedTuple):

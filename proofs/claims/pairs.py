@@ -36,7 +36,7 @@ def _scope(protocol: type) -> str:
     return FOR_MULTICASTS if issubclass(protocol, SesMulticast) else FOR_UNICASTS
 
 
-# -- how many there are ------------------------------------------------------------------------------------------------
+# -- the numbers of pairs ----------------------------------------------------------------------------------------------
 
 
 def pairs_in(buffer: Value) -> int:

@@ -92,16 +92,16 @@ class Discovered:
         lines = [self.summary]
         if self.safe != "refuted":
             lines.append(
-                f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive, which follow from "
+                f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive; all follow from "
                 f"{self.independent}"
             )
         if self.needed:
-            again = "; z3 shows it again with nothing chosen for it" if self.confirmed else ""
-            lines += [f"safe, by these, none of which can be left out{again}:", *(f"- {line}" for line in self.needed)]
+            again = "; z3 confirms it without instantiation" if self.confirmed else ""
+            lines += [f"safe, by these invariants, all of them needed{again}:", *(f"- {line}" for line in self.needed)]
         if self.needed_for_optimal:
-            lines += ["optimal, by these beside them:", *(f"- {line}" for line in self.needed_for_optimal)]
+            lines += ["optimal, by these additional ones:", *(f"- {line}" for line in self.needed_for_optimal)]
         if self.safe == "proved" and self.optimal != "proved":
-            lines.append("that it is optimal, and so live, does not follow")
+            lines.append("optimality, and so liveness, does not follow")
         return lines
 
     @property
@@ -130,13 +130,13 @@ def discover(
     name = protocol if isinstance(protocol, str) else machine.__name__
     if isinstance(PROOFS.get(name), QueueProof):
         raise BadInput(
-            f"{name}: --discover is of protocols of vectors and matrices, and not of queues",
+            f"{name}: --discover supports protocols of vectors and matrices, not of queues",
             hint=f"its proof names its invariants: crownless prove {name}",
         )
     if machine.sends != "unicast":
         raise BadInput(
-            f"{name}: --discover is of messages to one process, and not of multicasts",
-            hint=f"its proof is of them: crownless prove {name}",
+            f"{name}: --discover supports messages to one process, not multicasts",
+            hint=f"its proof covers them: crownless prove {name}",
         )
     return _Discovery(name, machine, effort, progress or (lambda line: None)).found(anyway)
 
@@ -149,8 +149,8 @@ class _Discovery:
             self.run.events()
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
             raise BadInput(
-                f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
-                hint=f"crownless check {name} looks at all runs up to a bound",
+                f"{name}: its steps cannot be put to z3: they branch on its state, or its state is not only numbers",
+                hint=f"crownless check {name} explores all runs up to a bound",
             ) from error
         self.vocabulary = Vocabulary.of(self.run)
         self.induction = Induction(self.machine, self.run, self.vocabulary, effort)
@@ -215,7 +215,7 @@ class _Discovery:
                 runs, seen = runs + 1, seen + len(run[::step])
         return runs, seen, overtakes
 
-    # -- what follows --------------------------------------------------------------------------------------------------
+    # -- consequences --------------------------------------------------------------------------------------------------
 
     def _query(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> CounterexampleQuery:
         return CounterexampleQuery(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
@@ -264,7 +264,7 @@ class _Discovery:
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 
-    # -- the few that safety rests on ----------------------------------------------------------------------------------
+    # -- a minimal set for safety --------------------------------------------------------------------------------------
 
     def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
         """These invariants, with all that are used to show that they are kept."""
@@ -290,7 +290,7 @@ class _Discovery:
                     needed = fewer
         return needed
 
-    # -- asking again --------------------------------------------------------------------------------------------------
+    # -- confirmation --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
         """True if z3 proves the same for all processes and messages, without instantiation."""

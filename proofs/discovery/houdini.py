@@ -171,7 +171,7 @@ class CounterexampleQuery:
         broken = self._broken(state, messages, processes, given)
         return state, [(placed, self._arrays.eliminated(instance)) for placed, instance in broken]
 
-    # -- what z3 has in mind -------------------------------------------------------------------------------------------
+    # -- the states of z3 ----------------------------------------------------------------------------------------------
 
     @staticmethod
     def _things(model: Term, terms: Sequence[Term]) -> list[Term]:

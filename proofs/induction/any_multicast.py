@@ -34,7 +34,7 @@ ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
     "a copy is what its sender put on the channel; it may take any time, overtake others, and be lost",
     CAUSAL_PAST,
-    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+    "live: whatever stays deliverable is eventually delivered, and nothing is lost",
 )
 
 #: Loops are run for at most this many receivers; two of them in both orders.

@@ -29,7 +29,7 @@ ASSUMED = (
     "each message is sent once, to one process that is not its sender, and delivered at most once",
     "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
     CAUSAL_PAST,
-    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+    "live: whatever stays deliverable is eventually delivered, and nothing is lost",
 )
 
 ACCEPTED = "i accepts m"
@@ -100,7 +100,7 @@ class AnyRun:
             z3.Function("witness", process, process, process, message),
         )
 
-    # -- what differs where messages are to several (`any_multicast`) --------------------------------------------------
+    # -- differences for multicasts (`any_multicast`) ------------------------------------------------------------------
 
     #: A channel goes from one process to another; or from one process to all, with a copy for each receiver.
     ends = 2
@@ -146,7 +146,7 @@ class AnyRun:
         """True if the message is to this process and delivered to it."""
         return now.delivered(x, *self.copy(p))
 
-    # -- speaking of all -----------------------------------------------------------------------------------------------
+    # -- quantifiers ---------------------------------------------------------------------------------------------------
 
     def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all messages, or all pairs of them."""
@@ -171,7 +171,7 @@ class AnyRun:
         there = z3.Implies(z3.And(number >= 1, number <= now.count(*channel)), is_it)
         return z3.ForAll([*channel, number], there, patterns=[x])
 
-    # -- what may happen -----------------------------------------------------------------------------------------------
+    # -- the possible events -------------------------------------------------------------------------------------------
 
     @property
     def start(self) -> SymbolicState:

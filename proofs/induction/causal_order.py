@@ -77,11 +77,11 @@ MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("invariants", "safe"),
     ),
     "optimal": (
-        "it waits only while one of those is missing: nothing that keeps causal order delivers it sooner",
+        "it waits only while one of those is missing: no protocol that keeps causal order delivers it sooner",
         ("invariants", "optimal"),
     ),
     "live": (
-        "of the messages in flight the earliest is accepted, so that each is delivered in the end",
+        "the earliest message in flight is accepted, so each is eventually delivered",
         ("invariants", "optimal", "live"),
     ),
 }

@@ -62,7 +62,7 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
                 return proof if kind is protocol else replace(proof, protocol=protocol)
     name = qualified_name_of(protocol)
     hint = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
-    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", hint=hint)
+    raise BadInput(f"{name}: neither it nor any of its base classes has a proof", hint=hint)
 
 
 #: The properties that may be shown of a protocol; each proof gives their meaning, or leaves them out.
@@ -74,7 +74,7 @@ MOST = 100_000
 #: The property that a violation of each of these, up to a bound, refutes.
 REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 
-#: The part of a proof that compares the machine's own steps with what is proved.
+#: The part of a proof that compares the machine's own steps with the proved ones.
 STEPS = "steps"
 
 #: Outcome for a protocol; "of the abstraction": the machine was compared with it only up to a bound.
@@ -301,8 +301,8 @@ def trusted(proof: Proof) -> tuple[str, ...]:
         return (z3_itself,)
     return (
         z3_itself,
-        "a machine's arithmetic, which z3 sees as terms, does on integers the same: tests compare every operation",
-        "its source is what runs: it is read to see that no step branches, counts, or depends on more than it is given",
+        "a machine's arithmetic agrees on integers and on z3's terms: tests compare every operation",
+        "its source is what runs: it is read to check that no step branches, counts, or reads more than its arguments",
     )
 
 

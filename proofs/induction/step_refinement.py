@@ -230,7 +230,7 @@ class _Steps:
             lambda x: self._symbol(path, field.element(run, x)),
         )
 
-    # -- what is claimed of a way through a step -----------------------------------------------------------------------
+    # -- the claims about a path through a step ------------------------------------------------------------------------
 
     def _of_path(self, each: _Input, name: str, path: Path, step: Step | None) -> list[Claim]:
         run = self.run

@@ -164,7 +164,7 @@ class OnTerms:
             except Refused as error:
                 raise self.refused(name, error.message, error.hint) from error
             except Exception as error:  # the machine is user code: it may raise anything
-                reason = str(error).splitlines()[0] if str(error) else "without a word"
+                reason = str(error).splitlines()[0] if str(error) else "no message"
                 raise self.refused(name, f"fails when it runs on terms: {type(error).__name__}: {reason}") from error
 
         return method

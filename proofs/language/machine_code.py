@@ -216,7 +216,7 @@ class Reader(ast.NodeTransformer):
         if name.startswith("__"):
             self.refuse(node, f"{name} is not part of what can be proved")
 
-    # -- what is read from outside -------------------------------------------------------------------------------------
+    # -- values from outside -------------------------------------------------------------------------------------------
 
     def _outside(self, name: str) -> Any:
         function = self.function

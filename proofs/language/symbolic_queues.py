@@ -108,7 +108,7 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
         except (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
             raise UnsupportedStep(f"a step raises {error_line(error)}") from error
         if len(found) > MOST_PATHS:
-            raise UnsupportedStep(f"a step has more than {MOST_PATHS} ways through")
+            raise UnsupportedStep(f"a step has more than {MOST_PATHS} paths")
         answers = list(path.answers)
         while answers and not answers[-1]:
             answers.pop()

@@ -169,14 +169,16 @@ def judge(
     )
 
 
-# -- which checks are possible -----------------------------------------------------------------------------------------
+# -- supported checks --------------------------------------------------------------------------------------------------
 
 
 def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
         raise BadInput("only a program can be put to z3: the free workload has none", hint="name one with --program")
     if check.crash is not None or check.clocks:
-        raise BadInput("crashes and clocks are the explorer's", hint="leave out --crash and --clock, or use check")
+        raise BadInput(
+            "crashes and clocks are supported by the explorer only", hint="leave out --crash and --clock, or use check"
+        )
     resolved = check.resolve()
     assert isinstance(resolved.workload, Program)
     name = resolved.workload.name
@@ -326,7 +328,7 @@ class _Replay:
                     self._take(step, target)
                     return
             if c is None or not self._put_away(lambda source, at: (source, at) == (c.source, p)):
-                raise ReplayFailed(f"{happening}: z3's run goes on with what the protocol does not do")
+                raise ReplayFailed(f"{happening}: the protocol cannot follow z3's run")
 
     def _come_to_rest(self) -> None:
         """Over a FIFO channel: puts packets still on a link into the hold-back queue."""

@@ -38,7 +38,7 @@ class Truth:
         self.condition = condition
 
     def __bool__(self) -> bool:
-        raise Branches("what it does depends on a number that it keeps")
+        raise Branches("its steps depend on a number in its state")
 
 
 class Number:
@@ -51,7 +51,7 @@ class Number:
         self.term = term
 
     def __bool__(self) -> bool:
-        raise Branches("what it does depends on a number that it keeps")
+        raise Branches("its steps depend on a number in its state")
 
     def __add__(self, other: Any) -> Number:
         return _combined(self, _number(other), lambda a, b: a + b)
@@ -212,7 +212,7 @@ def _number(value: Any) -> Number:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return Number(value)
-    raise TypeError(f"it reckons with {NOT_NUMBERS.get(type(value), 'more than numbers')}")
+    raise TypeError(f"it computes with {NOT_NUMBERS.get(type(value), 'more than numbers')}")
 
 
 def _times(factor: int, number: Number) -> Number:

@@ -222,7 +222,7 @@ class SymbolicRun:
         """The packet as the protocol sees it."""
         return Packet(copy.source, copy.destination, copy.kind, copy.message, self.carried[copy].stamp)
 
-    # -- what may be asked of a run ------------------------------------------------------------------------------------
+    # -- the formulas of a run -----------------------------------------------------------------------------------------
 
     def stands(self, q: int, k: int) -> Condition:
         """The run leaves process q just before slot k, or at its end."""
@@ -295,7 +295,7 @@ class SymbolicRun:
                 if number < len(ever):
                     yield z3.Or(self.happens[slot], z3.AtMost(*ever, number))
 
-    # -- what z3 found -------------------------------------------------------------------------------------------------
+    # -- from models to runs -------------------------------------------------------------------------------------------
 
     def happenings(self, model: Term) -> list[Happening]:
         """The events of the model's run, in an order in which they can happen."""
@@ -329,7 +329,7 @@ def _only(steps: Sequence[Step], kind: str, message: Message) -> Step:
     return step
 
 
-# -- which protocols ---------------------------------------------------------------------------------------------------
+# -- supported protocols -----------------------------------------------------------------------------------------------
 
 
 def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Setting] | None = None) -> str | None:
@@ -342,7 +342,7 @@ def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Se
     if kind.receive is not base.receive or kind.internal is not base.internal:
         return "it has buffers of its own or takes steps by itself"
     if kind.rolls_back:
-        return "it takes events back"
+        return "it retracts events"
     machine = kind(n, SymbolicEntries(n), settings)
     try:
         for i in range(n):

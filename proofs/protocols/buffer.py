@@ -263,7 +263,7 @@ BUFFER = QueueProof(
     follows={
         "safe": ("a message is delivered after all that was sent to its receiver causally before it", _safe),
         "live": (
-            "the first of each queue goes on, or what it waits for does; so each message is delivered at last",
+            "the head of each queue proceeds, or what it waits for does; so each message is eventually delivered",
             _live,
         ),
     },
@@ -273,7 +273,7 @@ BUFFER = QueueProof(
         "each message is sent once, to one process, perhaps to its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",
         CAUSAL_PAST,
-        "live: what can be done from some moment on is done at last, and applications go on asking for messages",
+        "live: whatever stays enabled is eventually done, and applications keep requesting messages",
     ),
     self_sends=True,
 )

@@ -288,7 +288,7 @@ def _clears(once: type[ExtraMessages], n: int, i: int, matrix: Any) -> str | Non
 
     for _, ways in every_path(cleared, None):
         if not ways:
-            return f"of {n} processes P{i + 1} has no way on"
+            return f"of {n} processes P{i + 1} has no next step"
         if not all(allowed(after, packets) for after, packets in ways):
             return f"of {n} processes P{i + 1} does not clear one column after the other"
     return None

@@ -407,7 +407,7 @@ MURTY_GARG = QueueProof(
     INVARIANTS,
     follows={
         "safe": ("every message can be drawn as a point, so that each process's line is in the order of points", _safe),
-        "live": ("the least of the passive processes goes on; by their size, so does each", _live),
+        "live": ("the least passive process proceeds; by induction on size, so does each", _live),
     },
     eventful=_eventful,
     view=VIEW,
@@ -416,6 +416,6 @@ MURTY_GARG = QueueProof(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",
         "no two processes have one rank, and below each there are finitely many",
-        "live: what can be done from some moment on is done at last",
+        "live: whatever stays enabled is eventually done",
     ),
 )

@@ -44,7 +44,7 @@ class AnyComputation:
         message = z3.Const("x", self.message)
         return z3.Exists([message], holds(message))
 
-    # -- what a computation is -----------------------------------------------------------------------------------------
+    # -- the definition of a computation -------------------------------------------------------------------------------
 
     def transitive(self) -> Hypotheses:
         def path(e: Term, f: Term, g: Term) -> Term:
@@ -115,7 +115,7 @@ class AnyComputation:
         """e ⇝ f."""
         return self.some_message(lambda m: z3.And(e == self.send(m), f == self.receive(m)))
 
-    # -- circles of messages -------------------------------------------------------------------------------------------
+    # -- cycles of messages --------------------------------------------------------------------------------------------
 
     def crown(self, before: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
         """The messages at these places form a crown by →, or a strong one, by ≺: each send before the next receive."""

@@ -255,7 +255,7 @@ def lemma_3() -> Evidence:
     return _shown("Lemma 3: every such crown of size 2 is strong itself", given, strong)
 
 
-# -- crowns of any size, of which only this is used --------------------------------------------------------------------
+# -- crowns of any size, by these properties alone ---------------------------------------------------------------------
 
 
 @cache

@@ -33,9 +33,9 @@ SORTED_IN_WORDS = "that finitely many messages without a cycle can be sorted is 
 
 # -- [MF] §1: causal order implies FIFO order --------------------------------------------------------------------------
 #
-# The two definitions, of events and a relation ≺ between them of which nothing is known: that ≺ is happened-before is
-# not needed. Sends and receives are functions of a message (and of the receiver, if it has several); what is not
-# received is lost (it breaks nothing), or pending (it comes last of all).
+# The two definitions, for events and an arbitrary relation ≺ between them: it need not be happened-before. Sends and
+# receives are functions of a message (and of the receiver, if it has several); a message that is not received is lost
+# (it violates nothing), or pending (it comes last of all).
 
 Unreceived = Literal["lost", "pending"]
 
