@@ -397,7 +397,7 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """True if every action so far adds one to a rank; by way of the hold-back queue an action takes one more step."""
+        """True if every action so far adds one to a rank; a way through the hold-back queue takes a step more."""
         return self.ranks.graded and not self._waits
 
     @property
