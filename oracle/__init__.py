@@ -1,1 +1,1 @@
-"""Oracles: the orders that the logs and implementations of others keep."""
+"""Oracles: the orders that external logs and implementations keep."""

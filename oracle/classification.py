@@ -1,4 +1,4 @@
-"""Classification: the orders that a computation or a log keeps, with a witness for each that it breaks.
+"""Classification: the orders that a computation or a log keeps, with a witness for each that it violates.
 
 Reads the papers' notation and JSON Lines event logs. A log with holes can show that an order is broken and cannot
 show that it is kept: the verdict is then `unknown`.
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
     from crownless.oracle.log_orders.context import Context
 
-#: n-n compares every two messages, round after round; beyond so many its verdict comes from other orders, or is open.
+#: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 
 
 @dataclass(frozen=True)
 class NamedComputation(Drawn):
-    """A computation to be classified: from which file and run, what is missing from it, and what was assumed."""
+    """A computation to be classified, with its file and run, its missing events, and the assumptions made."""
 
     file: str
     run: str | None
@@ -48,9 +48,9 @@ class NamedComputation(Drawn):
     holes: tuple[Hole, ...] = ()
     notes: tuple[str, ...] = ()
     uncertain: Uncertain = CERTAIN
-    #: Each message and receiver that may have delivered it in a hole, by name.
+    #: Names of messages and receivers that may have delivered them in a hole.
     perhaps_received: tuple[tuple[str, str], ...] = ()
-    #: Of a run of a complete log how it delivers its messages.
+    #: For a run of a complete log, how it delivers its messages.
     delivery: Delivery | None = None
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class NamedComputation(Drawn):
 
     @property
     def messages(self) -> int:
-        """How many are sent, with those that only a hole may have delivered."""
+        """The number of messages sent, including those that only a hole may have delivered."""
         return len({*(m.name for m in self.computation.messages), *(name for name, _ in self.perhaps_received)})
 
     @property
@@ -91,13 +91,13 @@ class NamedComputation(Drawn):
 
     @property
     def by_process(self) -> tuple[ProcessSummary, ...] | None:
-        """Each process, and how far its deliveries are out of order; None of a computation too large for that."""
+        """Each process, and how far its deliveries are out of order; None if the computation is too large."""
         return summaries(self.computation)
 
 
 @dataclass(frozen=True)
 class LargeRun:
-    """A large run of a log, of which each verdict's `computation` has only the messages that show the violation.
+    """A large run of a log; each verdict's `computation` has only the messages that show the violation.
 
     `processes`, `messages` and `events` are numbers; internal events do not count.
     """
@@ -161,8 +161,8 @@ class Classification(Drawn, Mapping[str, Verdict]):
         return "\n".join(map(str, self.verdicts))
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the computation, with emphasis on what breaks the weakest order that it breaks; of a large run
-        there is none.
+        """The diagram of the computation, emphasizing the violation of the weakest violated order; none for a large
+        run.
         """
         subject = self.subject
         if isinstance(subject, NamedComputation):
@@ -170,7 +170,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
             yield diagram_of(subject.computation, subject.run or "", highlight or broken, self.reading)
 
     def with_delivery(self, delivery: Delivery) -> Classification:
-        """The same of a run of a complete log, which delivers its messages so."""
+        """The same classification, with how a run of a complete log delivers its messages."""
         notes = (*self.subject.notes, *delivery.notes)
         return replace(self, subject=replace(self.subject, delivery=delivery, notes=notes))
 
@@ -180,12 +180,12 @@ class Classification(Drawn, Mapping[str, Verdict]):
         return any(verdict.shows_violation for verdict in self.verdicts)
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row an order: `order`, `verdict`, and why in a line."""
+        """One row per order: `order`, `verdict`, and the reason in one line."""
         return data_frame({"order": one.order, "verdict": one.outcome, "because": one.because} for one in self.verdicts)
 
     @property
     def outcomes(self) -> dict[str, Outcome]:
-        """Of each order in a word."""
+        """The outcome for each order."""
         return {verdict.order: verdict.outcome for verdict in self.verdicts}
 
     @property
@@ -195,7 +195,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
 
     @property
     def strongest(self) -> list[str]:
-        """The strongest orders kept, of the requested ones; none while there are holes, or reasons for uncertainty."""
+        """The strongest of the requested orders that are kept; none if there are holes, or reasons for uncertainty."""
         subject = self.subject
         if subject.uncertain.reasons:
             return []
@@ -203,7 +203,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
         return strongest_of(self.kept, unicasts=subject.unicasts, complete=complete)
 
     def crowns(self) -> dict[str, Any] | None:
-        """A smallest crown and a smallest strong crown; None where the computation is too large to look for them."""
+        """A smallest crown and a smallest strong crown; None if the computation is too large to search for them."""
         if not isinstance(self.subject, NamedComputation) or self.subject.events > SMALLEST_UP_TO:
             return None
         c = self.subject.computation
@@ -246,15 +246,15 @@ class ClassifiedRuns(Sized):
     def classification(self, number: int, /) -> Classification: ...
 
     def outcome(self, number: int, order: str, /) -> Outcome:
-        """The verdict on one of them in a word."""
+        """The outcome of an order for one of them."""
         return self.classification(number)[order].outcome
 
     def counts(self, order: str, /) -> Mapping[str, int]:
-        """How many keep the order, break it, or leave it unknown, by the name of the outcome."""
+        """How many keep the order, violate it, or leave it unknown, by the name of the outcome."""
         return Counter(self.outcome(number, order) for number in range(len(self)))
 
     def first_broken(self, order: str, /) -> int | None:
-        """The first that breaks the order."""
+        """The first that violates the order."""
         return next((number for number in range(len(self)) if self.outcome(number, order) == "broken"), None)
 
     def delivery(self, number: int, /) -> Delivery | None:
@@ -272,12 +272,12 @@ class Classifications(list[Classification], ClassifiedRuns):
 def classify(
     subject: NamedComputation, orders: Sequence[str] = tuple(ORDERS), reading: UnreceivedPolicy = "lost"
 ) -> Classification:
-    """Decides each of these orders. Holes can hide what breaks an order, and never undo it."""
+    """Decides each of these orders. Holes can hide violations, but never undo them."""
     return Classification(subject, reading, tuple(verdicts(subject, orders, reading)))
 
 
 def verdicts(subject: NamedComputation, orders: Iterable[str], reading: UnreceivedPolicy) -> Iterator[Verdict]:
-    """The orders, one after the other."""
+    """The verdicts, order by order."""
     c = subject.computation
     for order in orders:
         look()

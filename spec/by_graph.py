@@ -1,11 +1,10 @@
-"""The graph procedures: one function an order, returning the smallest witness found, or None if the order is kept.
+"""The graph procedures: one function per order, returning the smallest witness found, or None if the order is kept.
 
 They work on the graph of immediate steps (next event on the line; send to receives), with the constraints that an
-order adds. On unicasts all but n-n decide in time linear in events times processes, so that they serve logs too; a
-smallest witness is searched for only where an order is broken, and only up to `constraints.SMALLEST_UP_TO` events.
+order adds. On unicasts all but n-n take time linear in events times processes, so they also suit logs; a smallest
+witness is searched for only if an order is broken, and only up to `constraints.SMALLEST_UP_TO` events.
 
-`pending` is the reading of messages not received (see `orders`): each such copy then gets a node for the receive to
-come, after the whole line of its receiver.
+With `pending` (see `orders`) each unreceived copy gets a node for its future receive, after its receiver's whole line.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ class Procedure(Protocol):
 
 
 def asynchronous(c: Computation, *, pending: bool) -> Witness | None:
-    """Every computation is."""
+    """Every computation is asynchronous."""
     return None
 
 
@@ -61,9 +60,9 @@ def fifo(c: Computation, *, pending: bool) -> Witness | None:
 def causal(c: Computation, *, pending: bool) -> Witness | None:
     """Whenever a message is received, all sent to that process in the causal past of its send have been.
 
-    The causal past of an event is determined by how far into each process's line it reaches (a vector time); the sends
-    from k to q that it holds are then the first few of that channel, and it is enough to know how long a run of first
-    sends q has received.
+    The causal past of an event is determined by how far into each process's line it reaches (a vector time). It
+    contains an initial run of the sends from k to q, so it suffices to know how many of the channel's first sends q has
+    received.
     """
     n = len(c.processes)
     reach = _vector_times(c)
@@ -95,7 +94,7 @@ def causal(c: Computation, *, pending: bool) -> Witness | None:
 
 
 def _vector_times(c: Computation) -> list[list[int]]:
-    """For each event and process k: how many events of k's line happened before it."""
+    """For each event and process k: the number of events of k's line that happened before it."""
     n = len(c.processes)
     successors = c.immediate_successors()
     times = [[0] * n for _ in range(c.event_count)]
@@ -120,7 +119,7 @@ def _sends_by_channel(c: Computation) -> dict[int, dict[int, list[int]]]:
 
 
 def _overtaking_of_shortest_chain(c: Computation) -> Overtaking:
-    """A pair that breaks causal order with the shortest chain of events; there must be one."""
+    """A pair that violates causal order with the shortest chain of events; there must be one."""
     pairs = (
         _overtaking(c, first, second, q)
         for first, second in permutations(range(len(c.messages)), 2)
@@ -136,9 +135,9 @@ def _overtaking(c: Computation, first: int, second: int, receiver: int) -> Overt
 
 
 def shortest_chain(c: Computation, start: int, end: int) -> tuple[int, ...]:
-    """A chain of fewest events from `start` to `end`, which it happened before; any way along a line is one step."""
+    """A chain of fewest events from `start` to the later `end`; any distance along a line is one step."""
     came_from: dict[int, int] = {start: -1}
-    reached = list(c.first_event[1:])  # of each line, from where on its events are known to be reached
+    reached = list(c.first_event[1:])  # by line, from where on its events are known to be reached
     queue = deque([start])
     while queue and end not in came_from:
         e = queue.popleft()
@@ -160,7 +159,7 @@ def shortest_chain(c: Computation, start: int, end: int) -> tuple[int, ...]:
 # --------------------------------------------------------------------------
 
 
-#: Which pairs of a sequence of messages are constrained: neighbours, which is enough, or all, for a smallest witness.
+#: The constrained pairs of a sequence of messages: neighbours, which suffice, or all, for a smallest witness.
 Pairs = Callable[[list[int]], Iterable[tuple[int, int]]]
 
 
@@ -169,7 +168,7 @@ def all_pairs(messages: list[int]) -> Iterable[tuple[int, int]]:
 
 
 def _circle(c: Computation, constrain: Callable[[Pairs], Constraints]) -> Cycle | None:
-    """A circle among the constraints, a smallest one unless the computation is large; None if there is none."""
+    """A cycle of constraints, a smallest one unless the computation is large; None if there is none."""
     constraints = constrain(pairwise)
     if c.event_count <= SMALLEST_UP_TO and not constraints.satisfiable():
         constraints = constrain(all_pairs)
@@ -179,7 +178,7 @@ def _circle(c: Computation, constrain: Callable[[Pairs], Constraints]) -> Cycle 
 def mailbox(c: Computation, *, pending: bool) -> Witness | None:
     """One queue per receiver: sends to q come in the order in which q receives, unreceived ones last.
 
-    The two readings of unreceived messages agree: a receive to come is after all others at q.
+    The two readings of unreceived messages agree: a future receive is after all others at q.
     """
     name = [message.name for message in c.messages]
     unreceived: dict[int, list[int]] = {}
@@ -205,7 +204,8 @@ def mailbox(c: Computation, *, pending: bool) -> Witness | None:
 def one_n(c: Computation, *, pending: bool) -> Witness | None:
     """One queue per sender: receives of p's messages, at whatever process, come in the order in which p sends.
 
-    Among unicasts a causal overtaking breaks it and is reported first; multicasts may overtake each other and keep it.
+    Among unicasts a causal overtaking violates it and is reported first; multicasts may overtake each other and keep
+    it.
     """
     if all(len(message.receivers) == 1 for message in c.messages):
         broken = causal(c, pending=pending)
@@ -234,7 +234,7 @@ def one_n(c: Computation, *, pending: bool) -> Witness | None:
 
 
 def _received_behind_an_unreceived_one(c: Computation, sent: list[int]) -> Witness | None:
-    """In one queue per sender, a copy that is never received lets no later message be received."""
+    """In one queue per sender, a copy that is never received blocks all later messages."""
     unreceived: tuple[int, int] | None = None
     for m in sent:
         receives = c.receive_events[m]
@@ -256,8 +256,8 @@ def _received_behind_an_unreceived_one(c: Computation, sent: list[int]) -> Witne
 def n_n(c: Computation, *, pending: bool) -> Witness | None:
     """One queue for all: sends and receives come in the same order.
 
-    Whether there is a cycle among one round of constraints is not enough ([DFLL23]): where a send must come before
-    another, so must the receives, and the other way round; these are added until nothing new follows.
+    Searching one round of constraints for a cycle is not enough ([DFLL23]): if a send must come before another, so must
+    the receives, and vice versa; such constraints are added until nothing new follows.
     """
     broken = causal(c, pending=pending)
     if broken is not None:
@@ -280,7 +280,7 @@ def n_n(c: Computation, *, pending: bool) -> Witness | None:
 
 
 def _mirrored(c: Computation, constraints: Constraints) -> Iterator[tuple[int, int, str, tuple[int, int]]]:
-    """The constraints on receives that follow from those on sends, and the other way round."""
+    """The constraints on receives that follow from those on sends, and vice versa."""
     after = _closure(constraints.successors)
     name = [message.name for message in c.messages]
     for m, send in enumerate(c.send_event):
@@ -300,7 +300,7 @@ def _mirrored(c: Computation, constraints: Constraints) -> Iterator[tuple[int, i
 
 
 def _closure(successors: list[list[int]]) -> list[int]:
-    """For each node of an acyclic graph the set of nodes it leads to, as bits."""
+    """For each node of an acyclic graph, the set of nodes it leads to, as bits."""
     after = [0] * len(successors)
     for e in reversed(topological_order(successors) or ()):
         for f in successors[e]:
@@ -313,9 +313,9 @@ def _closure(successors: list[list[int]]) -> list[int]:
 
 
 def synchronous(c: Computation, *, pending: bool) -> Witness | None:
-    """Draw each message as one point: the lines then order points, and the order is kept iff there is no cycle.
+    """Each message is one point: the lines then order points, and the order is kept iff there is no cycle.
 
-    That is [MG]'s proof of Theorem 2: a cycle of points is a crown.
+    This is [MG]'s proof of Theorem 2: a cycle of points is a crown.
     """
     points = _points(c, pending=pending)
     if topological_order([list(targets) for targets in points]) is None:
@@ -329,7 +329,7 @@ def synchronous(c: Computation, *, pending: bool) -> Witness | None:
     return None
 
 
-#: For each message the messages that come next on some line, with the two events there (see `Constraints` on numbers).
+#: For each message, the next messages on some line, with the two events there (see `Constraints` on numbers).
 Points = list[dict[int, tuple[int, int]]]
 
 
@@ -349,11 +349,11 @@ def _points(c: Computation, *, pending: bool) -> Points:
 
 
 def _some_crown(c: Computation, points: Points) -> Crown | None:
-    """A crown of a large computation, short but not surely the smallest.
+    """A crown of a large computation, short but not necessarily the smallest.
 
-    A message that overtakes another is a crown with it. Otherwise a cycle of points: each leads to the next by events
-    on one line, so that its send happened before a receive of the next. A message never received is one event, and
-    the points before and after it are so related too: it is left out.
+    A message that overtakes another forms a crown with it. Otherwise it is a cycle of points: each leads to the next by
+    events on one line, so that its send happened before a receive of the next. A message never received is one event;
+    the points before and after it are related directly, so it is left out.
     """
     overtaking = causal(c, pending=False)
     if isinstance(overtaking, Overtaking):
@@ -364,7 +364,7 @@ def _some_crown(c: Computation, points: Points) -> Crown | None:
 
 
 def _crown_to_come(c: Computation, points: Points) -> Cycle:
-    """A cycle of points that only receives to come close, rendered as events that cannot all be at one instant."""
+    """A cycle of points closed only by future receives, rendered as events that cannot all be at one instant."""
     say = Constraints(c, pending=True).say
     cycle = _short_cycle(points, exhaustive=c.event_count <= SMALLEST_UP_TO)
     steps = [points[m][following] for m, following in zip(cycle, [*cycle[1:], cycle[0]], strict=True)]

@@ -1,8 +1,8 @@
 """The definitions of the orders, decided by search: slow, short, and independent of the graph procedures.
 
-FIFO and causal order quantify over pairs of messages, with "happened before" read as *earlier in every
-linearization*. The others require a linearization, which is built event by event and given up as soon as it breaks
-the rule of the order's queue. Meant for small computations: the tests hold `by_graph` to these on every one of them.
+FIFO and causal order quantify over pairs of messages, with "happened before" read as *earlier in every linearization*.
+The others require a linearization, which is built event by event and abandoned as soon as it violates the order's queue
+rule. Meant for small computations, on all of which the tests compare `by_graph` with these.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from .computation import Computation, consistent_cuts
 
 
 def keeps(c: Computation, order: str, *, pending: bool = False, at: frozenset[int] | None = None) -> bool:
-    """True if the computation keeps this order, by definition; FIFO and causal order are judged of the deliveries at
-    the processes `at`, or at all.
+    """True if the computation keeps this order, by definition; FIFO and causal order are judged on the deliveries at
+    the processes `at`, by default at all.
     """
     if order == "asynchronous":
         return True
@@ -65,8 +65,8 @@ QUEUES: dict[str, Rule | None] = {
 
 
 def _some_linearization(c: Computation, rule: Rule | None, pending: bool) -> bool:
-    """Depth first over linearizations; a state is where each line stands, and the copies open in the order of their
-    sends.
+    """Depth-first search over linearizations; a state is the position on each line, and the open copies in sending
+    order.
     """
     seen: set[tuple[tuple[int, ...], tuple[tuple[int, int], ...]]] = set()
     target = tuple(len(line) for line in c.lines)

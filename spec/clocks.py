@@ -1,9 +1,9 @@
-"""Logical clocks, and what they show of causal order ([SES] §4.1).
+"""Logical clocks, and what they reveal about causal order ([SES] §4.1).
 
 Every event advances the clock of its process; a message carries the time just after its send event. A message is *late*
-if it arrives where the local time is already greater than its own. [SES] Proposition 1: if causal order is violated,
-some message is late by Lamport's clocks [Lam78]; the converse fails (Fig. 3). Proposition 2: causal order is violated
-iff some message is late by vector clocks.
+if the local time at its arrival is already greater than its own. [SES] Proposition 1: if causal order is violated, some
+message is late by Lamport's clocks [Lam78]; the converse fails (Fig. 3). Proposition 2: causal order is violated iff
+some message is late by vector clocks.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Clock:
 
 
 class LamportClock(Clock):
-    """A number: one more at each event, and later than what is received."""
+    """A number: increased by one at each event, and greater than any stamp received."""
 
     name = "lamport-times"
     source = "[SES] Proposition 1, [Lam78]"
@@ -61,7 +61,7 @@ class LamportClock(Clock):
 
 
 class VectorClock(Clock):
-    """The events of each process that are known: VT(S_i)[i] + 1 at each event, the maximum of the others."""
+    """The number of known events of each process: VT(S_i)[i] + 1 at each event, the maximum of the others."""
 
     name = "vector-times"
     source = "[SES] Proposition 2"

@@ -7,7 +7,7 @@ send-before-receive ([Lam78]; [MF] §1 writes ≺ for it, [MG] §2.1 and [SES] �
 
 A computation may be incomplete: a message sent and not (yet) received. `orders` says how each order treats it.
 
-Processes and messages are numbered from 0 in the code, and called by their names in whatever is printed.
+Processes and messages are numbered from 0 in the code, and printed by name.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Kind = Literal["send", "receive", "internal"]
 
 
 class Message(NamedTuple):
-    """A message: its name, the process that sends it, and the processes it is for, in ascending order."""
+    """A message: its name, its sender, and its receivers in ascending order."""
 
     name: str
     sender: int
@@ -57,12 +57,12 @@ class Event(NamedTuple):
     message: int | None
 
 
-#: Shortest cycles are compared for at most this many sends on cycles; longer cycles are printed up to this many steps.
+#: The most sends on cycles for which shortest cycles are compared; and the most steps of a cycle that are printed.
 CYCLES_TRIED, STEPS_SAID = 8, 8
 
 
 class Cyclic(BadInput):
-    """Events that happen before themselves: in words, and each by its process and its place on the line."""
+    """Events that happen before themselves: in words, and each by its process and place on the line."""
 
     def __init__(self, steps: Sequence[str], places: Sequence[tuple[int, int]]) -> None:
         said = [*steps, steps[0]] if len(steps) <= STEPS_SAID else [*steps[:STEPS_SAID], f"… ({len(steps)} events)"]
@@ -73,7 +73,7 @@ class Cyclic(BadInput):
 
 @dataclass(frozen=True, repr=False)
 class Computation(Drawn):
-    """A validated computation; raises `BadInput` when built from lines that are none.
+    """A validated computation; raises `BadInput` when built from invalid lines.
 
     Events are numbered line after line: event `e` of process `p` at index `i` is ``first_event[p] + i``.
     """
@@ -112,13 +112,13 @@ class Computation(Drawn):
         return in_brackets(" | ".join(text_of(self).split("\n")))
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """Its diagram, with emphasis on what breaks the order, or else FIFO or causal order."""
+        """Its diagram, emphasizing a violation of the order, by default of FIFO or causal order."""
         from crownless.spec.diagrams.emphasis import diagram_of  # which draws computations
 
         yield diagram_of(self, highlight=highlight)
 
     def to_networkx(self) -> nx.DiGraph[int]:
-        """Events and what comes next: nodes are events, with `process`, `kind` and `message`; edges lead from each
+        """The graph of immediate steps: nodes are events, with `process`, `kind` and `message`; edges lead from each
         event to the next on its line, and from a send to its receives. Happened-before is its transitive closure.
         """
         import networkx as nx
@@ -130,7 +130,7 @@ class Computation(Drawn):
         return graph
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row an event, in one order that happened-before allows: `process`, `index`, `kind`, `message`."""
+        """One row per event, in an order that happened-before allows: `process`, `index`, `kind`, `message`."""
         rows = self._rows()
         return data_frame({**rows[e], "index": e - self.first_event[self.process_of[e]]} for e in self.linearization)[
             ["process", "index", "kind", "message"]
@@ -150,7 +150,7 @@ class Computation(Drawn):
 
     @cached_property
     def first_event(self) -> tuple[int, ...]:
-        """For each process the number of its first event; one entry more says how many events there are."""
+        """For each process the number of its first event; a last entry is the number of all events."""
         first = [0]
         for line in self.lines:
             first.append(first[-1] + len(line))
@@ -180,7 +180,7 @@ class Computation(Drawn):
 
     @cached_property
     def receive_events(self) -> tuple[Mapping[int, int], ...]:
-        """For each message: receiver → number of the receive event there; a receiver that has none is absent."""
+        """For each message: receiver → number of the receive event there; receivers without one are absent."""
         receives: list[dict[int, int]] = [{} for _ in self.messages]
         for number, event in enumerate(self.events):
             if event.kind == "receive" and event.message is not None:
@@ -199,13 +199,13 @@ class Computation(Drawn):
 
     @property
     def complete(self) -> bool:
-        """Every message sent is received, by every receiver."""
+        """True if every message sent is received, by every receiver."""
         return not self.unreceived
 
     # -- happened-before ---------------------------------------------------------------------------------------------
 
     def immediate_successors(self) -> list[list[int]]:
-        """For each event the next one on its line and, for a send, the receives of its message."""
+        """For each event, the next one on its line and, for a send, the receives of its message."""
         successors: list[list[int]] = [[] for _ in range(self.event_count)]
         for p, line in enumerate(self.lines):
             for number in range(self.first_event[p], self.first_event[p] + len(line) - 1):
@@ -263,7 +263,7 @@ class Computation(Drawn):
         return False
 
     def concurrent(self, e: int, f: int) -> bool:
-        """Neither happened before the other, and they are two events."""
+        """True if they are two events and neither happened before the other."""
         return e != f and not self.happened_before(e, f) and not self.happened_before(f, e)
 
     # -- words -------------------------------------------------------------------------------------------------------
@@ -351,7 +351,7 @@ def _validate(c: Computation) -> None:
 
 
 def _short_cycle(c: Computation) -> list[int]:
-    """Sends and receives of a cycle of few messages, from the least event on; not surely of the fewest."""
+    """Sends and receives of a cycle of few messages (not necessarily the fewest), from the least event on."""
     successors = c.immediate_successors()
     component = strong_components(successors)
     sizes = Counter(component)

@@ -1,6 +1,6 @@
 """The constraints that an order adds to happened-before, and the cycle that shows a contradiction.
 
-What a queue (one a receiver, one a sender, one for all) demands of a linearization is a set of constraints "this event
+A queue (one per receiver, one per sender, one for all) imposes on a linearization a set of constraints "this event
 before that one". With happened-before they form a graph; a linearization that satisfies all is a topological order of
 it, and there is none iff there is a cycle.
 """
@@ -14,13 +14,14 @@ from .computation import Computation, topological_order
 from .graphs import lightest_path, shortest_path, strong_components
 from .witnesses import Cycle, Link
 
-#: Up to this many events a witness (crown, cycle, chain) is a smallest one; in larger computations one found quickly.
+#: Up to this many events witnesses (crowns, cycles, chains) are smallest; in larger computations they are found
+#: quickly.
 SMALLEST_UP_TO = 1000
 
 
 @dataclass(frozen=True)
 class Forced:
-    """A constraint that an order adds: the edge's head comes after its tail in every linearization that would do."""
+    """A constraint that an order adds: the edge's head comes after its tail in every suitable linearization."""
 
     because: str
     #: For a constraint derived from another one (n-n): the two events whose order it mirrors.
@@ -28,7 +29,7 @@ class Forced:
 
 
 class Constraints:
-    """The events of a computation (and, if pending, the receives to come) with what must come before what."""
+    """The events of a computation (and, if pending, the future receives) with the constraints between them."""
 
     def __init__(self, c: Computation, *, pending: bool) -> None:
         self.c = c
@@ -65,7 +66,7 @@ class Constraints:
         return self._witness(self._smallest_cycle())
 
     def _smallest_cycle(self) -> list[int]:
-        """Fewest forced edges and messages; steps along a line are free."""
+        """A cycle with the fewest forced edges and messages; steps along a line are free."""
         component = strong_components(self.successors)
         within = [[f for f in targets if component[f] == component[e]] for e, targets in enumerate(self.successors)]
         best: tuple[int, list[int]] | None = None
@@ -88,7 +89,7 @@ class Constraints:
         return 0 if on_one_line else 1
 
     def _witness(self, cycle: list[int]) -> Cycle:
-        """The same cycle, in which each run of happened-before is one link."""
+        """The same cycle, with each run of happened-before as one link."""
         turns = [*cycle, cycle[0]]
         derived: list[Link] = []
         links: list[Link] = []

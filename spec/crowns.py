@@ -1,8 +1,8 @@
 """Crowns and strong crowns ([CMT96]; [MG] §2.3).
 
-A crown is a sequence of k ≥ 2 distinct messages with send 0 → receive 1, …, send k-1 → receive 0. It is strong if
-each of these pairs is at one process ([MG] writes ≺ for →). [MG]'s definition does not exclude k = 1, by which every
-message would be a crown, nor repeated messages; a crown here has at least two, all distinct, as its figures have.
+A crown is a sequence of k ≥ 2 distinct messages with send 0 → receive 1, …, send k-1 → receive 0. It is strong if each
+of these pairs is at one process ([MG] writes ≺ for →). [MG]'s definition does not exclude k = 1, which would make every
+message a crown, nor repeated messages; a crown here has at least two, all distinct, as in [MG]'s figures.
 
 A complete computation is synchronous iff it has no crown ([MG] Theorem 2).
 """
@@ -20,7 +20,7 @@ CrownGraph = list[dict[int, int]]
 
 
 def crown_graph(c: Computation, *, strong: bool = False) -> CrownGraph:
-    """m leads to m' if the send of m happened before a receive of m', which is named."""
+    """m leads to m' if the send of m happened before a receive of m', which labels the edge."""
     graph: CrownGraph = [{} for _ in c.messages]
     for m, send in enumerate(c.send_event):
         for other, receives in enumerate(c.receive_events):
@@ -61,7 +61,7 @@ def smallest_crown(c: Computation, *, strong: bool = False) -> Crown | None:
 
 
 def crown_of(c: Computation, messages: list[int]) -> Crown | None:
-    """The crown that these messages are in this order, or None if they are none."""
+    """The crown that these messages form in this order, or None."""
     links = []
     for m, following in zip(messages, [*messages[1:], *messages[:1]], strict=True):
         receives = [r for r in c.receive_events[following].values() if c.happened_before_by_search(c.send_event[m], r)]

@@ -1,4 +1,4 @@
-"""Answers as pandas data frames; pandas is imported at the first of them."""
+"""Results as pandas data frames; pandas is imported at first use."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def data_frame(rows: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
-    """A row each; raises `BadInput` where pandas is not installed."""
+    """A data frame of these rows; raises `BadInput` if pandas is not installed."""
     try:
         import pandas as pd
     except ImportError:

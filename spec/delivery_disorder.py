@@ -1,9 +1,9 @@
-"""Deliveries out of FIFO and out of causal order, of each process: how many, and by how far.
+"""Deliveries out of FIFO and out of causal order, per process: how many, and by how far.
 
-A message is *overtaken* at a process to which it is sent if that process delivers another message before it, or without
-it, that was sent later: by the same sender (FIFO order), or after it by happened-before (causal order). A delivery of
-an overtaken message is out of order; its distance says how many deliveries of the process earlier the first of the
-messages that overtake it was delivered. A computation keeps FIFO, or causal, order if no message is overtaken so.
+A message is *overtaken* at one of its receivers that delivers a later message before it, or without it: later by the
+same sender (FIFO order), or after it by happened-before (causal order). A delivery of an overtaken message is out of
+order; its distance is the number of the process's deliveries since the first one that overtook it. A computation keeps
+FIFO, or causal, order if no message is overtaken in this sense.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, NamedTuple
 
 from .computation import Computation
 
-#: Larger computations are not looked at pair by pair.
+#: Larger computations are not compared pair by pair.
 PAIRS_UP_TO = 5_000
 
 
 class Disorder(NamedTuple):
-    """Of one process and order: the deliveries out of order, the greatest of their distances, and the sum of them; and
-    the overtaken messages that it never delivers.
+    """For one process and order: the number of deliveries out of order, their greatest distance, the sum of distances,
+    and the number of overtaken messages never delivered.
     """
 
     out_of_order: int = 0
@@ -42,7 +42,7 @@ class Disorder(NamedTuple):
 
 
 class ProcessSummary(NamedTuple):
-    """The events of a process, internal ones too, its deliveries, and how far these are out of order."""
+    """The events of a process (including internal ones), its deliveries, and how far these are out of order."""
 
     process: str
     events: int

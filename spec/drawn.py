@@ -1,4 +1,4 @@
-"""Things that have diagrams: notebooks show the first one beside their text, and `cr.draw` draws all of them."""
+"""Objects with diagrams: notebooks show the first one beside the text, and `cr.draw` draws all of them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ if TYPE_CHECKING:
 
 
 class Drawn:
-    """Such a thing. `titled`: in text, too, each of its diagrams has its title above it."""
+    """An object with diagrams. `titled`: each of its diagrams has a title above it, even in text."""
 
     titled = False
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """A diagram for each picture that there is of it. What breaks the order `highlight` stands out; without it,
-        what the thing itself says to be broken, and with 'none' nothing.
+        """All its diagrams. A violation of the order `highlight` stands out; by default the object's own violation,
+        with 'none' nothing.
         """
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
-        """In notebooks."""
+        """The forms for notebooks."""
         from crownless.spec.diagrams.notebook import mimebundle  # which needs what is drawn
 
         return mimebundle(str(self), next(self.diagrams(), None))

@@ -2,9 +2,8 @@
 
 Two computations are the same if they differ only in the names of their messages. So each is represented by its least
 linearization (the lexicographic normal form of a Mazurkiewicz trace: processes compare by number): an event may be
-appended unless it could be moved to the left past a run of events independent of it, the first of which is at a
-greater process. Messages are numbered in the order of that linearization. Nothing generated need be compared with
-anything else.
+appended unless it could be moved to the left past a run of events independent of it, the first of which is at a greater
+process. Messages are numbered in the order of that linearization. Generated computations need not be compared.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from crownless.runtime.errors import unknown_name
 
 from .computation import Computation, Event, Message, process_names
 
-#: To whom a message may be addressed: to one process, to any set of processes, or to all of them.
+#: The possible receivers of a message: one process, any set of processes, or all of them.
 Sends = Literal["unicast", "multicast", "broadcast"]
 SENDS: tuple[Sends, ...] = ("unicast", "multicast", "broadcast")
 
@@ -36,7 +35,7 @@ def computations(
     """All computations of n processes with exactly m messages.
 
     `complete`: every message is received by every receiver; otherwise any copies may be left unreceived.
-    `self_sends`: a process may send to itself. `sends`: to whom messages may be addressed.
+    `self_sends`: a process may send to itself. `sends`: the possible receivers of messages.
     """
     names = process_names(n)
     receivers = [receiver_sets(n, p, self_sends=self_sends, sends=sends) for p in range(n)]
@@ -84,7 +83,7 @@ def computations(
 
 
 def receiver_sets(n: int, p: int, *, self_sends: bool = False, sends: Sends = "unicast") -> list[tuple[int, ...]]:
-    """To whom a message of process p may be addressed: to one process, to any set of them, or to all (others)."""
+    """The possible receivers of a message of process p: one process, any set of them, or all (others)."""
     others = [q for q in range(n) if q != p or self_sends]
     sizes = {
         "unicast": range(1, 2),
@@ -97,7 +96,7 @@ def receiver_sets(n: int, p: int, *, self_sends: bool = False, sends: Sends = "u
 def trusted(
     processes: tuple[str, ...], messages: tuple[Message, ...], lines: tuple[tuple[Event, ...], ...]
 ) -> Computation:
-    """A computation known to be one by its construction: built without validating it again."""
+    """A computation that is valid by construction: built without validation."""
     c = object.__new__(Computation)
     object.__setattr__(c, "processes", processes)
     object.__setattr__(c, "messages", messages)

@@ -1,6 +1,6 @@
 """Graphs of numbered nodes: components, shortest paths and cycles, as the witnesses of broken orders need them.
 
-networkx has all of it, but takes longer to import than a computation takes to be judged.
+networkx has all of this, but takes longer to import than judging a computation takes.
 """
 
 from __future__ import annotations

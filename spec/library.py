@@ -1,13 +1,13 @@
 """The bundled computations: the texts' own examples, counterexamples to their claims, and exercises.
 
-The examples are programs and computations in the notation, and one event log. Each file opens with comments that say
-what it is, where it comes from, and what in it had to be recovered, since the drawings of the texts are lost.
+The examples are programs and computations in the notation, and one event log. Each file opens with comments on its
+content, its source, and the parts that had to be recovered, since the drawings of the texts are lost.
 
-The counterexamples are found by `crownless claims`, which says when one is no longer what it finds: computations and
-programs in the notation, and runs as `crownless check --json` prints them.
+The counterexamples come from `crownless claims`, which reports when one differs from its findings: computations and
+programs in the notation, and runs in the format of `crownless check --json`.
 
-The exercises are programs, none of them a text's, in which a rule of a protocol makes a difference that the free
-workload shows only at a bound that takes too long.
+The exercises are programs, not from the texts, in which a protocol rule makes a difference that the free workload
+shows only at a bound that takes too long.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crownless.runtime.errors import unknown_name
 
 from .computation import Message
 
-#: Where a sentence ends: not after "Fig.".
+#: The end of a sentence: not after "Fig.".
 SENTENCE = re.compile(r"(?<!Fig)\. (?=[A-Z\[])")
 
 #: The initial of control messages in bundled counterexamples.
@@ -62,8 +62,19 @@ def path(name: str, suffix: str = ".txt") -> Path:
     return _FIGURES / f"{name}{suffix}"
 
 
+def located(name: str) -> Path | None:
+    """The file that a name means: one of the user's or, failing that, the bundled text, log (`NAME.jsonl`) or run of
+    that name; None if there is neither.
+    """
+    if is_file_name(name):
+        return Path(name)
+    bundled = {path.name: path for folder in (_FIGURES, COUNTEREXAMPLES, _EXERCISES) for path in folder.iterdir()}
+    found = [bundled[f"{name}{suffix}"] for suffix in (".txt", ".json") if f"{name}{suffix}" in bundled]
+    return found[0] if found else bundled.get(name) if name.endswith(".jsonl") else None
+
+
 def is_file_name(name: str) -> bool:
-    """True if there is something of that name on disk; of a name that no file can have, false."""
+    """True if the name exists on disk; false for a name that no file can have."""
     try:
         return Path(name).exists()
     except (OSError, ValueError):
@@ -71,11 +82,11 @@ def is_file_name(name: str) -> bool:
 
 
 def is_control(message: Message) -> bool:
-    """True if it is a control message: in the bundled counterexamples those are called c1, c2, …, and no others."""
+    """True if it is a control message: in the bundled counterexamples exactly those are called c1, c2, …."""
     return message.name[0] == CONTROL
 
 
 def comment(name: str) -> str:
-    """The description of a bundled text: the first sentence of the comment that it opens with."""
+    """The description of a bundled text: the first sentence of its opening comment."""
     lines = path(name).read_text("utf-8").splitlines()
     return SENTENCE.split(" ".join(line.lstrip("# ") for line in lines if line[0] == "#"))[0].rstrip(".")

@@ -1,6 +1,6 @@
 """The papers' notation for programs and computations: one grammar, one parser, printed back unchanged.
 
-[MF] §4 writes a program as one line a process:
+[MF] §4 writes a program as one line per process:
 
     P1: send x to P3; ... send y to P2; ...
     P2: receive; ... send z to P3; ...
@@ -12,12 +12,12 @@ A computation is written the same way; there every receive names its message, as
     statement  =  "send" name "to" name { "," name }  |  "receive" [ name ] [ "from" name ]  |  "..."
     separator  =  ";", which may be left out after "..."
 
-A name is made of letters, digits, `_`, `-` and `.`, and is none of the keywords. `…` may be written for `...`.
-White space between words is free; `Script.print` writes single spaces, and gives back unchanged what was written so.
+A name consists of letters, digits, `_`, `-` and `.`, and is not a keyword. `…` may be written for `...`. White space
+between words is free; `Script.print` writes single spaces, and reproduces such text unchanged.
 
-`parse` also refuses what makes sense neither as a program nor as a computation (the same message sent twice, …), and
-`to_computation` what makes none as a computation. An unexpected word is reported where it stands, everything else where
-its statement begins.
+`parse` also rejects texts that are meaningless both as a program and as a computation (the same message sent twice, …),
+and `to_computation` those that are meaningless as a computation. An unexpected word is reported where it stands,
+everything else where its statement begins.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ from crownless.runtime.reading import read_text
 from .computation import Computation, Event, Message
 
 KEYWORDS = ("send", "to", "receive", "from")
-_NAME = re.compile(r"\w(?:[\w-]|\.(?=\w))*")  # a dot stands between two others: `x...` is `x` and then `...`
+_NAME = re.compile(r"\w(?:[\w-]|\.(?=\w))*")  # a dot only between two others: `x...` is `x`, then `...`
 _WORD = re.compile(rf"(?P<space>\s*)(?P<word>{_NAME.pattern}|\.\.\.|\S|$)")
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Placed:
-    """A position in a text, counted from 1; no part of its meaning."""
+    """A position in a text, counted from 1; not part of the meaning."""
 
     line: int = field(default=0, compare=False)
     column: int = field(default=0, compare=False)
@@ -62,7 +62,7 @@ class SendStatement(_Placed):
 
 @dataclass(frozen=True)
 class ReceiveStatement(_Placed):
-    """`receive M from P`: the message and the sender that it waits for; None where any will do."""
+    """`receive M from P`: the message and the sender that it waits for; None for any."""
 
     message: str | None = None
     sender: str | None = None
@@ -108,11 +108,11 @@ class Line(_Placed):
 
 @dataclass(frozen=True)
 class Script:
-    """A program or a computation as it is written; made, and checked, by `parse` and `of_computation`."""
+    """A program or a computation as written; made, and checked, by `parse` and `of_computation`."""
 
     lines: tuple[Line, ...]
     file: str | None = field(default=None, compare=False)
-    #: What it is called in reports; None: it has no name.
+    #: Its name in reports, or None.
     name: str | None = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -124,12 +124,12 @@ class Script:
 
     @property
     def processes(self) -> tuple[str, ...]:
-        """In the order of their lines."""
+        """The processes in the order of their lines."""
         return tuple(line.process for line in self.lines if line.process)
 
     @property
     def statements(self) -> tuple[tuple[Statement, ...], ...]:
-        """For each process its statements."""
+        """The statements of each process."""
         return tuple(line.statements for line in self.lines if line.process)
 
     def walk(self) -> Iterator[tuple[str, Statement]]:
@@ -138,7 +138,7 @@ class Script:
 
     @property
     def is_computation(self) -> bool:
-        """`to_computation` succeeds: every receive names its message, and no message is received before it is sent."""
+        """True if `to_computation` succeeds: every receive names its message, and none comes before its send."""
         try:
             to_computation(self)
         except BadInput:
@@ -154,7 +154,7 @@ class Script:
 
 
 def parse(text: str, file: str | None = None) -> Script:
-    """The script that a text says; `file` is its name in errors, which are `BadInput`."""
+    """The script in a text; raises `BadInput`, with `file` as the name in errors."""
     lines = (_Reader(line, number, file).read_line() for number, line in enumerate(text.split("\n"), start=1))
     script = Script(tuple(lines), file)
     _check_processes(script)
@@ -168,7 +168,7 @@ def load(path: Path) -> Script:
 
 
 def to_computation(script: Script) -> Computation:
-    """The computation that a script says. Messages are numbered in the order of their sends, line after line."""
+    """The computation of a script. Messages are numbered in the order of their sends, line after line."""
     for process, part in script.walk():
         if isinstance(part, ReceiveStatement) and part.message is None:
             message = f"{process} does not say which message it receives"
@@ -194,7 +194,7 @@ def to_computation(script: Script) -> Computation:
 
 
 def of_computation(c: Computation) -> Script:
-    """The script that says a computation; `BadInput` if the notation cannot write one of its names."""
+    """The script of a computation; raises `BadInput` if the notation cannot write one of its names."""
     for name in (*c.processes, *(message.name for message in c.messages)):
         if not _is_name(name):
             hint = f"a name is letters, digits, '_', '-' and '.', and none of {', '.join(KEYWORDS)}"
@@ -308,7 +308,7 @@ class _Reader:
 
 
 def _check_processes(script: Script) -> None:
-    """Each has one line, and no statement names another."""
+    """Each process has one line, and statements name no others."""
     lines: dict[str, Line] = {}
     for line in script.lines:
         if line.process in lines:
@@ -332,7 +332,7 @@ def _check_processes(script: Script) -> None:
 
 
 def _check_messages(script: Script) -> None:
-    """Each is sent once, and received at most once by each of its receivers, from its sender."""
+    """Each message is sent once, and received at most once by each of its receivers, from its sender."""
     sends: dict[str, tuple[str, SendStatement]] = {}
     for process, part in script.walk():
         if isinstance(part, SendStatement):
@@ -361,7 +361,7 @@ def _check_messages(script: Script) -> None:
 
 
 def _cycle(script: Script) -> list[tuple[str, SendStatement | ReceiveStatement]]:
-    """Events, the first a receive, that each must happen before the next, and the last before the first; or none."""
+    """A cycle of events, starting with a receive, each of which must happen before the next; or none."""
     events = [(process, part) for process, part in script.walk() if not isinstance(part, Activity)]
     sends = {part.message: (process, part) for process, part in events if isinstance(part, SendStatement)}
     sorter: TopologicalSorter[tuple[str, SendStatement | ReceiveStatement]] = TopologicalSorter()

@@ -1,4 +1,4 @@
-"""The seven orders: what each demands, where it is defined, and how a computation is checked against it.
+"""The seven orders: definitions, sources, and how a computation is checked against them.
 
 From the weakest to the strongest, each contained in the one before as long as all messages are unicasts ([CMT96];
 [DFLL23]):
@@ -9,10 +9,9 @@ Mailbox and one-n coincide on complete computations of unicasts ([DFLL23]; the t
 incomplete ones. With multicasts one-n is no longer contained in mailbox, nor in causal order: two senders' copies may
 be received crosswise.
 
-**Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages
-went through one queue per receiver, one queue per sender, or a single queue. They are properties of the partial order.
-Whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue is another question,
-which these do not answer.
+**Existential.** Mailbox, one-n and n-n require that *some* linearization of the computation behaves as if messages went
+through one queue per receiver, one queue per sender, or a single queue. They are properties of the partial order. They
+do not say whether a given total order (wall-clock times, a broadcast's order numbers) obeys such a queue.
 
 **Incomplete computations.** A message sent and not received is read in one of two ways.
 
@@ -27,7 +26,7 @@ order and mailbox look at each receiver by itself; one-n and n-n order every cop
 another, and demand nothing among copies of one message; synchronous demands one instant for the send and all its
 receives.
 
-**Internal events** do not count: no order depends on them, synchronous order of a message to oneself neither.
+**Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ UnreceivedPolicy = Literal["lost", "pending"]
 
 @dataclass(frozen=True)
 class Order:
-    """One order: `demands` is its definition in one sentence, `source` says where it is defined."""
+    """One order: `demands` is its definition in one sentence, `source` the source of the definition."""
 
     name: str
     demands: str
@@ -69,8 +68,8 @@ Outcome = Literal["kept", "broken", "unknown"]
 class Verdict(Drawn):
     """Whether a computation keeps an order; if not, the witness shows why.
 
-    `kept` is True only if that is certain; `unknown` says why nothing is. As a truth value
-    a verdict is whether the order is kept; an unknown one has none, and raises `Undecided`.
+    `kept` is True only if that is certain; `unknown` is the reason if nothing is. A verdict is true if the order is
+    kept; an unknown one raises `Undecided` as a truth value.
     """
 
     order: str
@@ -94,7 +93,7 @@ class Verdict(Drawn):
         return "\n  ".join([f"{self.order}: {self._in_a_line}", *details])
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
-        """The diagram of the computation, if the verdict knows it, with emphasis on what breaks the order."""
+        """The diagram of the computation, if the verdict has it, emphasizing the violation of the order."""
         from crownless.spec.diagrams.emphasis import diagram_of  # which decides orders
 
         if self.computation is not None:
@@ -107,7 +106,7 @@ class Verdict(Drawn):
 
     @property
     def outcome(self) -> Outcome:
-        """In a word."""
+        """The outcome in one word."""
         return "unknown" if self.unknown is not None else "kept" if self.kept else "broken"
 
     @property
@@ -196,7 +195,7 @@ def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Ve
     return Verdict(order, witness is None, witness, computation=c)
 
 
-#: What every computation that keeps an order keeps also, at least (the next weaker orders).
+#: For each order, the next weaker orders, which it implies.
 _KEEPS_ALSO = {
     "synchronous": ("n-n",),
     "n-n": ("mailbox", "one-n"),
@@ -209,7 +208,7 @@ _KEEPS_ALSO = {
 
 
 def weaker(order: str, *, unicasts: bool = True) -> frozenset[str]:
-    """The orders that a computation which keeps this one keeps also."""
+    """The orders that this one implies."""
     direct = _KEEPS_ALSO[order] + (("mailbox",) if order == "one-n" and unicasts else ())
     return frozenset(direct).union(*(weaker(name, unicasts=unicasts) for name in direct))
 
@@ -237,21 +236,21 @@ def kept_at(c: Computation, order: str, places: frozenset[int]) -> bool:
 
 
 def strongest(kept: Iterable[str], c: Computation, reading: UnreceivedPolicy = "lost") -> list[str]:
-    """Of the orders that the computation keeps, those not implied by another.
+    """The kept orders of the computation that no other kept one implies.
 
-    That is one, but for mailbox and one-n where they are the same, and one-n beside another among multicasts.
+    This is a single one, except mailbox and one-n where they coincide, and one-n beside another with multicasts.
     """
     unicasts = all(len(message.receivers) == 1 for message in c.messages)
     return strongest_of(kept, unicasts=unicasts, complete=c.complete or reading == "pending")
 
 
 def strongest_of(kept: Iterable[str], *, unicasts: bool, complete: bool) -> list[str]:
-    """The same, given whether each message has one receiver, and whether all is received, or still may be."""
+    """The same, given whether each message has one receiver, and whether all are received, or still may be."""
     names = set(kept)
     implied = frozenset[str]().union(*(weaker(name, unicasts=unicasts) for name in names))
     top = names - implied
     if top == {"one-n"} and unicasts and complete:
-        top = {"mailbox", "one-n"}  # on (completions to) complete computations of unicasts the two are one
+        top = {"mailbox", "one-n"}  # on (completions to) complete computations of unicasts the two coincide
     return [name for name in ORDERS if name in top]
 
 

@@ -21,11 +21,11 @@ from .orders import ORDERS, UnreceivedPolicy, Verdict, decide
 class Recorder:
     """The events of each process, in the order in which that process recorded them.
 
-    Processes and messages are called by names of one's own; each message has one name. Several threads may record.
+    Names of processes and messages are free; each message needs its own name. Several threads may record.
     """
 
     def __init__(self, processes: Iterable[str] = ()) -> None:
-        """`processes`: in the order in which they are shown; others are added when they are first named."""
+        """`processes`: in display order; others are added when they are first named."""
         given = processes if isinstance(processes, Iterable) and not isinstance(processes, str) else (processes,)
         self._lines: dict[str, list[tuple[Kind, str | None]]] = {_name("process", name): [] for name in given}
         self._sent: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -36,7 +36,7 @@ class Recorder:
         return f"<recorder: {len(self._sent)} sends, {len(self._delivered)} deliveries>"
 
     def __str__(self) -> str:
-        """What was recorded so far, drawn; where that is no computation, why not."""
+        """A drawing of the recorded events; or why they are not a computation."""
         try:
             return str(self.computation)
         except BadInput as problem:
@@ -61,7 +61,7 @@ class Recorder:
     def deliver(self, process: str, message: str) -> None:
         """`process` delivers the message. Raises `BadInput` if it did so before.
 
-        A delivery may be recorded before its send, as threads have it; a verdict needs both.
+        A delivery may be recorded before its send, as happens with threads; a verdict needs both.
         """
         process, message = _name("process", process), _name("message", message)
         with self._lock:
@@ -71,14 +71,14 @@ class Recorder:
             self._lines.setdefault(process, []).append(("receive", message))
 
     def internal(self, process: str) -> None:
-        """`process` does something that is no send and no delivery."""
+        """`process` has an event that is neither a send nor a delivery."""
         with self._lock:
             self._lines.setdefault(_name("process", process), []).append(("internal", None))
 
     @property
     def computation(self) -> Computation:
-        """The computation recorded so far. Raises `BadInput` if that is no computation: if something was delivered that
-        nobody sent, or that was sent to others.
+        """The computation recorded so far. Raises `BadInput` if a delivered message was never sent, or was sent to
+        others.
         """
         with self._lock:
             lines = {process: tuple(line) for process, line in self._lines.items()}
@@ -97,8 +97,8 @@ class Recorder:
         return Computation(tuple(lines), messages, events)
 
     def verdict(self, order: str, unreceived: UnreceivedPolicy = "lost") -> Verdict:
-        """Whether what was recorded so far keeps the order; a message that is not received is `lost`, or `pending`.
-        Raises `BadInput` for an unknown order, and where there is no computation.
+        """The verdict on the events recorded so far; unreceived messages are `lost` or `pending`. Raises `BadInput` for
+        an unknown order, or if there is no computation.
         """
         return decide(self.computation, order, unreceived)
 

@@ -1,7 +1,7 @@
 """Witnesses of broken orders: the smallest part of a computation that shows the violation, in words and as JSON.
 
 Each has a `headline` and `details`, lines that can be checked one by one against the computation. Messages and events
-are numbers into the computation that the witness belongs to.
+are given by their numbers in the witness's computation.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Crown:
 
 @dataclass(frozen=True)
 class Link:
-    """Event `before` (in words) must come before event `after` in every linearization that would do, and why."""
+    """Event `before` (in words) must come before event `after` in every suitable linearization; `because` says why."""
 
     before: str
     after: str
@@ -97,8 +97,8 @@ class Link:
 class Cycle:
     """A cycle of events, each of which would have to precede the next: no linearization exists.
 
-    `derived` holds constraints that the cycle rests on and that do not follow at once from the computation. `events`
-    are those of the computation that are on it.
+    `derived` holds constraints on which the cycle rests and that do not follow directly from the computation. `events`
+    are the computation's events on the cycle.
     """
 
     links: tuple[Link, ...]

@@ -1,8 +1,8 @@
 """One check, from the request to verdicts: chooses the engine, searches, and finds a run for each violation.
 
-The native engine takes half a second to load, and half a minute to compile where it never ran. So the plain explorer
-has a first try, unless an engine, workers, reductions or a directory are named; only a search that grows beyond it is
-started over by the native engine.
+The native engine takes half a second to load, and half a minute to compile on its first run. So the plain explorer
+tries first, unless an engine, workers, reductions or a directory are named; a search that outgrows it is started over
+by the native engine.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
 #: The first try by the plain explorer ends beyond this number of states.
 FIRST_TRY_STATES = 10_000
-#: Up to this number of states it takes no longer to look at all of them again for a run to show than to leave most out.
+#: Up to this number of states, searching all of them again for a run to show is as fast as leaving most out.
 FEW_STATES = 20_000
 
-#: Finds a shortest run that breaks a property, with the state and the monitor state at its end.
+#: Finds a shortest run that violates a property, with the state and the monitor state at its end.
 RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
 
 
@@ -63,17 +63,17 @@ def run_check(
     around_native: Callable[[], AbstractContextManager[None]] = nullcontext,
     elsewhere: RemoteEngine | None = None,
 ) -> CheckResult:
-    """Explores and judges; raises `BadInput` for what cannot be checked.
+    """Explores and judges; raises `BadInput` if the request cannot be checked.
 
     `engine`: unless named, the plain explorer for a search that stays small, and the native one for all others that it
-    can explore; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
-    engine, as many as there are processors unless given; the plain explorer has one.
+    supports; reductions and directories require the native one, here or on Spark. `workers`: threads of the native
+    engine, by default one per processor; the plain explorer has one.
     `first`: the search ends at the shortest violation. Properties that no run of this length violates stay unknown.
 
-    The search is saved in the directory `checkpoint`, or goes on from what is saved in `resume`, which then is saved
-    further. Nothing is left there of a check that came to its end. `report` gets a line if saving fails; the search
-    then goes on. `on_violation` gets a line for each violation that is known while a long search goes on.
-    `around_native` is entered around a search by the native engine. `elsewhere` is where the engine `spark` runs.
+    The search is saved in the directory `checkpoint`, or resumed from the directory `resume`, where it is saved from
+    then on. A completed check leaves nothing there. `report` gets a line if saving fails; the search then goes on.
+    `on_violation` gets a line for each violation found while a long search goes on. `around_native` is entered around
+    a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
     resolved = check.resolve()
     reductions = validated_reductions(reductions, engine, workers)
@@ -108,7 +108,7 @@ def run_check(
 
 
 def _clock_for(engine: Engine) -> Callable[[], float]:
-    """A clock in seconds; those in which the engine is compiled, once for this machine, are none of the check."""
+    """A clock in seconds, without the time to compile the engine, which happens once per machine."""
     if engine.name == "plain":
         return time.monotonic
     from crownless.model_check.native.compiled import searching_time
@@ -124,7 +124,7 @@ def _saving(
     resume: Path | None,
     report: Callable[[str], None] | None,
 ) -> Iterator[Checkpoint | None]:
-    """The place where the search is saved; None: nowhere."""
+    """Where the search is saved; None: nowhere."""
     directory = checkpoint or resume
     if directory is None:
         yield None
@@ -150,7 +150,7 @@ def _saving(
 
 
 class Search:
-    """All that is explored for one check; `first`: it ends at the shortest violation."""
+    """The searches of one check; `first`: they end at the shortest violation."""
 
     def __init__(
         self,
@@ -165,17 +165,17 @@ class Search:
         self.elsewhere, self.first = elsewhere, first
         self.engine = Engine("plain")
         self.properties = check.properties()
-        #: The findings of a first try by the plain explorer, if there was one that did not come to its end.
+        #: The findings of the plain explorer's first try, if it was made and not completed.
         self.earlier: Exploration | None = None
-        #: The seconds that it took before it was resumed.
+        #: The seconds spent before it was resumed.
         self.seconds_before = 0.0
         self.clock: Callable[[], float] = time.monotonic
         self._started = self.clock()
         self._begin()
 
     def _begin(self) -> None:
-        """New monitors, since they number what they see; and with them the system in plain Python: what the plain
-        explorer searches, and where every run that is shown comes from.
+        """The system in plain Python, with new monitors, since they number what they see. The plain explorer searches
+        it, and every run shown comes from it.
         """
         self.monitors = self.check.all_monitors()
         self.system = self.check.system(self.monitors)
@@ -183,7 +183,7 @@ class Search:
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def start(self, clock: Callable[[], float]) -> None:
-        """From now on the seconds of this clock count."""
+        """Starts measuring the search time with this clock."""
         self.clock, self._started = clock, clock()
 
     def first_try(self) -> Exploration | None:
@@ -202,7 +202,7 @@ class Search:
         return None
 
     def explore(self, saving: Checkpoint | None) -> Exploration:
-        """The findings by the engine, or of the first try where that came further."""
+        """The findings of the engine, or of the first try if it got further."""
         if self.engine.name == "plain":
             return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
         from crownless.model_check.native.search import NativeSearch
@@ -213,7 +213,7 @@ class Search:
             else self.elsewhere.search(self.check, self.engine, self.monitors, self.properties, saving)
         )
         with searching as search:
-            self.start(self.clock)  # what comes before is no part of the search
+            self.start(self.clock)  # not counting the time before
             found: Exploration = search.explore(self.limits, self.progress, saving, first=self.first)
             self.seconds_before = search.seconds_before
         if self.earlier is not None and found.stopped and found.states < self.earlier.states:
@@ -222,7 +222,7 @@ class Search:
         return found
 
     def ended_at_once(self, reason: str) -> Exploration:
-        """The findings of a search that came no further than the first try, if there was one."""
+        """The findings of the first try, if there was one and this search got no further."""
         if self.earlier is None:
             return Exploration(stopped=reason)
         self.engine = Engine("plain")
@@ -241,7 +241,7 @@ class Search:
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def evaluate(self, found: Exploration) -> CheckResult:
-        """The verdicts on what was found, and the runs to show."""
+        """The verdicts, and the runs to show."""
         lassos = self.lassos(found)
         complete = not found.stopped and not isinstance(lassos, str)
         run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
@@ -251,7 +251,7 @@ class Search:
         return CheckResult(self.check, found, results, self.seconds_before + self.clock() - self._started, self.engine)
 
     def lassos(self, found: Exploration) -> Lassos | str | None:
-        """The second search, for runs that never end: what it found, or why it was given up; None if not needed."""
+        """The second search, for lassos: its findings, or why it was given up; None if not needed."""
         undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
         if found.acyclic or found.graded or found.stopped or not undecided:
             return None
@@ -265,8 +265,8 @@ class Search:
         return part.reason
 
     def shortest_runs(self, found: Exploration, limits: Limits) -> RunTo:
-        """Finds the run to show. Where many states are as near as the violation, those not on the way to it are marked
-        first: by a second search, one for all properties.
+        """Finds the run to show. If many states are as near as the violation, a second search, one for all properties,
+        first marks those not on the way to it.
         """
         far = {
             name
@@ -331,7 +331,7 @@ class Search:
 
 
 def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str, int]) -> tuple[PropertyResult, ...]:
-    """The same results, with the violations that need a longer run than another one does left unknown."""
+    """The same results, except that violations with longer runs than the shortest become unknown."""
     violated = {
         line.property.name: lengths[line.property.name] if line.run is None else len(line.run)
         for line in results
@@ -347,8 +347,8 @@ def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:
-    """At the end of a run that breaks a live property: who waits for what; an invariant: of which local state;
-    `delivers-once`: which event is wrong.
+    """At the end of a violating run: for a live property, which process waits for what; for an invariant, the local
+    state; for `delivers-once`, the wrong event.
     """
     if known.name == DELIVERS_ONCE.name:
         return wrong_event(run)

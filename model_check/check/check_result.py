@@ -1,4 +1,4 @@
-"""The result of a check: a verdict for each property, a run for each violation, counts, and how far it all reaches."""
+"""The result of a check: a verdict for each property, a run for each violation, counts, and their scope."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from crownless.model_check.system.properties import (
     Property,
 )
 from crownless.runtime.ending import INTERRUPTED
-from crownless.runtime.errors import Undecided, no_such_name
+from crownless.runtime.errors import NoSuchName, Undecided, no_such_name
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
@@ -52,14 +52,14 @@ ELSEWHERE = (
     "their own, admits_self_sends = True, and give --self-sends"
 )
 
-#: The actions that are no internal steps of a protocol, beside `receive …`.
+#: The actions, besides `receive …`, that are not internal steps of a protocol.
 NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
 
 
 @dataclass(frozen=True)
 class PropertyResult(Drawn):
-    """The result for one property; `run` shows a violation, `note` says what the verdict rests on where that is
-    not plain. `ended_early`: why the search for the run, or for runs that never end, was given up.
+    """The result for one property; `run` shows a violation, `note` gives the basis of the verdict where it is not
+    obvious. `ended_early`: why the search for the run, or for lassos, was given up.
     """
 
     property: Property
@@ -75,7 +75,7 @@ class PropertyResult(Drawn):
         return self.headline() if self.run is None else f"{self.headline()}\n\n{self.run}"
 
     def headline(self) -> str:
-        """The verdict, what it is about, and the note, in a line."""
+        """The property, its verdict, its meaning and the note, in a line."""
         said = f"{self.property.name}: {self._verdict()}: {self.property.meaning}{self.note and '; '}{self.note}"
         return printable(said)
 
@@ -88,7 +88,7 @@ class PropertyResult(Drawn):
         return self.verdict if self.run is None else f"{self.verdict}, shown by a run of {len(self.run)} actions"
 
     def json(self) -> dict[str, Any]:
-        """The stable keys of the command line."""
+        """The result under the stable keys of the command line."""
         return {
             "name": self.property.name,
             "kind": self.property.kind,
@@ -102,7 +102,7 @@ class PropertyResult(Drawn):
 class CheckResult(Drawn):
     """The verdict on each property, and the counts that go with it.
 
-    As a truth value it is whether all of them hold; an unknown verdict has none, and raises `Undecided`.
+    It is true if all of them hold; an unknown verdict has no truth value, and raises `Undecided`.
     """
 
     titled = True
@@ -110,9 +110,9 @@ class CheckResult(Drawn):
     exploration: Exploration
     properties: tuple[PropertyResult, ...]
     seconds: float
-    #: What explored it.
+    #: The engine that explored it.
     engine: Engine
-    #: Where it is saved, if it ended early and can be resumed.
+    #: The directory where it is saved, if it ended early and can be resumed.
     saved: Path | None = field(default=None)
 
     def __bool__(self) -> bool:
@@ -144,7 +144,7 @@ class CheckResult(Drawn):
         return diagrams_of_violations(self.protocol, self._found, highlight)
 
     def shown_runs(self) -> list[tuple[Run, list[str]]]:
-        """Each run that shows a violation, once, with the names of the properties that it breaks."""
+        """Each run that shows a violation, once, with the names of the properties that it violates."""
         return shown_once(self._found)
 
     @property
@@ -152,7 +152,7 @@ class CheckResult(Drawn):
         return [(name, line.run) for name, line in self.violations.items()]
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row a property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
+        """A row per property: `property`, `kind`, `verdict`, the length of the run that shows it, `note`."""
         return data_frame(
             {
                 "property": line.property.name,
@@ -165,16 +165,16 @@ class CheckResult(Drawn):
         )
 
     def suite(self) -> Suite:
-        """The verdicts that say something of every run, for other tools."""
+        """The verdicts about every run, for other tools."""
         decided = [line for line in self.properties if line.property.kind != "sometimes"]
         return Suite(self.protocol, decided, self.seconds)
 
     def states(self) -> Iterator[Reached]:
-        """Every reachable state, the nearest first; they are searched for anew."""
+        """Every reachable state, the nearest first, by a new search."""
         return reachable(self.check.system())
 
     def to_networkx(self) -> nx.MultiDiGraph[int]:
-        """The state graph, searched for anew; see `reachable.state_graph`."""
+        """The state graph, by a new search; see `reachable.state_graph`."""
         return state_graph(self.check.system())
 
     @property
@@ -193,12 +193,12 @@ class CheckResult(Drawn):
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name."""
-        return {line.property.name: line for line in self.properties if line.verdict == "violated"}
+        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        return _Violations(self)
 
     @property
     def verdict(self) -> Outcome:
-        """The worst of the verdicts on properties that say something of every run."""
+        """The worst of the verdicts on properties about every run."""
         if self.violations:
             return "violated"
         if any(line.verdict == "unknown" and line.property.kind == "live" for line in self.properties):
@@ -224,7 +224,7 @@ class CheckResult(Drawn):
 
     @property
     def channel(self) -> str:
-        """The name of the channel it was checked over."""
+        """The name of the channel over which it was checked."""
         return self.check.channel_name
 
     @property
@@ -256,7 +256,7 @@ class CheckResult(Drawn):
 
     @property
     def never(self) -> tuple[str, ...]:
-        """The kinds of actions for which the protocol has a rule, and that were nowhere enabled."""
+        """The kinds of actions for which the protocol has a rule but which were never enabled."""
         return tuple(name for name, enabled in self._kinds_of_rules.items() if not enabled)
 
     @property
@@ -268,12 +268,12 @@ class CheckResult(Drawn):
 
     @property
     def never_exercised(self) -> tuple[str, ...]:
-        """The rules that no run exercised: of what they are for, the verdict says nothing."""
+        """The rules that no run exercised: the verdict says nothing about the cases they handle."""
         return tuple(name for name, exercised in self.exercised.items() if not exercised)
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """What a protocol of one's own seems to lack: application events, or receivers of its messages."""
+        """Hints on what a user's protocol seems to lack: application events, or receivers of its messages."""
         found = self.exploration
         if is_bundled(type(self.machine)) or found.stopped:
             return ()
@@ -292,7 +292,7 @@ class CheckResult(Drawn):
 
     @property
     def _kinds_of_rules(self) -> dict[str, bool]:
-        """Each kind of rule that the protocol has, and whether anything of the kind was enabled anywhere."""
+        """Each kind of rule that the protocol has, and whether an action of that kind was ever enabled."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
         arrivals = [name for name in actions if name == "deliver" or is_arrival(name)]
         internal = [name for name in actions if not (name in NOT_INTERNAL or is_arrival(name))]
@@ -319,7 +319,7 @@ class CheckResult(Drawn):
 
     @property
     def ended_early(self) -> bool:
-        """True if a limit or Ctrl-C ended the search, or the one for a run to show or for runs that never end."""
+        """True if a limit or Ctrl-C ended the search, or the search for a run to show or for lassos."""
         return self.exploration.stopped is not None or any(line.ended_early for line in self.properties)
 
     @property
@@ -328,7 +328,7 @@ class CheckResult(Drawn):
         return INTERRUPTED in (self.exploration.stopped, *(line.ended_early for line in self.properties))
 
     def json(self) -> dict[str, Any]:
-        """The stable keys of the command line, and a few more."""
+        """The result under the stable keys of the command line, and a few more."""
         check, engine, found = self.check, self.engine, self.exploration
         shared = engine.symmetry if engine.shared else None
         return {
@@ -359,3 +359,17 @@ class CheckResult(Drawn):
             "scope": self.scope,
             "properties": [line.json() for line in self.properties],
         }
+
+
+class _Violations(dict[str, PropertyResult]):
+    """The properties violated, by name; a missing one is not violated, or was not decided."""
+
+    def __init__(self, result: CheckResult) -> None:
+        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        self._result = result
+
+    def __missing__(self, name: str) -> PropertyResult:
+        line = self._result[name]
+        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        violated = ", ".join(self) or "none"
+        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")

@@ -26,7 +26,7 @@ class Suite(NamedTuple):
 
 
 def junit(suites: Sequence[Suite]) -> str:
-    """A JUnit report: a suite for each subject, a case for each property; what is unknown is an error."""
+    """A JUnit report: a suite for each subject, a case for each property; unknown verdicts are errors."""
     root = ElementTree.Element("testsuites", name="crownless")
     for suite in suites:
         counts = {
@@ -79,8 +79,8 @@ def _location(subject: str) -> dict[str, Any]:
 def itf(run: Run, description: str) -> dict[str, Any]:
     """A run as a trace in the Informal Trace Format, which `crownless classify` reads again.
 
-    A state is what one action led to, or an event of it if it brought about several: `action` has the action in words,
-    `event` the application event, of the kind `none` if there was none.
+    Each action leads to a state, or to one per event if it has several: `action` has the action in words, `event` the
+    application event, of the kind `none` if there was none.
     """
     to = {action.message: action.to for action in run.actions if action.to}
     states: list[dict[str, Any]] = [_state("the beginning", None)]

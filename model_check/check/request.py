@@ -31,13 +31,13 @@ from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.notation import Script
 from crownless.spec.orders import order_named
 
-#: Beyond these no search ends; asking for more is taken for a slip.
+#: Beyond these no search ends; larger values are taken for slips.
 MOST_PROCESSES = 16
 MOST_MESSAGES = 64
 
 
 class NotApplicable(BadInput):
-    """This cannot be checked of this protocol, while of another it can. `reason` says why, without naming the
+    """The request does not apply to this protocol, but may to another. `reason` says why, without naming the
     protocol.
     """
 
@@ -48,11 +48,11 @@ class NotApplicable(BadInput):
 
 @dataclass(frozen=True)
 class Check:
-    """The request of a check. None: as the protocol has it.
+    """The request of a check. None: the protocol's default.
 
     `protocol` is a class, a machine, or a name that the registry knows. `messages` bounds the free workload; a program
-    brings its own, and so does any other `workload`. `monitors` judge runs beside the orders; what they watch are
-    further properties.
+    brings its own, and so does any other `workload`. `monitors` judge runs in addition to the orders; each property
+    that they watch is decided too.
     """
 
     protocol: str | type[ProtocolMachine] | ProtocolMachine
@@ -64,13 +64,13 @@ class Check:
     sends: Sends | None = None
     self_sends: bool = False
     parameters: Mapping[str, Setting] = field(default_factory=dict)
-    #: The clocks that processes wear; a message that arrives late by one of them is reported.
+    #: The clocks that processes carry; a message that arrives stale by one of them is reported.
     clocks: tuple[str, ...] = ()
     #: The name of the process that may crash.
     crash: str | None = None
     workload: Workload | None = None
     monitors: tuple[Monitor, ...] = ()
-    #: Decides these alone; none: all that the protocol, the orders and the workload suggest.
+    #: The properties to decide; none: all that the protocol, the orders and the workload suggest.
     properties: tuple[Property, ...] = ()
 
     def __repr__(self) -> str:
@@ -92,8 +92,8 @@ class Check:
         return name_of(self.kind)
 
     def resolve(self) -> ResolvedCheck:
-        """The check with everything that it names; raises `BadInput` if there is no such thing, and `NotApplicable` if
-        it cannot be checked of this protocol.
+        """The check with every name resolved; raises `BadInput` for an unknown name, and `NotApplicable` if the
+        request does not apply to this protocol.
         """
         kind = self.kind
         check_class(kind)
@@ -133,7 +133,7 @@ class Check:
 
 @dataclass(frozen=True)
 class ResolvedCheck:
-    """A check in which nothing is left to be looked up: all that a search needs to know."""
+    """A check with every name and default resolved: all that a search needs."""
 
     protocol: str  #: its name in reports
     machine: ProtocolMachine
@@ -151,7 +151,7 @@ class ResolvedCheck:
 
     @property
     def program(self) -> Script | None:
-        """The program of the applications, if they run one."""
+        """The applications' program, if they run one."""
         return self.workload.script if isinstance(self.workload, Program) else None
 
     @property
@@ -160,12 +160,12 @@ class ResolvedCheck:
         return None if self.crash is None else self.workload.processes[self.crash]
 
     def all_monitors(self) -> list[Monitor]:
-        """New ones, but for `monitors`: they number what they see."""
+        """New monitors, since they number what they see; those in `monitors` are reused."""
         n = self.machine.n
         return [*monitors_of(self.machine, self.orders), *(Clocks(n, each) for each in self.clocks), *self.monitors]
 
     def properties(self) -> list[Property]:
-        """All that is decided."""
+        """All properties to decide."""
         if self.only:
             return list(self.only)
         program, crash = not self.workload.takes_anything, self.crash is not None
@@ -187,7 +187,7 @@ class ResolvedCheck:
                 raise NotApplicable(self.protocol, problem, hint=hint, joint=": ")
 
     def json(self) -> dict[str, Any]:
-        """What is checked, by the stable keys of the command line."""
+        """The resolved request under the stable keys of the command line."""
         free = self.workload if isinstance(self.workload, Free) else None
         return {
             "protocol": qualified_name_of(type(self.machine)),
@@ -258,7 +258,7 @@ def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[
 
 
 def rendered_setting(value: Setting) -> str:
-    """The value of a parameter as `--set` takes it."""
+    """The value of a parameter in the form that `--set` takes."""
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
@@ -316,10 +316,8 @@ def _within(option: str, what: str, value: int, most: int) -> None:
 
 def load_program(name: str) -> Script:
     """A program by file name or by the name of a bundled one."""
-    path = Path(name)
-    if not library.is_file_name(name) and "/" not in name and "." not in name:
-        if name not in (*library.names(), *library.counterexamples(), *library.exercises()):
-            hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
-            raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
-        path = library.path(name)
-    return replace(notation.load(path), name=name)
+    path = library.located(name)
+    if path is None and "/" not in name and "." not in name:
+        hint = unknown_name("program", name, (*library.names(), *library.exercises())).hint
+        raise BadInput(f"no file and no bundled program is called '{printable_name(name)}'", hint=hint)
+    return replace(notation.load(path or Path(name)), name=name)

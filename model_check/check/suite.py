@@ -1,9 +1,9 @@
 """The suite that `crownless check` runs without a protocol, with the expected verdict of each row.
 
-That is every protocol as its text has it, and where it is known to need the channel or the use that its text asks for;
-beside each check the properties that it is known to break.
+The suite has every protocol as its paper describes it, and some outside the channel or use that the paper requires;
+each row lists the properties that the check is known to violate.
 
-A row that must fail is as much a part of it as one that must hold.
+Rows that must fail are as much a part of it as rows that must hold.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from .request import Check, load_program
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """A check, and the properties that it is known to break. If there are none, it is known to hold."""
+    """A check, and the properties that it is known to violate. If there are none, it is known to hold."""
 
     check: Check
     breaks: frozenset[str] = frozenset()
 
     def as_expected(self, result: CheckResult) -> bool | None:
-        """True if it breaks what it is known to break, and nothing else; None if that is unknown."""
+        """True if it violates exactly the properties that it is known to violate; None if that is unknown."""
         if not result.violations.keys() <= self.breaks:
             return False
         if result.verdict == "unknown" or (result.ended_early and result.violations.keys() < self.breaks):
@@ -34,14 +34,14 @@ class SuiteRow:
         return result.violations.keys() == self.breaks
 
 
-#: What protocols break as they are bundled, over the channel that they need.
+#: The properties that protocols violate as bundled, over the channel that they need.
 BREAKS: Mapping[str, str] = {
     "unordered": "fifo causal",
     "rendezvous": "delivers-all never-blocks",
     "rst-column": "causal",
 }
 
-#: What those protocols break over unordered channels that need FIFO channels.
+#: The properties that protocols for FIFO channels violate over unordered channels.
 BREAKS_WITHOUT_FIFO: Mapping[str, str] = {
     "isis-gc": "fifo causal delivers-once",
     "isis-gc-waits": "delivers-once",
@@ -62,7 +62,7 @@ def _self_sends(protocol: str, breaks: str = "") -> SuiteRow:
     return _row(Check(protocol, processes=2, messages=3, self_sends=True), breaks)
 
 
-#: Uses that a text warns of, or for which it claims something of its own.
+#: Uses that a paper warns of, or makes separate claims about.
 EXTRA_CONFIGURATIONS = (
     _row(Check("cbcast", sends="unicast"), "delivers-all"),
     _row(Check("ses", crash="P1"), "delivers-all"),
@@ -77,7 +77,7 @@ EXTRA_CONFIGURATIONS = (
 
 
 def own_checks(protocol: str) -> list[Check]:
-    """The protocol as its text has it, at its own bound; and beside that what exercises rules that need more."""
+    """The protocol as its paper describes it, at its own bound; and checks that exercise rules which need more."""
     return [row.check for row in _own(protocol)]
 
 
@@ -88,7 +88,7 @@ def _own(protocol: str) -> list[SuiteRow]:
 
 @cache
 def _beside() -> list[SuiteRow]:
-    """Larger bounds, where they take seconds, otherwise programs."""
+    """Larger bounds if these take only seconds, otherwise programs."""
     return [
         _program("isis-gc", "ses-program-1", "causal"),
         _program("isis-gc-waits", "ses-program-1"),
@@ -101,7 +101,7 @@ def _beside() -> list[SuiteRow]:
 
 @cache
 def _programs() -> list[SuiteRow]:
-    """Programs that show what a text claims of them."""
+    """Programs that show what a paper claims about them."""
     return [
         _program("rendezvous", "mf-fig1", "completes"),
         _program("buffer", "mf-fig1"),
@@ -110,7 +110,7 @@ def _programs() -> list[SuiteRow]:
 
 
 def rows() -> list[SuiteRow]:
-    """Every protocol as its text has it, those that need FIFO channels also without them, and the special uses."""
+    """Every protocol as its paper describes it, protocols for FIFO channels also without them, and special uses."""
     found = []
     for name, kind in PROTOCOLS.items():
         found += _own(name)

@@ -1,6 +1,6 @@
-"""Test vectors: every order in which packets can arrive within a bound, and what may be delivered after each arrival.
+"""Test vectors: every order in which packets can arrive within a bound, and the deliveries allowed after each arrival.
 
-A vector is one way of sending and arriving, up to the order of what happens independently at different processes. The
+A vector is one sequence of sends and arrivals, up to the order of independent events at different processes. The
 deliveries are those of a protocol that delivers as soon as its order allows: for causal order the optimal ones
 ([RST91], and [BSS91] for broadcasts), for FIFO order sequence numbers ([MF] §2).
 """

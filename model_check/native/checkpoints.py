@@ -1,12 +1,12 @@
-"""Checkpoints: directories from which a search goes on after an interruption, or after its process was killed.
+"""Checkpoints: directories from which a search resumes after an interruption, or after its process was killed.
 
 `checkpoint.npz` has the arrays of one level and a header in JSON: the format and version, the engine, the request with
-the digest of the code, and how far the search was. It is written under another name and renamed: there is always one
-whole checkpoint. The files of a level on Spark lie beside it. The rows of a level are numbers that only the tables give
-a meaning; of the tables just the list of entries is saved that were computed, in order, since computing them again
+the digest of the code, and the progress of the search. It is written under another name and renamed: there is always
+one whole checkpoint. The files of a level on Spark lie beside it. The rows of a level are numbers that get their
+meaning from the tables; of these only the list of computed entries is saved, in order, since computing them again
 numbers everything as before.
 
-A checkpoint that is damaged, or of another version, code or request, is refused in a line. Beyond that it is trusted.
+A checkpoint that is damaged, or of another version, code or request, is refused in a line. Otherwise it is trusted.
 """
 
 from __future__ import annotations
@@ -38,23 +38,23 @@ CHECKPOINT, PARTIAL = "checkpoint.npz", "checkpoint.partial"
 OURS = re.compile(r"(checkpoint|level|found|tables)(-[\w-]+)?\.(npz|partial)")
 
 START_OVER_HINT = "start anew with --checkpoint and another directory"
-#: Seconds between two saves; and saving takes at most this part of the time, as a divisor.
+#: Seconds between two saves; and the divisor of the share of time that saving takes at most.
 SAVE_EVERY, SAVING_SHARE = 2.0, 25
 
 
 @dataclass(frozen=True)
 class SavedSearch:
-    """How far a search was when it was saved; `rows` says how the engine's rows lie in the arrays or files."""
+    """The progress of a saved search; `rows` describes how the engine's rows lie in the arrays or files."""
 
     result: Exploration
     level: int
     keep: bool
     #: The lengths of the lists of table entries that were computed together.
     batches: list[int]
-    #: The sizes of the tables, which are the same if the protocol's code is.
+    #: The sizes of the tables, which are the same if the protocol's code is the same.
     sizes: list[int]
     plain_monitor_states: bool
-    #: How processes that are declared alike were seen to differ.
+    #: The difference seen between processes that are declared alike.
     asymmetry: str | None
     rows: Any
 
@@ -82,7 +82,7 @@ class Checkpoint:
         self._every = every
         self._due = time.monotonic() + every
         self._failed = False
-        #: What a search that goes on starts from.
+        #: The saved search to resume.
         self.saved: tuple[SavedSearch, Mapping[str, Any]] | None = None
         if resume:
             self.saved = self._load()
@@ -94,11 +94,11 @@ class Checkpoint:
 
     @property
     def exists(self) -> bool:
-        """True if a search can go on from there."""
+        """True if a search can resume from there."""
         return (self.directory / CHECKPOINT).exists()
 
     def save(self, search: SavedSearch, arrays: Mapping[str, Any]) -> None:
-        """Replaces what was saved before. Where that fails, what was saved before stays, and nothing more is saved."""
+        """Replaces the last save. If that fails, the last save stays, and nothing more is saved."""
         if self._failed:
             return
         started = time.monotonic()
@@ -131,7 +131,7 @@ class Checkpoint:
             partial.unlink(missing_ok=True)
 
     def remove(self) -> None:
-        """Once nothing is left to go on with: its files, and the directory if nothing else is in it."""
+        """Once the search is complete, removes its files, and the directory if nothing else is in it."""
         with suppress(OSError):
             drop(self.directory)
             self.directory.rmdir()
@@ -157,7 +157,7 @@ def checkpoint_in(
     report: Callable[[str], None] | None = None,
     every: float = SAVE_EVERY,
 ) -> Iterator[Checkpoint]:
-    """A checkpoint in a directory that can be written. Of a search that saved nothing nothing is left."""
+    """A checkpoint in a writable directory. A search that saved nothing leaves nothing behind."""
     option = "--resume" if resume else "--checkpoint"
     try:
         if not resume:
@@ -202,7 +202,7 @@ def damaged(path: Path) -> None:
 
 
 def drop(directory: Path, but: Container[str] = ()) -> None:
-    """Removes the files that searches write, but for some, and never any others."""
+    """Removes the files that searches write, except some, and never any others."""
     for path in list(directory.iterdir()):
         if OURS.fullmatch(path.name) and path.name not in but:
             path.unlink(missing_ok=True)

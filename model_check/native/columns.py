@@ -15,7 +15,7 @@ class Column:
     def __init__(self, columns: int | None = None, dtype: Any = np.int64) -> None:
         self._room = np.zeros(1024 if columns is None else (1024, columns), dtype)
         self._used = 0
-        #: What was appended and is not in the array yet: all at once costs little more than one.
+        #: Appended values not yet in the array: adding all at once costs little more than adding one.
         self._pending: list[Any] = []
         self.append = self._pending.append
         self.extend = self._pending.extend
@@ -31,7 +31,7 @@ class Column:
 
     @property
     def array(self) -> Any:
-        """The array, and some room behind its end. Valid until more is appended."""
+        """The array, with spare room at its end. Valid until more is appended."""
         if self._pending:
             used = len(self)
             if used > len(self._room):
@@ -50,7 +50,7 @@ class Map:
     def __init__(self) -> None:
         self._table = self._empty(1 << 12)
         self._used = 0
-        #: What was entered and is not in the table yet, which others may be reading.
+        #: Entries not yet in the table, which others may be reading.
         self._pending: list[tuple[Any, Any]] = []
 
     def __len__(self) -> int:
@@ -67,7 +67,7 @@ class Map:
 
     @property
     def table(self) -> Any:
-        """The table as the kernels read it. Does not change until the next call."""
+        """The table in the form that kernels read. It does not change until the next call."""
         self._settle()
         return self._table
 

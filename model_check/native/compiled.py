@@ -29,14 +29,14 @@ if NOT_COMPILED:  # the hash functions overflow on purpose, which NumPy's scalar
 
 #: The folders of the package that have kernels.
 KERNELS = ("model_check/native", "oracle/logs", "oracle/log_orders", "pipeline/exploration", "pipeline/logs")
-#: How Numba is to compile a function; types are lost on the way.
+#: How Numba compiles a function; types are lost on the way.
 Decorator = Callable[[Any], Any]
 
 
 class _Loaded(FunctionCache):
-    """The cache of a function without reference counts: to load it takes nothing of what compiles.
+    """The cache of a function without reference counts: loading it does not import the compiler.
 
-    Numba by itself imports all of that first, which takes ten times as long.
+    Numba by itself imports the compiler first, which takes ten times as long.
     """
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
@@ -46,7 +46,7 @@ class _Loaded(FunctionCache):
 
 @cache
 def sources() -> str:
-    """A digest of all files with kernels: compiled code holds the kernels that it calls, of other files too.
+    """A digest of all files with kernels: compiled code includes the kernels that it calls, even from other files.
 
     Numba by itself compiles a kernel again only if its own file has changed.
     """
@@ -76,7 +76,7 @@ def _by_numba(**options: Any) -> Decorator:
     return compile_and_keep
 
 
-#: Without Numba's reference counts, which would be most of the work: nothing here allocates an array.
+#: Without Numba's reference counts, which would dominate the cost: nothing here allocates an array.
 compiled = _by_numba(_nrt=False)
 inlined = _by_numba(inline="always")
 
@@ -100,14 +100,14 @@ def _ignore(array: Any, place: Any) -> None:
     pass
 
 
-#: ``fetch(array, place)`` has the cache fetch what stands there in an array, to be read a little later.
+#: ``fetch(array, place)`` prefetches that place of an array into the cache, to be read a little later.
 fetch: Any = _ignore if NOT_COMPILED else intrinsic(_fetch)
 
 _compiling = {"depth": 0, "since": 0.0, "seconds": 0.0}
 
 
 def seconds_compiling() -> float:
-    """The seconds that this process has been compiling so far: they are no part of a search's time."""
+    """The seconds that this process has spent compiling so far, which do not count as search time."""
     now = time.monotonic() - _compiling["since"] if _compiling["depth"] else 0.0
     return _compiling["seconds"] + now
 
@@ -118,7 +118,7 @@ def searching_time() -> float:
 
 
 class _Clock(event.Listener):
-    """Adds up what is compiled, not what is loaded; one part may be compiled within another."""
+    """Adds up the time of compiling, not of loading; one part may be compiled within another."""
 
     def on_start(self, event: event.Event) -> None:
         if not _compiling["depth"]:

@@ -1,13 +1,13 @@
 """The monitor of synchronous order on bit masks, compiled by Numba.
 
-The same as `monitors.Crowns`, which says what it means. A set of messages is a few 64-bit words, and a monitor state a
-stretch of a pool of words:
+The same as `monitors.Crowns`, which defines it. A set of messages is a few 64-bit words, and a monitor state a stretch
+of a pool of words:
 
     messages finished, for each process the unfinished ones on its line, for each process the last point of its line if
     unfinished (its number plus one), and for each unfinished message, in order: its number, the events that it still
     expects (bit 0 its send, bit k the delivery of its k-th copy), and the messages before it.
 
-The monitor beside it, of `mask_kernels`, refuses events that happen twice or to others, so that none comes here.
+The monitor beside it, of `mask_kernels`, refuses events that happen twice or to wrong processes, so none comes here.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -22,14 +22,14 @@ import numpy as np
 from .compiled import compiled, inlined
 from .mask_kernels import DELIVER, SEND, Pool, Universe, clear, entry_of, has, insert_entry, number_of, put
 
-#: What these monitors heed, in their order of `mask_kernels`.
+#: The events that these monitors heed, in their order in `mask_kernels`.
 HEEDED = (SEND, DELIVER)
 _0 = np.uint64(0)
 _1 = np.uint64(1)
 
 
 def sizes(universe: Universe) -> tuple[int, int, int]:
-    """Words of the empty monitor state, and of each unfinished message; and more that each of these needs meanwhile."""
+    """Words of the empty monitor state, and per unfinished message; and temporary words per unfinished message."""
     words = universe.message_words
     return words + universe.n * (words + 1), words + 2, words
 
@@ -112,7 +112,7 @@ def observe(
 
 @compiled
 def _no_way_out(content: Any, start: int, end: int, universe: Universe) -> bool:
-    """Do the unfinished messages form a cycle, once the events still expected are at the ends of their lines?"""
+    """True if the unfinished messages form a cycle, once the expected events are at the ends of their lines."""
     n, words = universe.n, universe.message_words
     size = words + 2
     lines = start + words

@@ -1,7 +1,8 @@
 """The expansion of rows by all moves of each, compiled by Numba.
 
-What takes its time is waiting for memory. So a few rows are looked at together: first what each of them will look up is
-prefetched into the cache, then it is read. With symmetry reduction successors are brought into canonical form.
+Most of the time is spent waiting for memory. So a few rows are processed together: first the entries that each of them
+will look up are prefetched into the cache, then they are read. With symmetry reduction successors are brought into
+canonical form.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -17,7 +18,7 @@ from . import kernels
 from .compiled import compiled, fetch, inlined
 from .moves import canonical, evaluate_end, list_moves, make, note, seen_of, step_of
 
-#: The number of rows looked at together, and of entries that one row misses at most.
+#: The number of rows processed together, and the maximum number of entries that one row misses.
 PREFETCH_BATCH = 8
 MISSES = 256
 
@@ -75,18 +76,18 @@ def pack_successor(after: Any, left: int, space: kernels.Space, buffers: kernels
 
 @compiled
 def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space, buffers: kernels.Buffers) -> int:
-    """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got, -1 - that if the
-    layout afterwards is too narrow.
+    """Writes the successors of ``rows[todo]`` to the outbox of their owner; returns how far it got, or -1 minus that if
+    the successors' layout is too narrow.
 
-    It stops early where an outbox or the list of misses is full.
+    It stops early if an outbox or the list of misses is full.
 
-    Moves *sleep* (`SearchConstants.sleeps`) if their rows are reached in another order of moves: of two that may
-    happen at different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each
-    process, that its own steps sleep, and then one for each slot. Reached in several ways, a row has those bits that it
-    has in all of them: its level is complete before it is expanded itself. All rows are reached, and all that sleeps is
-    counted; whatever it breaks was broken earlier. This holds where moves of different processes commute, for the
-    monitors too. After a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes
-    might put packets on one link, in an order that matters.
+    Moves *sleep* (`SearchConstants.sleeps`) if their rows are reached by another order of moves: of two moves possible
+    at different processes, the one listed first need not follow the other. ``asleep[row]`` has a bit for each process,
+    meaning that its own steps sleep, and then one for each slot. A row reached in several ways keeps the bits common to
+    all of them: its level is complete before it is expanded. All rows are reached, and sleeping moves are counted;
+    their violations were found earlier. This holds if moves of different processes commute, for the monitors too. After
+    a move that does more than the usual (`make`) nothing sleeps: over FIFO channels two processes might put packets on
+    one link, in an order that matters.
     """
     layout, layout_after, system, tables = space.layout, space.layout_after, space.system, space.tables
     outbox, found, scratch = buffers.outbox, buffers.found, buffers.scratch
@@ -141,7 +142,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
             numbers = scratch.numbers[k]
             used, total, count, what = listed[k, 0], listed[k, 1], listed[k, 2], listed[k, 3]
             problem = MISSED if listed[k, 4] else 0
-            sleeping = np.int64(0)  # what need not follow the moves to come
+            sleeping = np.int64(0)  # moves that need not follow the later ones
             if sleeps:
                 sleeping = np.int64(asleep[r])
                 for p in range(n):
@@ -174,7 +175,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                     continue
                 kind, o, p = moves[k, m, 0], moves[k, m, 1], moves[k, m, 3]
                 monitor_state = steps[k, m] >> 16
-                later = np.int64(0)  # what sleeps after this move
+                later = np.int64(0)  # the moves that sleep after this one
                 seen |= steps[k, m] & 0xFFFF
                 emits = 0
                 if kind <= kernels.ARRIVAL:
@@ -236,7 +237,7 @@ def expand(rows: Any, is_new: Any, asleep: Any, todo: Any, space: kernels.Space,
                 if sleeps:
                     sleeping |= 1 << (p if kind == kernels.OWN_STEP else n + moves[k, m, 2])
             if problem:
-                # What it wrote is taken back; it is expanded again once its missing entries, or room, are there.
+                # Its output is undone; it is expanded again once its missing entries, or room, are there.
                 for owner in range(owners):
                     outbox.filled[owner] = scratch.started[owner]
                 if problem & NARROW:

@@ -1,12 +1,12 @@
 """Parts that the inner loops share, compiled by Numba: tables, slots, canonical form, hashes.
 
-A *row* is a node of the search: `Layout` says in which bits of its 64-bit words each of its numbers stands. They are,
-in this order: the monitor state; the cell of each process (its local state and how far its application has got); the
-packets in flight, one a slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark
-says that it waits in the hold-back queue (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and those
-of one queue are in its order.
+A *row* is a node of the search: `Layout` gives the bits of its 64-bit words that hold each of its numbers. They are, in
+this order: the monitor state; the cell of each process (its local state and its application's position); the packets
+in flight, one per slot, empty slots last. A slot is ``((packet · 16 + destination) · 2 + mark) + 1``: the mark means
+that it waits in the hold-back queue (FIFO) or is a copy (duplicating). Slots are sorted by `queue_of`, and slots of one
+queue are in its order.
 
-Everything here reads tables that `tables` and `monitor_states` fill, in Python, where an entry is missed: a row that
+Everything here reads tables that `tables` and `monitor_states` fill, in Python, when an entry is missed: a row that
 misses an entry is put aside whole, and expanded again once the entry is there.
 """
 
@@ -25,10 +25,10 @@ from .compiled import compiled, inlined
 
 UNORDERED, FIFO, LOSSY, DUPLICATING = range(len(NATIVE_CHANNELS))
 
-#: The kinds of moves: a step of a process's own, the taking in of a packet; and what the channel does.
+#: The kinds of moves: an internal step of a process, the receipt of a packet; and actions of the channel.
 OWN_STEP, ARRIVAL, WAIT, LOSE, DUPLICATE = range(5)
 
-#: The kinds of missing entries, in the upper two bits of a miss; then come 30 bits and 32 of what is looked up.
+#: The kinds of missing entries, in the upper two bits of a miss; then come the key's 30 and 32 bits.
 MISS_OWN, MISS_ARRIVAL, MISS_MONITOR_STATE, MISS_RENAMED_MONITOR_STATE = range(4)
 
 EMPTY = np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -45,7 +45,7 @@ _3 = np.uint64(3)
 PROCESS_BITS = 4
 PROCESS = (1 << PROCESS_BITS) - 1
 
-#: Bits of what a search sees, beside those of the properties: they stand above them.
+#: Bits for the observations of a search, above those of the properties.
 DELIVERS = 1 << 62
 
 #: Flags of an outcome.
@@ -54,7 +54,7 @@ HANDS, DELIVERED = 1, 2
 #: Flags of a cell.
 READY_TO_RECEIVE, FINISHED = 1, 2
 
-#: What a run shows that ends in a row: it blocks; something is never delivered; it completes.
+#: Facts about a run that ends in a row: it blocks; something is never delivered; it completes.
 ENDS_BLOCKED, ENDS_OWING, ENDS_COMPLETE = 1, 2, 4
 
 
@@ -119,7 +119,7 @@ class MonitorStates(NamedTuple):
 
 
 class Space(NamedTuple):
-    """All that an expansion of rows reads, beside the rows."""
+    """All that an expansion of rows reads, apart from the rows."""
 
     layout: Layout
     layout_after: Layout  #: of the successors
@@ -152,7 +152,7 @@ class Found(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room that a worker computes in."""
+    """Scratch memory of a worker."""
 
     numbers: Any  #: [row, field]: rows that are looked at together
     after: Any
@@ -187,13 +187,13 @@ def spread(key: np.uint64) -> np.uint64:
 
 @inlined
 def home(key: np.uint64, mask: np.uint64) -> np.uint64:
-    """The place where a key (major · 2³² + minor) is first looked for: those of one major share a cache line or two."""
+    """The first place to probe for a key (major · 2³² + minor): keys of one major share a cache line or two."""
     return (spread(key >> _3) + (key & _7)) & mask
 
 
 @inlined
 def home_of(table: Any, major: int, minor: int) -> int:
-    """The place in a table where `look_up` begins."""
+    """The first place that `look_up` probes in a table."""
     return np.int64(home((np.uint64(major) << _32) | np.uint64(minor), np.uint64(table.shape[0] - 1)))
 
 
@@ -205,7 +205,7 @@ def look_up(table: Any, major: int, minor: int) -> int:
     place = home(key, mask)
     while table[place, 0] != key and table[place, 0] != EMPTY:
         place = (place + _1) & mask
-    # What is empty has the value -1.
+    # Empty entries have the value -1.
     return np.int64(table[place, 1])
 
 
@@ -218,7 +218,7 @@ def look_up_all(table: Any, keys: Any, values: Any) -> None:
 
 @compiled
 def enter(table: Any, keys: Any, values: Any) -> int:
-    """Enters keys with their values, in place of what they had; returns how many are new. There must be room."""
+    """Enters keys with their values, replacing old values; returns how many are new. There must be room."""
     mask = np.uint64(table.shape[0] - 1)
     added = 0
     for k in range(keys.shape[0]):
@@ -251,7 +251,7 @@ def pack(numbers: Any, layout: Layout, row: Any) -> None:
 
 @inlined
 def hash_of(row: Any, layout: Layout) -> np.uint64:
-    """Of all but the monitor state: nodes with one state are neighbours."""
+    """A hash of all but the monitor state: nodes with one state are neighbours."""
     h = _0
     for w in range(layout.words):
         h = spread((h ^ (row[w] & ~layout.monitor_state_bits[w])) + _GOLDEN)

@@ -1,4 +1,4 @@
-"""The layout of a row: the bits of its words in which each of its numbers stands."""
+"""The layout of a row: the bits of its words that hold each of its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ WORD = 64
 
 
 class Shape(NamedTuple):
-    """What determines the layout of rows: slots for packets, and bounds of the numbers in a row."""
+    """The inputs of the layout of rows: slots for packets, and bounds of the numbers in a row."""
 
     slots: int
     monitor_states: int

@@ -1,4 +1,4 @@
-"""The search by packed rows, level by level, with limits: what it knows, and what it finds.
+"""The search by packed rows, level by level, with limits: its tables and its findings.
 
 The rows of a level lie in this process's memory (`search.NativeSearch`) or on Spark (`pipeline.exploration`).
 """
@@ -38,9 +38,9 @@ from .symmetry import NotSymmetric
 from .tables import Tables
 from .workers import Sizes
 
-#: Seconds after which Python lets a worker begin: its part of a round may take less than the usual five milliseconds.
+#: Python's switch interval in seconds: a worker's part of a round may take less than the usual five milliseconds.
 SWITCH_EVERY = 5e-5
-#: The bit of each live property in what a run that ends breaks.
+#: The bit of each live property in the set violated by a run that ends.
 LIVE_BITS = {
     NEVER_BLOCKS.name: kernels.ENDS_BLOCKED,
     COMPLETES.name: kernels.ENDS_BLOCKED,
@@ -49,9 +49,9 @@ LIVE_BITS = {
 
 
 class LevelSearch:
-    """A search that can be run; see `explore`. Its engine says where the rows lie, and who expands them."""
+    """A search that can be run; see `explore`. Its engine places the rows and has them expanded."""
 
-    #: True if all rows are kept, and not those of two levels alone.
+    #: True if all rows are kept, not only those of two levels.
     keep: bool
     level: int
 
@@ -81,18 +81,18 @@ class LevelSearch:
         self._monitors = monitors
         self._channel = NATIVE_CHANNELS.index(check.channel_name)
         self._shared = shared
-        #: True if rows that differ by the names of the processes are one.
+        #: True if rows that differ only by process names are merged.
         self.reduces = symmetry
         self.properties = {known.name for known in properties}
         self.workers = workers
         self.n = machine.n
         self.result = Exploration()
-        #: How the processes of a protocol that declares them alike were seen to differ; then they share nothing.
+        #: The difference seen between processes that the protocol declares alike; then they share nothing.
         self.asymmetry: str | None = None
         self._prepare(plain_monitor_states=False)
 
     def _prepare(self, *, plain_monitor_states: bool) -> None:
-        """Empty tables. The monitors in their plain form take all that a protocol can say to have happened."""
+        """Empty tables. The monitors in their plain form accept all events that a protocol can report."""
         try:
             self._prepare_tables(plain_monitor_states=plain_monitor_states)
         except NotSymmetric as difference:
@@ -100,7 +100,7 @@ class LevelSearch:
             self._prepare_tables(plain_monitor_states=plain_monitor_states)
 
     def _separate_tables(self, why: str) -> None:
-        """Each process gets tables of its own, and none is taken for another."""
+        """Gives each process tables of its own, so that none stands for another."""
         self.asymmetry = why
         self._shared = self.reduces = False
 
@@ -142,11 +142,11 @@ class LevelSearch:
 
     @property
     def commutes(self) -> bool:
-        """Do moves of different processes commute, for the monitors too? The compiled ones foresee no others."""
+        """True if moves of different processes commute, for the monitors too. The compiled ones support no others."""
         return not self.reduces and self.monitor_states.commute
 
     def bits_of(self, name: str) -> int:
-        """The bits of a property that is broken by a step; an invariant may be called like an order."""
+        """The bits of a property that a step violates; an invariant may have the name of an order."""
         return self._bits[0].get(name, 0) | self._bits[1].get(name, 0)
 
     # -- the rows, which an engine defines -----------------------------------------------------------------------------
@@ -164,21 +164,21 @@ class LevelSearch:
         raise NotImplementedError
 
     def level_begins(self) -> None:
-        """Called where a level begins, once it is saved if that is due."""
+        """Called when a level begins, after a save that is due."""
 
     def expand(self) -> None:
-        """Expands the rows of this level, what was missed of the tables too; ends early where the search is `over`."""
+        """Expands the rows of this level, and fills missed table entries; ends early if the search is `over`."""
         raise NotImplementedError
 
     def release_memory(self) -> None:
-        """Called where memory is short: what the search needs no more, now that it ends."""
+        """Called when memory is short: frees what the search no longer needs, as it ends."""
 
     def rows_to_save(self) -> tuple[Any, dict[str, Any]]:
-        """This level, as it began: how its rows lie, and arrays."""
+        """This level, as it began: the layout of its rows, and arrays."""
         raise NotImplementedError
 
     def restore_rows(self, rows: Any, arrays: Mapping[str, Any]) -> None:
-        """The inverse: what was saved is the next level."""
+        """The inverse: the saved level becomes the next level."""
         raise NotImplementedError
 
     # -- the search ----------------------------------------------------------------------------------------------------
@@ -192,9 +192,9 @@ class LevelSearch:
         *,
         first: bool = False,
     ) -> Exploration:
-        """All of the system, or until a limit is reached, or until all of the properties `until`, if any, are broken;
-        with `first`, up to the level with the first violation. Given a checkpoint, goes on from it if it holds
-        something, and saves itself there now and then, and where it stops early.
+        """Searches all of the system, or until a limit is reached, or until all of the properties `until`, if any, are
+        violated; with `first`, up to the level with the first violation. Given a checkpoint, resumes from it unless it
+        is empty, and saves itself there regularly, and when it stops early.
         """
         self.until = set(until)
         self.first = first
@@ -261,7 +261,7 @@ class LevelSearch:
         return True
 
     def _keep_all(self, keep: bool) -> None:
-        """From now on all rows are kept, or those of two levels; then moves that commute may sleep."""
+        """Keeps from now on all rows, or those of two levels; in the latter case commuting moves may sleep."""
         self.keep = keep
         self.system = self.system._replace(sleeps=not keep and self.commutes)
 
@@ -317,7 +317,7 @@ class LevelSearch:
         self.checkpoint.save(search, {"log": np.concatenate([np.zeros(0, np.uint64), *self.tables.log]), **arrays})
 
     def _resume(self) -> None:
-        """Goes on, once, from the saved search, if there is one."""
+        """Resumes the saved search, once, if there is one."""
         if self.checkpoint is None or self.checkpoint.saved is None:
             return
         saved, arrays = self.checkpoint.saved
@@ -334,7 +334,7 @@ class LevelSearch:
         self.restore_rows(saved.rows, arrays)
 
     def _refill_tables(self, saved: SavedSearch, log: Any) -> bool:
-        """Fills the tables as they were filled then; returns whether that gave as much."""
+        """Fills the tables as they were filled then; returns whether they got the same sizes."""
         place = 0
         for count in saved.batches:
             try:
@@ -349,7 +349,7 @@ class LevelSearch:
     # -- for its engine ------------------------------------------------------------------------------------------------
 
     def shape_of(self, slots: int) -> Shape:
-        """For twice as many numbers as there are."""
+        """A shape for twice as many numbers as exist."""
         return Shape(slots, 2 * len(self.monitor_states), 2 * len(self.tables.cells), 2 * len(self.tables.packets))
 
     def sizes(self) -> Sizes:
@@ -366,14 +366,14 @@ class LevelSearch:
         return owners
 
     def fill(self, misses: Any) -> None:
-        """Works out what was missed. Where that fails in the middle the tables are no longer to be saved."""
+        """Computes the missed entries. If that fails in the middle the tables can no longer be saved."""
         if len(misses):
             self._tables_are_whole = False
             self.tables.fill(misses)
             self._tables_are_whole = True
 
     def add_counts(self, counts: Any, seen: Any, actions: Any) -> None:
-        """Adds what expanded rows of this level count and show; see `kernels.Found`."""
+        """Adds the counts and findings of expanded rows of this level; see `kernels.Found`."""
         result = self.result
         result.transitions += int(counts[0])
         result.terminal_states += int(counts[1])
@@ -395,7 +395,7 @@ class LevelSearch:
         self.result.graded &= not met_again
 
     def _see(self, seen: int, depth: int) -> None:
-        """Properties that a transition to this depth breaks or reaches."""
+        """Records properties that a transition to this depth violates or reaches."""
         if seen & kernels.DELIVERS:
             self.result.reached.add(DELIVERS_SOMETHING.name)
         for k, name in enumerate(self.names):
@@ -407,7 +407,7 @@ class LevelSearch:
                     self.tables.exercised.reached.add(name)
 
     def _see_ending(self, seen: int, depth: int) -> None:
-        """Live properties that a run breaks or meets which ends at this depth."""
+        """Records live properties that a run violates or meets by ending at this depth."""
         for name, bit in LIVE_BITS.items():
             if seen & bit:
                 self.result.broken.setdefault(name, depth)
@@ -415,7 +415,7 @@ class LevelSearch:
             self.result.reached.add(CAN_COMPLETE.name)
 
     def over(self) -> bool:
-        """Reports how far the search is; True if a limit is reached, or if it lacks rows."""
+        """Reports the progress of the search; True if a limit is reached, or if it lacks rows."""
         if self.lacks_rows:
             return True
         result, limits = self.result, self.limits

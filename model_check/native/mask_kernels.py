@@ -1,7 +1,7 @@
 """The monitors of delivery, FIFO and causal order on bit masks, compiled by Numba.
 
-The same as `monitors.DeliveryMonitor` and `monitors.FifoAndCausal`, which say what it means; here a set of copies
-(message, receiver) is a few 64-bit words, and a monitor state a stretch of a pool of words:
+The same as `monitors.DeliveryMonitor` and `monitors.FifoAndCausal`, which define it; here a set of copies (message,
+receiver) is a few 64-bit words, and a monitor state a stretch of a pool of words:
 
     copies owed, messages unsent, copies undelivered, for each process those in its past,
     and for each open message, in order: its number, the undelivered copies in the past of its send.
@@ -29,7 +29,7 @@ _32 = np.uint64(32)
 
 
 class Universe(NamedTuple):
-    """The messages there can be, each with its copies as consecutive bits."""
+    """All possible messages, each with its copies as consecutive bits."""
 
     n: int
     words: int  #: 64-bit words in a set of copies
@@ -72,7 +72,7 @@ def clear(bits: Any, k: int) -> None:
 
 
 def sizes(universe: Universe) -> tuple[int, int, int]:
-    """Words of the empty monitor state, and of each open message; and more that each of these needs meanwhile."""
+    """Words of the empty monitor state, and per open message; and temporary words per open message."""
     words = universe.words
     return (2 + universe.n) * words + universe.message_words, words + 1, 0
 
@@ -88,7 +88,7 @@ def entry_of(content: Any, first: int, end: int, size: int, m: int) -> int:
 
 @inlined
 def insert_entry(content: Any, place: int, end: int, size: int, m: int) -> None:
-    """Makes an entry of a message at its place, with nothing but its number."""
+    """Makes an entry for a message at its place, with its number only."""
     for w in range(end - 1, place - 1, -1):
         content[w + size] = content[w]
     content[place] = np.uint64(m)
@@ -106,7 +106,7 @@ def _hash_of(content: Any, start: int, end: int) -> np.uint64:
 
 @compiled
 def number_of(start: int, end: int, pool: Pool, known: int) -> int:
-    """The number of the monitor state that stands at the end of the pool, which is `known` if it is a new one."""
+    """The number of the monitor state at the end of the pool, which is `known` if it is a new one."""
     content = pool.content
     h = _hash_of(content, start, end)
     mask = np.uint64(pool.table.shape[0] - 1)
@@ -132,7 +132,7 @@ def number_of(start: int, end: int, pool: Pool, known: int) -> int:
 
 @compiled
 def note_owed(start: int, pool: Pool, monitor_state: int, universe: Universe) -> None:
-    """Notes to whom a delivery is owed, and whose sends have not happened."""
+    """Records to which processes a delivery is owed, and whose sends have not happened."""
     content = pool.content
     owed = 0
     for p in range(universe.n):
@@ -163,7 +163,7 @@ def observe(
     keys: Any, values: Any, pool: Pool, known: int, universe: Universe, starts: Any, kinds: Any, whose: Any, what: Any
 ) -> int:
     """For each key (monitor state · 2³² + code) the value monitor state afterwards · 2¹⁶ + properties broken, or -1 if
-    that is not foreseen here; returns how many monitor states are known then. There must be room for one more each.
+    that is unsupported here; returns how many monitor states are known then. There must be room for one more each.
 
     A code is a stretch of (kind, process, message): ``starts[code]`` to ``starts[code + 1]``.
     """
@@ -194,7 +194,7 @@ def observe(
                 put(unsent, m)
                 continue
             if kind == SEND:
-                unforeseen |= not has(unsent, m)  # it happens twice, or was never wanted
+                unforeseen |= not has(unsent, m)  # it happens twice, or was never owed
                 if unforeseen:
                     break
                 clear(unsent, m)

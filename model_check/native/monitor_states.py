@@ -1,8 +1,8 @@
 """The monitor states of a search, numbered, and the steps of the monitors, tabulated.
 
-`PlainMonitorStates` runs any monitors as they are. `MaskMonitorStates` stands in for the monitors of nearly every
-check, of deliveries, of FIFO and causal order, and of synchronous order, and makes their steps on bit masks, compiled.
-`PairedMonitorStates` are the states of two of these beside each other.
+`PlainMonitorStates` runs any monitors unchanged. `MaskMonitorStates` replaces the monitors of nearly every check (of
+deliveries, of FIFO and causal order, and of synchronous order) and makes their steps on bit masks, compiled.
+`PairedMonitorStates` pairs the states of two of these.
 """
 
 from __future__ import annotations
@@ -23,22 +23,22 @@ from crownless.spec.computation import Message
 from . import crown_kernels, kernels, mask_kernels
 from .columns import Column, Map
 
-#: Steps that are worked out at a time, and words of memory that these may take meanwhile.
+#: The number of steps computed at a time, and the words of memory that they may use meanwhile.
 SOME = 1 << 14
 ROOM = 1 << 22
 #: With more possible copies of messages, masks of all are longer than sets of those that occur.
 MOST_COPIES = 1 << 10
 
-#: What happened for the application: kind, process, message.
+#: An application event: kind, process, message.
 StepEvents = Sequence[tuple[str, int, Message]]
 
 
-#: The number of properties that monitors report at most.
+#: The maximum number of properties that monitors report.
 MAX_MONITORED = 16
 
 
 class Unforeseen(Exception):
-    """A protocol says that something happened for which the compiled monitors are not made."""
+    """A protocol reports an event that the compiled monitors do not support."""
 
 
 class MonitorStates:
@@ -59,19 +59,19 @@ class MonitorStates:
         raise NotImplementedError
 
     def fill(self, keys: Any) -> None:
-        """Works out missing steps (monitor state · 2³² + code)."""
+        """Computes missing steps (monitor state · 2³² + code)."""
         raise NotImplementedError
 
     def rename(self, keys: Any, renamings: Sequence[Renaming]) -> None:
-        """Works out missing renamings (monitor state · 2³² + number of the renaming)."""
+        """Computes missing renamings (monitor state · 2³² + number of the renaming)."""
         raise NotImplementedError
 
     def owed(self) -> Any:
-        """Of each monitor state, the processes to which a delivery is owed; from bit 32 on, those yet to send."""
+        """For each monitor state, the processes to which a delivery is owed; from bit 32 on, those yet to send."""
         raise NotImplementedError
 
     def arrays(self) -> kernels.MonitorStates:
-        """As the kernels read them; valid until the next `fill` or `rename`."""
+        """The tables in the form that kernels read; valid until the next `fill` or `rename`."""
         return kernels.MonitorStates(self.steps.table, self.owed(), self.renamed.table)
 
 
@@ -155,7 +155,7 @@ class PlainMonitorStates(MonitorStates):
 
 
 class MaskMonitorStates(MonitorStates):
-    """Those whose steps are compiled, by `mask_kernels` or `crown_kernels`: each a stretch of a pool of words."""
+    """Monitor states with compiled steps, by `mask_kernels` or `crown_kernels`: each a stretch of a pool of words."""
 
     commute = True
     KINDS = {"hand": mask_kernels.HAND, "send": mask_kernels.SEND, "deliver": mask_kernels.DELIVER}
@@ -165,7 +165,7 @@ class MaskMonitorStates(MonitorStates):
         self._universe, self._kernels = universe, module
         self.messages = {message: m for m, message in enumerate(workload.universe())}
         head, entry, meanwhile = module.sizes(universe)
-        #: The words of the largest monitor state while it is worked out. That of the empty run is all zeroes.
+        #: The words of the largest monitor state while it is computed. That of the empty run is all zeroes.
         self._most_words = head + (entry + meanwhile) * (workload.messages + 1)
         self._some = max(1, min(SOME, ROOM // self._most_words))
         self._code_numbers: dict[tuple[tuple[str, int, Message], ...], int] = {(): 0}
@@ -249,7 +249,7 @@ class MaskMonitorStates(MonitorStates):
 
 
 class PairedMonitorStates(MonitorStates):
-    """The pairs that occur of monitor states, numbered each for itself. The first ones give the owed deliveries."""
+    """The occurring pairs of monitor states, each numbered by itself. The first ones give the owed deliveries."""
 
     def __init__(self, first: MonitorStates, second: MonitorStates) -> None:
         super().__init__()
@@ -283,7 +283,7 @@ class PairedMonitorStates(MonitorStates):
             monitor_states = members.array[keys >> np.uint64(32)]
             code = codes.array[keys & np.uint64(0xFFFFFFFF)]
             values = _looked_up(part.steps, monitor_states << 32 | code, part.fill)
-            # What one of the two does not heed leaves its monitor state as it is.
+            # An event that one of the two ignores leaves its monitor state unchanged.
             values = np.where(code == 0, monitor_states << 16, values)
             after.append(values >> 16)
             broken |= values & 0xFFFF
@@ -339,7 +339,7 @@ def _longer(array: Any, size: int) -> Any:
 
 
 def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dict[str, int]) -> MonitorStates:
-    """The fastest that these monitors admit."""
+    """The fastest implementation for these monitors."""
     deliveries, *others = monitors
     assert isinstance(deliveries, DeliveryMonitor)
     orders = next((monitor for monitor in others if isinstance(monitor, FifoAndCausal)), None)
@@ -357,7 +357,7 @@ def monitor_states_for(monitors: Sequence[Monitor], workload: Workload, bit: dic
 def universe_of(
     workload: Workload, deliveries: DeliveryMonitor, orders: FifoAndCausal | None, bit: dict[str, int]
 ) -> mask_kernels.Universe:
-    """The messages as the kernels read them."""
+    """The messages in the form that kernels read."""
     n, messages = len(workload.processes), list(workload.universe())
     copies = [(message, q) for message in messages for q in message.receivers]
     words = (len(copies) + 63) >> 6

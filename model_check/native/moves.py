@@ -1,6 +1,6 @@
 """The moves of a row, and its canonical form, compiled by Numba.
 
-A move is a step of a process's own, the arrival of a packet, or an action of the channel.
+A move is an internal step of a process, the arrival of a packet, or an action of the channel.
 """
 
 # The types of numbers here are Numba's, which mypy does not know.
@@ -20,7 +20,7 @@ _32 = np.uint64(32)
 
 @inlined
 def queue_of(slot: int, channel: int, n: int, source: Any) -> int:
-    """Slots are sorted by this, and those that are equal in it are a queue."""
+    """The sort key of slots; slots with equal keys form a queue."""
     if channel != kernels.FIFO:
         return slot
     mark = (slot - 1) & 1
@@ -48,7 +48,7 @@ def put(numbers: Any, first: int, used: int, slot: int, channel: int, n: int, so
 
 @compiled
 def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source: Any) -> None:
-    """Brings slots into the order in which a row has them; those of one queue stay in theirs."""
+    """Brings slots into the order of a row; slots of one queue keep theirs."""
     for s in range(1, used):
         slot = numbers[first + s]
         numbers[first + s] = 0
@@ -59,8 +59,8 @@ def sort_slots(numbers: Any, first: int, used: int, channel: int, n: int, source
 def canonical(numbers: Any, fields: int, space: kernels.Space, best: Any, trial: Any) -> int:
     """Brings a row into canonical form: `numbers` becomes the least of its renamings.
 
-    Least first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the monitor
-    state. Returns -1, or the permutation by which the monitor state's renaming is missing.
+    Compared first by the cells, renamed to their orbits' least, then by the cells themselves, the slots and the monitor
+    state. Returns -1, or the permutation for which the monitor state's renaming is missing.
     """
     system, tables = space.system, space.tables
     n, permutations = system.n, system.permutations
@@ -72,7 +72,7 @@ def canonical(numbers: Any, fields: int, space: kernels.Space, best: Any, trial:
     found = False
     for q in range(permutations.shape[0]):
         fits = True
-        # permutations[q, n + place]: who takes that place
+        # permutations[q, n + place]: the process that takes that place
         for place in range(1, n):
             before = tables.cells[numbers[1 + permutations[q, n + place - 1]], kernels.ORBIT]
             if before > tables.cells[numbers[1 + permutations[q, n + place]], kernels.ORBIT]:
@@ -124,7 +124,7 @@ def canonical(numbers: Any, fields: int, space: kernels.Space, best: Any, trial:
 
 @compiled
 def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
-    """Notes a miss, unless it was noted lately."""
+    """Records a miss, unless it was recorded lately."""
     misses, used, recent = buffers.found.misses, buffers.found.used, buffers.recent
     miss = (np.uint64(kind) << np.uint64(62)) | (np.uint64(major) << _32) | np.uint64(minor)
     place = kernels.spread(miss) & np.uint64(recent.shape[0] - 1)
@@ -138,9 +138,9 @@ def note(buffers: kernels.Buffers, kind: int, major: int, minor: int) -> None:
 def list_moves(
     numbers: Any, used: int, handing: bool, space: kernels.Space, buffers: kernels.Buffers, moves: Any
 ) -> tuple[int, int, bool]:
-    """Lists what may happen next, in the rows of `moves`: kind, outcome, slot, process. Returns how many there are;
-    bit 0: may something be handed over, bit 1: is anything obliged to happen; and whether an entry was missed.
-    `handing`: true if the applications may hand over anything.
+    """Lists the possible moves, in the rows of `moves`: kind, outcome, slot, process. Returns their number; bit 0: some
+    message may be handed over, bit 1: some move is obligatory; and whether an entry was missed. `handing`: true if the
+    applications may hand over anything.
     """
     n, channel, takes_anything = space.system.n, space.system.channel, space.system.takes_anything
     tables = space.tables
@@ -251,7 +251,7 @@ def step_of(monitor_state: int, events: int, space: kernels.Space, buffers: kern
 
 @inlined
 def seen_of(outcome: Any, cells: Any) -> int:
-    """The properties that a local step breaks or reaches by itself."""
+    """The properties that a local step violates or reaches by itself."""
     rules = outcome[kernels.RULES_LOW] | np.int64(outcome[kernels.RULES_HIGH]) << kernels.LOW_BITS
     seen = cells[outcome[kernels.TO_CELL], kernels.CELL_SEEN] | rules
     return seen | kernels.DELIVERS if outcome[kernels.FLAGS] & kernels.DELIVERED else seen
@@ -259,7 +259,7 @@ def seen_of(outcome: Any, cells: Any) -> int:
 
 @inlined
 def make(after: Any, used: int, kind: int, o: int, s: int, p: int, space: kernels.Space) -> int:
-    """Makes a move in `after`, a copy of the row, but for the monitor state; returns how many slots are used then."""
+    """Makes a move in `after`, a copy of the row, except for the monitor state; returns the number of used slots."""
     n, channel, source = space.system.n, space.system.channel, space.tables.source
     outcomes, emitted = space.tables.outcomes, space.tables.emitted
     first = 1 + n

@@ -1,10 +1,10 @@
 """Graded state spaces: every action adds one to a rank that the local states and packets determine.
 
-If so, a state has one distance from the start: the search meets it again within its own level only, and need not
-remember the levels before. The rank sought is a sum: over the processes, of a number for each cell; over the packets in
-flight, of a weight for each kind of packet. The weights are unknown. Each local transition that is found says what the
-rank of its new cell is, as a linear expression in them, or, where the cell is known already, is an equation that they
-must meet. As long as the equations have a solution, the space seen so far is graded.
+If so, a state has one distance from the start: the search meets it again only within its own level, and need not
+remember earlier levels. The rank sought is a sum: over the processes, of a number for each cell; over the packets in
+flight, of a weight for each kind of packet. The weights are unknown. Each local transition found determines the rank of
+its new cell, as a linear expression in them, or, if the cell is already known, gives an equation that they must meet.
+As long as the equations have a solution, the space seen so far is graded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ Expression = tuple[tuple[str, int], ...]
 
 
 class Ranks:
-    """Collects what local transitions say; `graded` is whether it has a solution."""
+    """Collects the equations from local transitions; `graded` is true if they have a solution."""
 
     def __init__(self) -> None:
         self.graded = True
         self._cells: dict[int, Expression] = {}
-        #: The rank of a cell and what a transition takes and puts → the rank afterwards: there are few of each.
+        #: The rank of a cell and a transition's effect on the channel → the rank afterwards: there are few of each.
         self._after: dict[tuple[Expression, Sequence[str], Sequence[str]], Expression] = {}
-        #: Solved so far: unknown → what it is in terms of those that are not solved.
+        #: Solved so far: unknown → its value in terms of the unsolved ones.
         self._solved: dict[str, dict[str, Fraction]] = {}
         self._known: set[tuple[Expression, Expression]] = set()
 
@@ -47,7 +47,7 @@ class Ranks:
         self._must_be_equal(_sum((), consumed, emitted), ())
 
     def same(self, cells: Iterable[int]) -> None:
-        """These cells differ by the names of the processes only, and have one rank; the first is known."""
+        """Gives one rank to these cells, which differ only by process names; the first is known."""
         first, *others = cells
         for cell in others:
             self._cells.setdefault(cell, self._cells[first])

@@ -12,7 +12,7 @@ import numpy as np
 from .compiled import compiled, fetch
 from .kernels import Layout, hash_of, owner_of, pack, unpack
 
-#: How many rows ahead are prefetched.
+#: The number of rows to prefetch ahead.
 AHEAD = 8
 
 _1 = np.uint64(1)
@@ -33,11 +33,11 @@ def insert(
     used: int,
     tallies: Any,
 ) -> int:
-    """Adds the rows that are not there yet to ``rows[used:]``; returns how many there are then. There must be room.
-    Of `asleep` those bits remain that a row has whenever it comes in.
+    """Adds new rows to ``rows[used:]``; returns how many there are then. There must be room. `asleep` keeps the bits
+    that a row has every time it comes in.
 
     `tallies` counts: new states, states met again that belong to an earlier level. An entry of the table is the upper
-    half of the hash and, plus one, where the row is.
+    half of the hash and the row's place plus one.
     """
     mask = np.uint64(table.shape[0] - 1)
     words = layout.words
@@ -94,7 +94,7 @@ def insert(
 
 @compiled
 def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: Any, table: Any, answers: Any) -> None:
-    """Of each of some rows: true if its state, with any monitor state, is among `rows`."""
+    """For each of some rows: true if its state, with any monitor state, is among `rows`."""
     mask = np.uint64(table.shape[0] - 1)
     low = np.uint64(0xFFFFFFFF)
     for k in range(count):
@@ -116,7 +116,7 @@ def which_are_there(some: Any, hashes: Any, count: int, layout: Layout, rows: An
 
 @compiled
 def owners_of(rows: Any, layout: Layout, n: int, owners: int, numbers: Any, out: Any) -> None:
-    """Whose each row is; `numbers` is room for the numbers of a row."""
+    """The owner of each row; `numbers` is room for the numbers of a row."""
     for k in range(rows.shape[0]):
         unpack(rows[k], layout, numbers)
         out[k] = owner_of(numbers, n, owners)
@@ -144,7 +144,7 @@ def rehash(rows: Any, start: int, end: int, layout: Layout, table: Any) -> None:
 
 @compiled
 def repack(rows: Any, count: int, before: Layout, after: Layout, out: Any, numbers: Any) -> None:
-    """The same rows in another layout, of as many slots or more; `numbers` are zeroes, one a field."""
+    """The same rows in another layout, with as many slots or more; `numbers` are zeroes, one per field."""
     for k in range(count):
         unpack(rows[k], before, numbers)
         pack(numbers, after, out[k])
@@ -162,7 +162,7 @@ class RowSet:
         self.used = 0
 
     def clear(self, words: int) -> None:
-        """Forgets all rows; the next ones have that many words."""
+        """Removes all rows; the next ones have that many words."""
         if self.rows.shape[1] != words:
             self.rows = np.zeros((len(self.rows) * self.rows.shape[1] // words + 1, words), np.uint64)
             self.is_new = np.zeros(len(self.rows), np.bool_)
@@ -172,7 +172,7 @@ class RowSet:
         self.used = 0
 
     def make_room(self, more: int, layout: Layout) -> None:
-        """Room for `more` rows."""
+        """Makes room for `more` rows."""
         needed = self.used + more
         if needed > len(self.rows):
             size = max(needed, len(self.rows) * 3 // 2)

@@ -20,8 +20,8 @@ from crownless.spec import notation
 
 
 def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any]:
-    """All that determines a search, defaults filled in, and how to request it again. Not the number of workers: a
-    search may go on with another. A program is its statements, without comments.
+    """All that determines a search, with defaults filled in, and how to request it again. The number of workers is not
+    included: a search may resume with another. A program is its statements, without comments.
     """
     program = check.program
     lines = [] if program is None else zip(program.processes, program.statements, strict=True)
@@ -38,7 +38,7 @@ def request_of(check: ResolvedCheck, reductions: Sequence[str]) -> dict[str, Any
 def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[Check, tuple[str, ...]]:
     """The check of a saved request (`request_of`), and its reductions; raises `BadInput`, beginning with `where`."""
     name = request["protocol"]
-    if name not in PROTOCOLS:  # a file is no place to name code to be run
+    if name not in PROTOCOLS:  # a saved file must not name code to run
         named = f"crownless check {shlex.quote(name)} {where}"
         raise BadInput(
             f"{where}: the saved search is of {printable_name(name)}, a protocol of one's own, whose code is not run "
@@ -61,8 +61,8 @@ def check_of(request: dict[str, Any], where: str = "the saved check") -> tuple[C
 
 
 def code_digest(machine: type[ProtocolMachine]) -> str:
-    """Of the code that a search runs: specification, protocols, monitors, engines, kernels; and of the machine's own
-    files, where these are elsewhere.
+    """A digest of the code that a search runs: specification, protocols, monitors, engines, kernels; and the machine's
+    own files, if these are elsewhere.
     """
     package = Path(crownless.__path__[0])
     folders = ("spec", "impl", "model_check", "pipeline/exploration")

@@ -1,9 +1,9 @@
 """The search whose rows lie in this process's memory, expanded by threads.
 
 A level's rows lie in one *row set* per worker: a row belongs to the worker that its cells name. A round expands a block
-of rows of every row set, each worker writing what it finds into one outbox for each owner; then each owner takes its
-shares in and drops what it has already. Meanwhile Python works out the table entries that the round before missed. So
-no lock is needed, and what is counted does not depend on how many workers there are.
+of rows of every row set, each worker writing successors into one outbox for each owner; then each owner takes in the
+outboxes addressed to it and drops known rows. Meanwhile Python computes the table entries that the previous round
+missed. So no lock is needed, and counts do not depend on the number of workers.
 
 In a graded space (`ranks`) two row sets suffice, of this level and of the next; otherwise one keeps all rows.
 """
@@ -23,16 +23,16 @@ from .level_search import LevelSearch
 from .row_set import RowSet
 from .workers import BLOCK, Worker
 
-#: The rounds of a level at least, if it has enough rows: in each Python computes what the one before missed.
+#: The minimum number of rounds of a level, if it has enough rows: in each, Python computes entries missed before.
 ROUNDS = 4
 #: With fewer rows in a round, threads cost more than they save.
 MIN_ROWS_FOR_THREADS = 1 << 10
 
 
 class NativeSearch(LevelSearch):
-    """A search whose levels lie in row sets, one of each worker."""
+    """A search whose levels lie in row sets, one per worker."""
 
-    #: Where this level's rows begin and end in each row set of `now`; what they lead to goes to `next`.
+    #: Where this level's rows begin and end in each row set of `now`; their successors go to `next`.
     begins: list[int]
     ends: list[int]
     now: list[RowSet]
@@ -45,7 +45,7 @@ class NativeSearch(LevelSearch):
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
-        """Within it there are threads."""
+        """Within it the threads run."""
         with ThreadPoolExecutor(1 + self.workers) as self._pool:
             yield
 
@@ -79,7 +79,7 @@ class NativeSearch(LevelSearch):
         return True
 
     def release_memory(self) -> None:
-        """What the search needs no more, so that it can be saved."""
+        """Frees memory that the search no longer needs, so that it can be saved."""
         self.worker_buffers = []
         if not self.keep:
             self.next = []
@@ -125,7 +125,7 @@ class NativeSearch(LevelSearch):
     def expand(self) -> None:
         """Expands the rows from `begins` to `ends` of each row set.
 
-        While threads expand some, Python works out what was missed before: rows that missed it wait for that.
+        While threads expand some, Python computes the entries missed before, for which rows wait.
         """
         places = list(self.begins)
         none = np.zeros(0, np.int64)
@@ -140,7 +140,7 @@ class NativeSearch(LevelSearch):
         while True:
             left = sum(self.ends) - sum(places) + sum(map(len, ready))
             if self.workers == 1 or not left or left < MIN_ROWS_FOR_THREADS or not len(misses):
-                # There is nothing, or too little, to be done meanwhile.
+                # There is nothing, or too little, to do meanwhile.
                 self.fill(misses)
                 ready = [np.concatenate(rows) for rows in zip(ready, waiting, strict=True)]
                 misses, waiting = none, [none] * self.workers
@@ -159,8 +159,8 @@ class NativeSearch(LevelSearch):
             waiting, misses = again, missed
 
     def _round(self, todo: list[Any], misses: Any) -> tuple[list[Any], Any]:
-        """Expands these rows of each row set and works out these misses; returns the rows that must be expanded again,
-        and what they missed.
+        """Expands these rows of each row set and computes these misses; returns the rows that must be expanded again,
+        and their misses.
         """
         space = self.space()
         for worker in self.worker_buffers:
@@ -189,9 +189,7 @@ class NativeSearch(LevelSearch):
         worker.make_room(self.n, slots, self.layout_after.words, self.sizes())
 
     def _all(self, steps: Sequence[Callable[[int], None]], rows: int, meanwhile: Callable[[], None]) -> None:
-        """Makes every worker do its part of each step, of the next one when all are done with it; `meanwhile` is what
-        this thread does.
-        """
+        """Makes all workers do their part of each step, one step after the other; this thread does `meanwhile`."""
 
         def all_steps(do: Callable[[Callable[[int], None], range], Iterable[None]]) -> None:
             for step in steps:
@@ -221,7 +219,7 @@ class NativeSearch(LevelSearch):
         self.worker_buffers[w].expand(row_set.rows, row_set.is_new, row_set.asleep, todo, space)
 
     def _take_in(self, w: int) -> None:
-        """Puts what all workers found for this owner into its row set."""
+        """Puts the rows that all workers found for this owner into its row set."""
         level_start = self.ends[w] if self.keep else 0
         row_set, tallies = self.next[w], self.worker_buffers[w].tallies
         for worker in self.worker_buffers:
@@ -232,7 +230,7 @@ class NativeSearch(LevelSearch):
                 )
 
     def _take_stock(self) -> Any:
-        """Adds up what the workers found in a round; returns what they missed."""
+        """Adds up the workers' findings in a round; returns their misses."""
         misses = []
         for w, worker in enumerate(self.worker_buffers):
             found = worker.found
@@ -244,7 +242,7 @@ class NativeSearch(LevelSearch):
         return np.unique(np.concatenate(misses))
 
     def _widen(self) -> None:
-        """Lays the next rows out anew, with one slot more."""
+        """Changes the layout of the next rows to one slot more."""
         before = self.layout_after
         self.shape_after = self.shape_of(before.slots + 1)
         self.layout_after = self.shape_after.layout(self.n)

@@ -1,9 +1,8 @@
 """A backward slice of the levels: the states that lie on a shortest run to a violation.
 
-The levels are searched once more and kept, as far as the last property breaks. For each property, of the last level
-those rows remain from which it breaks, of each before it those that lead to what remains of the next.
-`shortest.shortest_run` then need look at no other. Monitor states are left aside: a state remains if it does with any
-monitor state.
+The levels are searched once more and kept, up to the last property's violation. For each property, the last level keeps
+the rows from which it is violated, and each level before keeps the rows that lead to a kept row of the next.
+`shortest.shortest_run` then visits only these. Monitor states are ignored: a state is kept if it is with any of them.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ class SearchForShortest(NativeSearch):
         self.kept.append((self.layout, np.concatenate(rows)))
 
     def shortest(self, broken: Property, tick: Callable[[], None] = lambda: None) -> ShortestRuns:
-        """Those that break this property; raises `Stopped` if the search ended before it met one, and `NoSuchRun` if
-        there is none. What `tick` raises, which is called now and then, ends it.
+        """The states on shortest violating runs of this property; raises `Stopped` if the search ended before it met
+        one, and `NoSuchRun` if there is none. `tick` is called regularly; an exception from it ends the slicing.
         """
         if broken.name not in self.result.broken:
             if self.result.stopped is None:
@@ -51,12 +50,12 @@ class SearchForShortest(NativeSearch):
 
 
 class ShortestRuns:
-    """The states on the shortest runs that break a property, level by level; `length` is how long these runs are."""
+    """The states on the shortest runs that violate a property, level by level; `length` is the length of these runs."""
 
     def __init__(self, search: SearchForShortest, broken: Property, tick: Callable[[], None]) -> None:
         self.search = search
         self._tick = tick
-        # All that a row leads to is needed.
+        # All successors of a row are needed.
         search.system = search.system._replace(sleeps=False)
         self._worker = Worker(1)
         search.worker_buffers = [self._worker]
@@ -64,7 +63,7 @@ class ShortestRuns:
         bit = LIVE_BITS[broken.name] if broken.kind == "live" else search.bits_of(broken.name)
         column = int(broken.kind == "live")
         last = self.length if broken.kind == "live" else self.length - 1
-        #: Of each level the states that remain.
+        #: The states kept from each level.
         self._row_sets: list[tuple[kernels.Layout, RowSet]] = []
         beyond: tuple[kernels.Layout, RowSet] | None = None
         for layout, rows in reversed(search.kept[: last + 1]):
@@ -81,7 +80,7 @@ class ShortestRuns:
     def _leading(
         self, layout: kernels.Layout, rows: Any, beyond: tuple[kernels.Layout, RowSet] | None, column: int, bit: int
     ) -> Any:
-        """Those of these rows that lead to what remains beyond; of the last level, those that break the property."""
+        """The rows that lead to kept rows of the next level; in the last level, those that violate the property."""
         search, worker = self.search, self._worker
         search.layout, search.layout_after = layout, layout if beyond is None else beyond[0]
         row_set = RowSet(layout.words)
@@ -100,7 +99,7 @@ class ShortestRuns:
             search.expand_rows(0, some, search.space())
             found = worker.found
             if worker.narrow:
-                # Only of the last level are the rows beyond not laid out: they are not looked at.
+                # The rows beyond the last level are not laid out, since they are not used.
                 assert beyond is None
                 search.layout_after = search.shape_of(search.layout_after.slots + 1).layout(search.n)
             todo = np.concatenate([found.again[: found.used[1]], some[worker.place :], todo])

@@ -17,19 +17,14 @@ def path_of(name: str) -> Path | None:
     if path.suffix == ".py":
         hint = f"check the protocol in it: crownless check {name} --json > runs.json; that can be shown"
         raise BadInput("a Python file is no computation, run or log", hint=hint, file=name)
-    if library.is_file_name(name):
-        return path
-    if name in (*library.names(), *library.counterexamples()):
-        return library.path(name)
-    if name.removesuffix(".jsonl") in library.names(".jsonl"):
-        return library.path(name.removesuffix(".jsonl"), ".jsonl")
-    if name in library.counterexamples(".json"):
+    found = library.located(name)
+    if found is not None and found.suffix == ".json" and name in library.counterexamples(".json"):
         hint = f"crownless show {name}"
         raise BadInput(f"{name} is a run of a protocol, not a computation alone", hint=hint)
-    if "/" not in name and "." not in name:
+    if found is None and "/" not in name and "." not in name:
         known = ", ".join(library.names())
         raise BadInput(
             f"no file and no bundled computation is called '{printable_name(name)}'",
             hint=f"bundled: {known}; counterexamples: crownless list counterexamples",
         )
-    return path
+    return found or path

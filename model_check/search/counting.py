@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MOST_PROCESSES = 8
 MOST_MESSAGES = 8
-#: It looks at the clock and at memory whenever it has counted so many computations.
+#: The number of computations between two checks of the clock and of memory.
 EVERY = 256
 
 
@@ -44,7 +44,7 @@ class Count:
         return "\n".join([*lines, *([] if self.stopped is None else [f"at least: {self.stopped}"])])
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row an order: `order`, `computations`."""
+        """A row per order: `order`, `computations`."""
         return data_frame({"order": name, "computations": number} for name, number in self.counts.items())
 
     def json(self) -> dict[str, Any]:
@@ -66,8 +66,8 @@ def count(
     limits: Limits | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Count:
-    """Counts by enumeration, all of them or until a limit is reached; Ctrl-C also ends it. An order is decided on each
-    computation that keeps all orders which contain it.
+    """Counts by enumeration, all of them or until a limit is reached; Ctrl-C also ends it. An order is decided only for
+    computations that keep all orders which contain it.
     """
     for option, value, most in (("-n", n, MOST_PROCESSES), ("-m", m, MOST_MESSAGES)):
         if not 1 <= value <= most:

@@ -1,12 +1,12 @@
 """The engine that explores a check, and the reduction it admits.
 
-The native engine explores whatever it can, the plain explorer what is left; on Spark the native engine's search runs if
-that is requested by name.
+The native engine explores every check that it supports, the plain explorer the rest; the native engine's search runs
+on Spark only if requested by name.
 
-Symmetry reduction looks once at states that differ by the names of the processes alone; the counts are then of what is
-left. It is valid where no process differs from another but by its name: the machine is `symmetric`, the workload is the
-free one, every parameter has one value for all, none may crash, and orders are judged at all alike. Then for every
-property, since each says the same of every process.
+Symmetry reduction visits only one of the states that differ by process names alone; the counts are then of the
+remaining states. It is valid if processes differ only by their names: the machine is `symmetric`, the workload is the
+free one, every parameter has one value for all, none may crash, and orders are judged at all alike. Then it is valid
+for every property, since each says the same of every process.
 """
 
 from __future__ import annotations
@@ -31,23 +31,23 @@ ENGINES = ("native", "plain", "spark")
 NATIVE_CHANNELS = ("unordered", "fifo", "lossy", "duplicating")
 REDUCTIONS, ALL = ("symmetry",), "all"
 
-#: Symmetry reduction tries every renaming of the processes, which of more are too many.
+#: Symmetry reduction tries every renaming of the processes; for more processes these are too many.
 MOST_RENAMED = 8
 MOST_WORKERS = 64
 #: The native engine has as many bits for them.
 MAX_LOCAL_PREDICATES = 40
-#: The kernels that take long to compile; the others take a second at most.
+#: The kernels that take long to compile; the others take at most a second.
 LONG_TO_COMPILE = ("expand",)
-#: The same of the monitor of logs.
+#: The same for the monitor of logs.
 LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
 
 
 class SymmetryCheck(NamedTuple):
-    """The evidence of a search that processes that are declared alike are alike."""
+    """The evidence of a search that processes declared alike are alike."""
 
-    #: How they were seen to differ: then they shared nothing, and none stood for another.
+    #: The difference seen, if any: then they shared nothing, and none stood for another.
     asymmetry: str | None = None
-    #: Entries of the tables that they share, and how many of those were compared at every process.
+    #: The number of entries in the tables that they share, and how many of these were compared at every process.
     entries: int = 0
     compared: int = 0
 
@@ -59,11 +59,11 @@ class Engine:
     name: str
     workers: int = 1
     reductions: tuple[str, ...] = ()
-    #: May processes share their tables of local transitions, as they differ by name alone?
+    #: True if processes may share their tables of local transitions, as they differ by name alone.
     shared: bool = False
-    #: Why it is not the native one, where it was not requested by name.
+    #: Why it is not the native one, unless it was requested by name.
     because: str = ""
-    #: What the search saw of processes that are declared alike.
+    #: The search's evidence on processes declared alike.
     symmetry: SymmetryCheck = field(default=SymmetryCheck())
 
     @property
@@ -71,7 +71,7 @@ class Engine:
         return self.symmetry.asymmetry
 
     def after(self, symmetry: SymmetryCheck) -> Engine:
-        """The engine as it was in the end, by what the search saw of processes that are declared alike."""
+        """The engine as it was in the end, given the search's evidence on processes declared alike."""
         if symmetry.asymmetry is None:
             return replace(self, symmetry=symmetry)
         return replace(self, reductions=(), shared=False, symmetry=symmetry)
@@ -108,7 +108,7 @@ def engine_for(
 def _admitted(
     check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
 ) -> tuple[tuple[str, ...], str | None]:
-    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if that, or a
+    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if it, or a
     reduction, was requested and is not possible.
     """
     wanted = validated_reductions(reductions, engine)
@@ -122,8 +122,8 @@ def _admitted(
 
 
 def validated_reductions(names: Iterable[str], engine: str | None, workers: int | None = None) -> tuple[str, ...]:
-    """The reductions of those names, each once; `all` names every one. Raises `BadInput` if the engine requested by
-    name has none, or has no workers and several are requested.
+    """The named reductions, each once; `all` names every one. Raises `BadInput` if the engine requested by name has
+    none, or has no workers and several are requested.
     """
     given = tuple(dict.fromkeys(names))
     for name in given:
@@ -141,7 +141,7 @@ def validated_reductions(names: Iterable[str], engine: str | None, workers: int 
 
 
 def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
-    """Why this protocol admits no such check, or not by this engine with these reductions; None if it does."""
+    """Why this protocol does not admit the check, or not with this engine and reductions; None if it does."""
     try:
         _admitted(check.resolve(), engine, reductions)
     except NotApplicable as why:
@@ -198,7 +198,7 @@ def _not_symmetric(check: ResolvedCheck) -> str | None:
 
 
 class RemoteEngine(Protocol):
-    """Runs the native engine's search where this package does not reach: see `pipeline.exploration`."""
+    """Runs the native engine's search outside this package: see `pipeline.exploration`."""
 
     def search(
         self,
@@ -211,16 +211,15 @@ class RemoteEngine(Protocol):
         """A `LevelSearch`; `saving` is its checkpoint, or None."""
 
 
-#: Reported where it applies: once, as the code is kept on disk, beside the program or in the user's cache, if that can
-#: be written.
+#: Reported once per machine: the code is kept on disk, beside the program or in the user's cache, if that is writable.
 COMPILES = "compiling a part of the engine for this machine, once: up to a minute"
 
 
 @contextmanager
 def compiling(report: Callable[[], None], kernels: Collection[str] = LONG_TO_COMPILE) -> Iterator[None]:
-    """Reports if one of these kernels is compiled for this machine in here, when that begins.
+    """Within it, reports when one of these kernels begins to be compiled for this machine.
 
-    What is compiled is kept on disk: a part that is only loaded from there is not reported.
+    Compiled kernels are kept on disk; loading them from there is not reported.
     """
     from numba.core import event
 

@@ -2,8 +2,8 @@
 
 It is the reference implementation: short enough to be read and believed; any faster engine must agree with it. A node
 is a global state and a monitor state; the dictionary of states counts, monitor states never split a state. The levels
-are those of breadth-first search, so the level at which a property first breaks is the length of a shortest run that
-breaks it.
+are those of breadth-first search, so the level of the first violation of a property is the length of a shortest run
+that violates it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from crownless.model_check.system.system import MonitorState, Move, State, Syste
 from crownless.runtime.ending import Limits, look, states_are_reached, stoppable
 from crownless.runtime.memory import collector_off
 
-#: Nodes between two looks at the limits.
+#: The number of nodes between two checks of the limits.
 NODES_A_LOOK = 256
 
 NOTHING: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
@@ -36,11 +36,11 @@ class LocalProperties:
 
     def __init__(self, system: System) -> None:
         self.system = system
-        #: For each process: local state → what `of` says of it. A step without a local state of its own is numbered -1.
+        #: For each process: local state → the result of `of`. A step without a local state of its own is numbered -1.
         self.known: list[dict[int, tuple[tuple[str, ...], tuple[str, ...]]]] = [{-1: NOTHING} for _ in range(system.n)]
 
     def of(self, process: int, local: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """(invariants that this local state breaks, witnesses that it is)."""
+        """(invariants that this local state violates, witnesses that it satisfies)."""
         known = self.known[process].get(local)
         if known is None:
             calls, state = self.system.calls, self.system.local_state(local)
@@ -52,7 +52,7 @@ class LocalProperties:
 def live_properties_broken(
     system: System, state: State, monitor_state: MonitorState, moves: Sequence[Move]
 ) -> list[str]:
-    """The live properties that a run breaks which ends in this state, with these moves left undone."""
+    """The live properties violated by a run that ends in this state, with these moves left undone."""
     broken = []
     crashed = system.crashed(state)
     stuck = not system.finished(state) and not any(step.hands_over for step, _ in moves)
@@ -72,7 +72,7 @@ def explore(
     first: bool = False,
 ) -> Exploration:
     """Searches all of the system, or until a limit is reached; with `first`, up to the level with the first violation.
-    A signal also ends it, or memory that cannot be had, with what was established."""
+    A signal or lack of memory also ends it, with what was established."""
     result = Exploration()
     names = {known.name for known in properties}
     limits = limits or Limits()
@@ -89,7 +89,7 @@ def explore(
 def _search(
     system: System, result: Exploration, limits: Limits, started: float, progress: Progress | None, until: set[str]
 ) -> None:
-    """Level by level; it ends after the level in which one of the properties `until` breaks."""
+    """Searches level by level; it ends after the level in which one of the properties `until` is violated."""
     local_properties = LocalProperties(system)
     first_monitor_state: dict[State, MonitorState] = {}
     more_monitor_states: dict[State, set[MonitorState]] = {}

@@ -1,12 +1,12 @@
 """Every complete computation that a protocol generates, over every interleaving within a bound.
 
-Complete: everything sent is delivered to every receiver, and every delivered message was sent. What is handed to the
-protocol and not yet sent is no part of a computation. One search with the bound M serves every number of messages up
-to M, as each prefix of a run is a run.
+Complete: everything sent is delivered to every receiver, and every delivered message was sent. A message handed to the
+protocol and not yet sent is not part of the computation. One search with the bound M serves every number of messages
+up to M, as each prefix of a run is a run.
 
-The monitor state of a run is its whole computation, known by a number. A state is expanded once for all monitor states
-that reach it together, and what an event makes of a monitor state is looked up in a table, so that the search costs
-little more than one without monitor states.
+The monitor state of a run is its whole computation, identified by a number. A state is expanded once for all monitor
+states that reach it together, and the effect of an event on a monitor state is looked up in a table, so that the
+search costs little more than one without monitor states.
 """
 
 from __future__ import annotations
@@ -27,23 +27,22 @@ from crownless.runtime.memory import collector_off
 from crownless.spec.computation import Computation, Event, Message, process_names
 from crownless.spec.enumeration import trusted
 
-#: A complete computation, whatever its messages are called: the same as `Lines`, but a message is identified by its
-#: sender and by how many its sender sent before it.
+#: A complete computation up to message names: the same as `Lines`, but a message is identified by its sender and by
+#: the number of messages its sender sent before it.
 Form = tuple[tuple[tuple[str, int, int], ...], ...]
 
-#: The monitor state of runs that make no computation: some message was delivered twice, or to whom it was not sent.
+#: The monitor state of runs that are not computations: a message was delivered twice, or to a wrong process.
 NO_COMPUTATION = 0
-#: The states, or computations, between two looks whether to end.
+#: The number of states, or computations, between two checks whether to end.
 EVERY = 512
-#: After a search that ended early, as many of the monitor states that it found are still looked at.
+#: After a search that ended early, at most this many of its monitor states are still examined.
 LOOKED_AT_AFTERWARDS = 10_000
 
 
 class Memory(Monitor):
-    """Remembers the whole computation and evaluates nothing. A monitor state is a number; `lines` gives the computation
-    it is.
+    """Remembers the whole computation and evaluates nothing. Monitor states are numbers; `lines` gives the computation.
 
-    The code of what happens in a step is a table from monitor states to monitor states, filled as it is needed.
+    The code of a step's events is a table from monitor states to monitor states, filled on demand.
     """
 
     watches = ()
@@ -106,7 +105,7 @@ def form_of(lines: Lines) -> Form | None:
 
 
 def computation_of(form: Form) -> Computation:
-    """The computation, its messages called m1, m2, … by sender; not validated, since it may be none: see `possible`."""
+    """The computation, its messages called m1, m2, … by sender; not validated, as it may be invalid: see `possible`."""
     numbers = {(s, k): m for m, (s, k) in enumerate((s, k) for line in form for kind, s, k in line if kind == "send")}
     receivers: dict[tuple[int, int], list[int]] = {message: [] for message in numbers}
     for p, line in enumerate(form):
@@ -137,8 +136,8 @@ class Search:
     """The findings of a search. `stopped`: why it is not complete, or None if it is.
 
     `states` counts global states, `nodes` counts them with their computations. `misdelivers`: some run delivers a
-    message twice, or to whom it was not sent; it was not followed from there. `ended`: monitor states with which a run
-    may end.
+    message twice, or to a wrong process; it was not followed from there. `ended`: monitor states with which a run may
+    end.
     """
 
     states: int = 1
@@ -159,13 +158,13 @@ def generate(
     limits: Limits | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Search:
-    """Every complete computation of every run. Ctrl-C or a limit also ends it, with what was found."""
+    """Every complete computation of every run. Ctrl-C or a limit also ends it, with the findings so far."""
     memory = Memory(machine.n)
     found = Search()
     with stoppable(limits) as part, collector_off():
         _search(System(machine, workload, channel, [memory]), found, progress)
     found.stopped = part.reason
-    # What is taken back later never was: of protocols that do so, only that counts after which nothing need happen.
+    # Events may be undone later: for protocols that undo, only computations at possible ends of runs count.
     monitor_states: Iterable[int] = found.ended if memory.takes_back else range(len(memory.lines))
     lines = (memory.lines[each] for each in islice(monitor_states, LOOKED_AT_AFTERWARDS if found.stopped else None))
     found.forms = frozenset(form for each in lines if each is not None and (form := form_of(each)) is not None)
@@ -173,7 +172,7 @@ def generate(
 
 
 def _search(system: System, found: Search, progress: Callable[[str], None] | None) -> None:
-    """Level by level. Where new computations reach an old state, it is expanded again for those alone."""
+    """Searches level by level. If new computations reach an old state, it is expanded again for these alone."""
     level: dict[State, set[int]] = {system.initial(): set(system.initial_monitor_state())}
     known = {state: set(monitor_states) for state, monitor_states in level.items()}
     while level:

@@ -1,8 +1,8 @@
-"""Runs that never end: only where the state space has cycles, which the explorer reports.
+"""Runs that never end: these exist only if the state space has cycles, which the explorer reports.
 
 Under the fairness stated in `properties` an endless run stays, from some point on, in a set of states that it cannot
-leave and all of which it visits again and again: a bottom strongly connected component. A live property is broken if
-in one of these it is never met.
+leave and visits infinitely often: a bottom strongly connected component. A live property is violated if it is never
+met in one of these.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .reachable import Node, Walk
 class Lassos:
     """The nodes from which a run may go on for ever, found once for all live properties.
 
-    `progress` is called now and then with the number of nodes.
+    `progress` is called occasionally with the number of nodes.
     """
 
     def __init__(self, system: System, progress: Callable[[int], None] = lambda nodes: None) -> None:
@@ -42,12 +42,12 @@ class Lassos:
 
         graph: nx.DiGraph[int] = nx.DiGraph((node, to) for node, targets in enumerate(successors) for to in targets)
         for members in nx.attracting_components(graph):
-            # One node without a way back to itself is a terminal state: the explorer has judged it.
+            # A single node without a path back to itself is a terminal state: the explorer has judged it.
             if len(members) > 1 or any(graph.has_edge(node, node) for node in members):
                 self.components.append(members)
 
     def without(self, live: Property) -> list[LocalStep] | None:
-        """The steps to a component in which the property is never met, by a shortest way; None if there is none."""
+        """The steps of a shortest path to a component in which the property is never met; None if there is none."""
         broken = [members for members in self.components if all(self._breaks(live, member) for member in members)]
         return self.walk.steps_to(self.nodes[min(map(min, broken))]) if broken else None
 

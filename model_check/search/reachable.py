@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from crownless.impl.protocol import Packet
 
-#: A state, the monitor states beside it, and the value of the history variable; those that are not requested are empty.
+#: A state, the monitor states beside it, and the value of the history variable; both are empty unless requested.
 Node = tuple[State, MonitorState, Hashable]
 
 
@@ -23,7 +23,7 @@ class HistoryVariable(NamedTuple):
     """A history variable: memory of a run beside its states. Unlike a monitor it sees all of a step: packets, and the
     channel.
 
-    `after` gives the value after a step, of the system, the value before and the step.
+    `after` maps the system, the value before a step and the step to the value after it.
     """
 
     initial: Hashable
@@ -31,18 +31,18 @@ class HistoryVariable(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """A state as it is first reached: what a predicate sees of it."""
+    """A state as it is first reached, in the form that predicates get."""
 
     system: System
     state: State
     monitor_state: MonitorState
-    depth: int  #: how many actions lead there
-    moves: Sequence[Move]  #: what can happen next
+    depth: int  #: the number of actions that lead there
+    moves: Sequence[Move]  #: the moves that are possible next
     history: Any = None  #: the value of the history variable
 
     @property
     def node(self) -> Node:
-        """The state, with what is beside it."""
+        """The node: the state with its monitor states and history variable."""
         return self.state, self.monitor_state, self.history
 
     @property
@@ -67,9 +67,9 @@ class Reached(NamedTuple):
         return printable(f"after {self.depth} actions: {states}; {len(self.in_flight)} in flight")
 
 
-#: Nodes between two looks whether the search is to end.
+#: The number of nodes between two checks whether to end.
 NODES_A_LOOK = 256
-#: Whether a move may be taken from a state, in a search that leaves some out.
+#: True if a move may be taken from a state, in a search that leaves some out.
 Allowed = Callable[[Reached, LocalStep], bool]
 
 
@@ -77,7 +77,7 @@ class Walk:
     """Every node of a system, the nearest first; and, once it is reached, how it was first reached.
 
     `monitored`: a state counts once for each state of the monitors beside it. `history`: it counts once for each value
-    of this variable. `allowed`: moves for which it is false are not taken. `depth`: no further than this many actions.
+    of this variable. `allowed`: moves for which it is false are not taken. `depth`: at most this many actions.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class Walk:
         self._monitored, self._history, self._allowed, self._depth = monitored, history, allowed, depth
         monitor_state = system.initial_monitor_state() if monitored else ()
         start: Node = (system.initial(), monitor_state, None if history is None else history.initial)
-        #: From which node, and by which step, each was first reached; in the order of the walk.
+        #: The node and the step by which each node was first reached; in the order of the walk.
         self.came_from: dict[Node, tuple[Node, LocalStep] | None] = {start: None}
 
     def __iter__(self) -> Iterator[Reached]:
@@ -133,12 +133,12 @@ class Walk:
 
 
 def reachable(system: System, **scope: Any) -> Iterator[Reached]:
-    """Every state, the nearest first; `scope` as of `Walk`."""
+    """Every state, the nearest first; `scope` as in `Walk`."""
     return iter(Walk(system, **scope))
 
 
 def shortest_path(system: System, wanted: Callable[[Reached], bool], **scope: Any) -> list[LocalStep] | None:
-    """The steps of a shortest run to a state that is wanted; None if there is none. `scope` as of `Walk`."""
+    """The steps of a shortest run to a state that satisfies `wanted`; None if there is none. `scope` as in `Walk`."""
     walk = Walk(system, **scope)
     for reached in walk:
         if wanted(reached):

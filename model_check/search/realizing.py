@@ -1,4 +1,4 @@
-"""The computations that a protocol generates (`generating`), compared with all there are, to name the exact order."""
+"""The computations that a protocol generates (`generating`), compared with all that exist, to name the exact order."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Comparison:
 
 @dataclass(repr=False)
 class Realization:
-    """The answer. `computations` counts what is generated with exactly as many messages as the bound.
+    """The answer. `computations` counts the generated ones with exactly as many messages as the bound.
 
-    `broken_by`: the smallest generated computation that breaks the promise. `impossible`: how many circles of messages
-    are generated, each received before it is sent; they are no computations, and outside every order. `stopped`: why
-    the answer is not complete, or None if it is; what is `extra` is certain also then.
+    `broken_by`: the smallest generated computation that violates the promise. `impossible`: the number of generated
+    cycles of messages, each received before it is sent; they are not computations, and outside every order. `stopped`:
+    why the answer is not complete, or None if it is; `extra` is certain even then.
     """
 
     check: ResolvedCheck
@@ -82,7 +82,7 @@ class Realization:
         return f"{self.check.protocol}: {some(self.computations, 'computation')}; {which}"
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row an order: how many computations it has, and how many of them are generated."""
+        """A row per order: how many computations it has, and how many of them are generated."""
         return data_frame(
             {"order": name, "computations": one.computations, "generated": one.generated}
             for name, one in self.orders.items()
@@ -119,13 +119,13 @@ class Realization:
 
     @property
     def contains(self) -> list[str]:
-        """The orders of which every computation is generated."""
+        """The orders all of whose computations are generated."""
         return [] if self.stopped else [name for name, one in self.orders.items() if one.missing is None]
 
     @property
     def equal_orders(self) -> list[str]:
-        """The orders that cannot be distinguished from what is generated within the bound, the one that names it first:
-        the promised one if it is among them, else the weakest.
+        """The orders that equal the generated computations within the bound. The first names the result: the promised
+        order if it is among them, else the weakest.
         """
         equal = [name for name in self.contained_in if name in self.contains]
         first = self.promises if self.promises in equal else next(iter(equal), None)
@@ -137,22 +137,24 @@ class Realization:
 
     @property
     def shown_missing(self) -> str | None:
-        """The order whose smallest missing computation shows most: the promised one, else the strongest around it."""
+        """The order whose smallest missing computation is most informative: the promised one, else the strongest around
+        it.
+        """
         wanted = (self.promises, *self.strongest(self.contained_in))
         return next((name for name in wanted if self.orders[name].missing is not None), None)
 
     def strongest(self, orders: Iterable[str]) -> list[str]:
-        """Of these orders those not implied by another, among unicasts or multicasts as the case may be."""
+        """The orders among these that no other one implies, for unicasts or multicasts as the case may be."""
         return strongest(orders, max(self.enumerated(1), key=lambda c: len(c.messages[0].receivers)))
 
     def enumerated(self, messages: int) -> Iterator[Computation]:
-        """Every computation of so many messages that the workload allows."""
+        """Every computation with this number of messages that the workload allows."""
         free = self.workload
         return computations(self.check.machine.n, messages, self_sends=free.self_sends, sends=free.sends)
 
     @property
     def scope(self) -> str:
-        """In words, how far the answer reaches."""
+        """The scope of the answer, in words."""
         check = self.check
         parts = [self.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
         parts += [f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()]
@@ -189,7 +191,7 @@ class Realization:
 
 
 def _json(c: Computation | None, broken: str | None) -> dict[str, Any] | None:
-    """A computation, and why it breaks that order."""
+    """A computation, and why it violates that order."""
     if c is None:
         return None
     facts = {"messages": len(c.messages), "computation": lines_in_notation(c)}
@@ -197,12 +199,12 @@ def _json(c: Computation | None, broken: str | None) -> dict[str, Any] | None:
 
 
 def lines_in_notation(c: Computation) -> list[str]:
-    """One line a process."""
+    """One line per process."""
     return of_computation(c).print().splitlines()
 
 
 def because(c: Computation, order: str) -> str:
-    """Why a computation breaks an order, in a line."""
+    """Why a computation violates an order, in a line."""
     if not possible(c):
         return "messages in a circle, each received before it is sent"
     witness = decide(c, order).witness
@@ -236,7 +238,9 @@ def realize(
 
 
 def _compare(answer: Realization, progress: Callable[[str], None] | None) -> None:
-    """Judges every computation, the smallest first; of a search that ended early, what it found, without a look."""
+    """Judges every computation, the smallest first; after a search that ended early, its findings without checks of
+    limits.
+    """
     for number, (c, generated) in enumerate(_candidates(answer)):
         if not number % EVERY and not answer.stopped:
             look()

@@ -1,8 +1,8 @@
-"""A shortest run to a violation, of those one with the fewest switches between processes.
+"""A shortest run to a violation (ties: fewest switches between processes).
 
 The explorer has found the length of a shortest such run. This walks the levels again up to there, remembering for each
-node and each process that may have acted last the fewest switches with which it is reached, and where from. Steps of
-the channel itself (a loss) count as no switch.
+node and each process that may have acted last the fewest switches that reach it, and the predecessor. Steps of the
+channel itself (a loss) do not count as switches.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Reached = tuple[int, Key | None, LocalStep | None]
 
 
 class NoSuchRun(LookupError):
-    """No run of that length breaks the property, whatever a search, or a forged checkpoint, says it found."""
+    """No run of that length violates the property, contrary to a search or a forged checkpoint."""
 
 
 def shortest_run(
@@ -31,10 +31,10 @@ def shortest_run(
     on_the_way: Callable[[int, State], bool] | None = None,
     tick: Callable[[], None] | None = None,
 ) -> tuple[list[LocalStep], State, MonitorState]:
-    """The steps of a shortest run, of that length, that breaks the property; and the node where it ends.
+    """The steps of a shortest run, of that length, that violates the property; and the node where it ends.
 
-    `on_the_way` may be false of a state, at some depth, that is on no such run, so that it need not be looked at.
-    `tick` is called for each node; what it raises ends the search.
+    `on_the_way` may be false for a state, at some depth, that is on no such run, so that it is skipped. `tick` is
+    called for each node; an exception from it ends the search.
     """
     start: Key = (system.initial(), system.initial_monitor_state(), -1)
     layers: list[dict[Key, Reached]] = [{start: (0, None, None)}]

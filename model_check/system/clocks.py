@@ -11,10 +11,10 @@ from .monitors import Monitor, MonitorState, Observation
 
 
 class Clocks(Monitor):
-    """Reports a message that arrives where the local time is already greater than its own (`spec.clocks`).
+    """Reports a message that arrives at a process whose time is already greater than its stamp (`spec.clocks`).
 
     Monitor state: the time of each process, and the stamps of the messages that are not yet received everywhere, with
-    where.
+    their remaining receivers.
     """
 
     def __init__(self, n: int, clock: Clock) -> None:
@@ -36,7 +36,7 @@ class Clocks(Monitor):
             return (self._at(times, p, time), open_copies | {(message, q, time) for q in message.receivers}), ()
         copy = next((copy for copy in open_copies if copy[:2] == (message, p)), None)
         if copy is None:
-            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
+            return monitor_state, ()  # `DeliveryMonitor` reports second deliveries
         stamp = copy[2]
         late = (self.clock.name,) if self.clock.is_stale(stamp, times[p]) else ()
         return (self._at(times, p, self.clock.after_receiving(times[p], p, stamp)), open_copies - {copy}), late
@@ -54,5 +54,5 @@ class Clocks(Monitor):
 
 
 def _renamed(time: Any, renaming: Renaming) -> Any:
-    """A vector has an entry for each process; a number says nothing of processes."""
+    """A vector has an entry for each process; a number does not depend on process names."""
     return renaming.vector(time) if isinstance(time, tuple) else time

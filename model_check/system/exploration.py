@@ -15,8 +15,8 @@ from .properties import Property
 class Exploration:
     """The findings of a search. Counts are of distinct global states; `nodes` counts them with their monitor states.
 
-    `broken`: property → the length of a shortest run that breaks it. `reached`: the `sometimes` properties seen.
-    `blocked`: in a program, where runs end that do not complete: what each process that is left waits for.
+    `broken`: property → the length of a shortest run that violates it. `reached`: the `sometimes` properties seen.
+    `blocked`: for a program, where incomplete runs end: what each unfinished process waits for.
     `stopped`: why the search is not complete, or None if it is.
     """
 
@@ -31,9 +31,9 @@ class Exploration:
     reached: set[str] = field(default_factory=set)
     blocked: set[tuple[str, ...]] = field(default_factory=set)
     stopped: str | None = None
-    #: How many new states each level has.
+    #: The number of new states in each level.
     levels: list[int] = field(default_factory=list)
-    #: Is it known that no run comes back to a state? Of a graded space it is.
+    #: True if it is known that no run returns to a state, as in a graded space.
     acyclic: bool = False
     #: Action coverage: how often each action is enabled, by name, summed over distinct states.
     actions: dict[str, int] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Exploration:
         return in_brackets(f"{some(self.states, 'state')}, {some(self.transitions, 'transition')}{broken}{stopped}")
 
 
-#: Why a search ended that was to find one violation.
+#: Why a search for one violation ended.
 FIRST_VIOLATION = "only the first violation was requested"
 
 Progress = Callable[[Exploration, int], None]
@@ -56,7 +56,7 @@ REPORTED_AFTER = 1.0
 def reporting_early(
     report: Callable[[str], None], protocol: str, properties: Iterable[Property], progress: Progress | None = None
 ) -> Progress:
-    """The progress of a search that takes long, with a report of each violation as soon as it is known."""
+    """The progress of a long search, with a report of each violation as soon as it is known."""
     left = {known.name for known in properties}
     began = time.monotonic()
 

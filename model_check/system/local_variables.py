@@ -1,4 +1,4 @@
-"""The local variables of a process as they are shown: matrices, rows and values, and what an action changed."""
+"""The local variables of a process as shown: matrices, rows and values, and the changes by an action."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from crownless.runtime.printable import printable_name, shown
 from crownless.spec.computation import Message
 from crownless.spec.diagrams.diagram import Variable
 
-#: Rows and columns of a matrix that are shown, and the entries of a set.
+#: The number of rows and columns of a matrix, and of entries of a set, that are shown.
 SHOWN = 40
-#: What stands for no entries at all.
+#: Stands for no entries.
 NOTHING = "∅"
-#: What stands for the entries that are not shown.
+#: Stands for the entries that are not shown.
 MORE = "…"
 
 Called = Callable[[Message], str]
 
 
 def variables_of(state: Any, called: Called) -> tuple[Variable, ...]:
-    """The variables of a local state, those of a part of it under the part's name. `called`: the names of messages."""
+    """The variables of a local state; variables of a part have the part's name. `called`: the names of messages."""
     return tuple(Variable(name, _rows(value, called)) for name, value in _fields(state, ""))
 
 
 def with_changes(after: tuple[Variable, ...], before: tuple[Variable, ...]) -> tuple[Variable, ...]:
-    """The variables, with the places marked where they differ from what they were before."""
+    """The variables, with each change since the previous state marked."""
     old = {variable.name: variable.rows for variable in before}
     return tuple(variable._replace(changed=_changed(old.get(variable.name, ()), variable.rows)) for variable in after)
 
@@ -66,12 +66,12 @@ def _cells(row: Sequence[Any], called: Called) -> tuple[str, ...]:
 
 
 def _shortened(texts: list[str]) -> list[str]:
-    """The first of them, with a sign if there are more."""
+    """The first entries, with a sign if there are more."""
     return texts if len(texts) <= SHOWN else [*texts[:SHOWN], MORE]
 
 
 def _by_number(text: str) -> list[tuple[int, int, str]]:
-    """A key by which m2 comes before m10."""
+    """A sort key that puts m2 before m10."""
     parts = re.split(r"(\d+)", text)
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in parts]
 

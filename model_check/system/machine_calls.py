@@ -1,9 +1,9 @@
 """All calls of a protocol machine go through here: its answers are checked, and at first each call is made twice.
 
-Every engine calls a machine once for a local state and an input, and uses the answer ever after. That is right only of
-a pure function of what the contract of values allows (`values`). So the first calls of each input are made twice and
-their answers compared. Memory outside the local state that shows only later, clocks and random numbers that agree twice
-are not found: the tool trusts that a machine has none.
+Every engine calls a machine once for a local state and an input, and then reuses the answer. That is correct only for
+a pure function of values that the contract allows (`values`). So the first calls of each input are made twice and
+their answers compared. This misses memory outside the local state that shows only later, and clocks or random numbers
+that agree twice: the tool trusts that a machine has none.
 
 An exception in a user's method, and an answer that cannot be used, are raised as `WrongMachine`: one line with class,
 method, process, input, local state, and the user's file and line.
@@ -28,10 +28,10 @@ from .values import Refused, key_of, with_article
 
 #: The first calls of each input are made twice.
 FIRST_CALLS = 256
-#: The internal steps of a process that lead to more local states than this, with nothing received, have no end.
+#: Internal steps of a process that reach more local states than this, with nothing received, count as endless.
 MOST_INTERNAL = 1_000
 
-#: The kinds of events, and how the engine's own actions begin, which no internal step may.
+#: The kinds of events, and the first words of the engine's own actions, which internal steps may not use.
 EVENTS: tuple[str, ...] = get_args(get_type_hints(AppEvent)["kind"])
 ACTIONS = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
 
@@ -60,13 +60,13 @@ AN_EVENT = "give sent(message) or delivered(message), of the message that send w
 
 
 class Call(NamedTuple):
-    """A call of a machine's method or predicate, in the words of messages."""
+    """A call of a machine's method or predicate, as error messages describe it."""
 
     kind: type
     method: str
     process: int | None = None
     state: Any = NOT_GIVEN
-    #: The message, packet, renaming or transition, or the sender of which a message is requested.
+    #: The message, packet, renaming or transition, or the sender from which a message is requested.
     given: Any = NOT_GIVEN
 
     @classmethod
@@ -85,7 +85,7 @@ class Call(NamedTuple):
 
     @property
     def subject(self) -> str:
-        """The method, where it is written, and the process: ``Hub.send (hub.py:12) at P1``."""
+        """The method, its file and line, and the process: ``Hub.send (hub.py:12) at P1``."""
         where = place_of_definition(getattr(self.kind, self.method, None))
         return f"{self.named}{'' if where is None else f' ({where})'}{self._at}"
 
@@ -141,7 +141,7 @@ def _process(i: Any) -> str:
 class MachineCalls:
     """The calls of one machine; `exists` is true of a message that an application can send.
 
-    A machine of the user's own is checked more closely than a bundled one: that it is pure, and its values allowed.
+    A user's machine is checked more closely than a bundled one: that it is pure, and its values allowed.
     """
 
     def __init__(self, machine: ProtocolMachine, exists: Callable[[Message], bool] = lambda message: True) -> None:
@@ -149,9 +149,9 @@ class MachineCalls:
         self._kind = type(machine)
         self._exists = exists
         self._trusted = machine.is_known_to_be_pure or is_bundled(self._kind)
-        #: How often each method was called twice.
+        #: The number of double calls of each method.
         self._doubled = Counter[str]()
-        #: The processes and local states whose internal steps are known to come to an end.
+        #: The processes and local states whose internal steps are known to terminate.
         self._ending: set[tuple[int, Any]] = set()
 
     # -- the inputs ----------------------------------------------------------------------------------------------------
@@ -175,9 +175,7 @@ class MachineCalls:
         return self._call("internal", self.machine.internal, self._checked_internal, i, state)  # type: ignore[no-any-return]
 
     def internal_that_ends(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-        """The same, for a search of all runs; raises `WrongMachine` if internal steps can follow each other without
-        end.
-        """
+        """The same, for a search of all runs; raises `WrongMachine` if internal steps can continue endlessly."""
         steps = self.internal(i, state)
         if any(not step.events for _, step in steps) and (i, state) not in self._ending:
             self._check_end(i, state)
@@ -199,11 +197,11 @@ class MachineCalls:
     # -- predicates ----------------------------------------------------------------------------------------------------
 
     def invariants_broken(self, i: int, state: Any) -> tuple[str, ...]:
-        """The names of the invariants that this local state breaks."""
+        """The names of the invariants that this local state violates."""
         return self._predicates("invariant", self.machine.invariants, i, state, holds=False)
 
     def witnesses_met(self, i: int, state: Any) -> tuple[str, ...]:
-        """The names of the witnesses that this local state is."""
+        """The names of the witnesses that this local state satisfies."""
         return self._predicates("witness", self.machine.witnesses, i, state, holds=True)
 
     def exercises(self, name: str, rule: Rule, transition: Transition) -> bool:
@@ -221,14 +219,14 @@ class MachineCalls:
             ]
         )
 
-    # -- values that enter a table -------------------------------------------------------------------------------------
+    # -- keys of table entries -------------------------------------------------------------------------------------
 
     def key(self, state: Any) -> Hashable:
-        """The key by which tables know a local state."""
+        """The key of a local state in tables."""
         return state if self._trusted else key_of(state)
 
     def key_of_packet(self, packet: Packet) -> Hashable:
-        """Likewise of a packet."""
+        """The key of a packet in tables."""
         return packet if packet.stamp is None or self._trusted else (*packet[:-1], key_of(packet.stamp))
 
     # -- calls and their answers ---------------------------------------------------------------------------------------
@@ -236,7 +234,7 @@ class MachineCalls:
     def _call(
         self, method: str, function: Callable[..., Any], checked: Callable[[Any, Any], Any], *arguments: Any
     ) -> Any:
-        """The answer, as `checked` has it, given the arguments too; at first of two calls, which must give the same."""
+        """The answer, after `checked` with it and the arguments; the first calls are made twice and must agree."""
         try:
             answer = again = checked(function(*arguments), arguments)
             if not self._trusted and self._doubled[method] < FIRST_CALLS:
@@ -321,11 +319,11 @@ class MachineCalls:
     def _can_happen(self, message: Any) -> bool:
         return isinstance(message, Message) and self._exists(message)
 
-    # -- internal steps without an end ---------------------------------------------------------------------------------
+    # -- endless internal steps ---------------------------------------------------------------------------------
 
     def _check_end(self, i: int, start: Any) -> None:
-        """Follows the internal steps that report no event; raises `WrongMachine` if they lead to ever new local states,
-        or transmit packets in a cycle.
+        """Follows the internal steps that report no event; raises `WrongMachine` if they reach new local states
+        endlessly, or transmit packets in a cycle.
         """
         import networkx as nx  # it takes a while to import
 
@@ -371,7 +369,7 @@ def _checked_list(answer: Any, hint: str) -> Any:
 
 
 def _check_value(value: Any, whole: str) -> None:
-    """Raises `Refused` if a local state or a stamp is not of values that a table may hold."""
+    """Raises `Refused` if a local state or a stamp has values that a table may not hold."""
     try:
         key_of(value)
     except Refused as refused:
@@ -379,7 +377,7 @@ def _check_value(value: Any, whole: str) -> None:
 
 
 def without_end(machine: ProtocolMachine, i: int, name: str, first: Any, last: Any) -> WrongMachine:
-    """The error for a process that takes internal steps with no end in sight, from one local state to another."""
+    """The error for a process that takes internal steps endlessly, from one local state to the next."""
     return Call(type(machine), "internal", i, first).wrong(
         f"can go on for ever: after {MOST_INTERNAL:,} steps, the last of them '{name}', with nothing received or "
         f"submitted, its local state is {shown(last)}",

@@ -1,9 +1,9 @@
-"""Monitors: what a checker must remember of a run to evaluate it, and the protocol cannot see.
+"""Monitors: the memory that a checker needs to evaluate a run, hidden from the protocol.
 
-A monitor is a deterministic machine that reads the application events of a run and says which properties break. Its
+A monitor is a deterministic machine that reads the application events of a run and reports violated properties. Its
 state, the *monitor state*, is kept beside the global state and never inside: two runs that reach one global state with
-different monitor states are both followed. Monitor states are made as small as the property allows, so that for a
-correct protocol they mostly follow from the global state and cost nothing.
+different monitor states are both followed. Monitor states are as small as the property allows, so that for a correct
+protocol they usually follow from the global state and cost nothing.
 
 `History` remembers everything and decides an order by the procedures of `spec`; the others are tested against it.
 """
@@ -24,15 +24,15 @@ from crownless.spec.orders import decide
 MonitorState = Hashable
 #: For each process its events, as (`send` or `receive`, message).
 Lines = tuple[tuple[tuple[str, Message], ...], ...]
-#: What takes an event back, in protocols that roll back, and which event.
+#: The observation that undoes an event, in protocols that roll back, and the event.
 UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
 
 
 class Observation(NamedTuple):
-    """One thing that happened for the application at a process.
+    """One observation at a process's application.
 
     `hand`: it handed a message to the protocol; `send` and `deliver`: the application events. Handing over and
-    sending are mostly one step, but a protocol may send later (Murty & Garg's commits), even after the delivery. The
+    sending are usually one step, but a protocol may send later (Murty & Garg's commits), even after the delivery. The
     others undo an event (`impl.protocol.AppEvent`).
     """
 
@@ -51,7 +51,7 @@ class Monitor:
         raise NotImplementedError
 
     def encode(self, observation: Observation) -> Any:
-        """The observation encoded for `observe`, once for all times; None if `observe` needs nothing of it."""
+        """The observation encoded for `observe`, once and for all; None if `observe` can skip it."""
         return observation
 
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
@@ -59,16 +59,16 @@ class Monitor:
         return [code for code in map(self.encode, observations) if code is not None]
 
     def observe(self, monitor_state: Any, code: Any) -> tuple[MonitorState, tuple[str, ...]]:
-        """The monitor state after an (encoded) observation, and the properties that this breaks."""
+        """The monitor state after an (encoded) observation, and the properties that it violates."""
         raise NotImplementedError
 
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
-        """The monitor state of the same run with the processes renamed; of runs of the free workload."""
+        """The monitor state of the same run with the processes renamed; only for runs of the free workload."""
         raise NotImplementedError
 
 
 class Copies:
-    """Numbers the copies (message, receiver) that a run deals with, so that sets of them are bits of an int."""
+    """Numbers the copies (message, receiver) in a run, so that sets of them are bits of an int."""
 
     def __init__(self) -> None:
         self.copies: list[tuple[Message, int]] = []
@@ -94,7 +94,7 @@ class Copies:
         return sum(self.of(message).values())
 
     def members(self, bits: int) -> list[tuple[Message, int]]:
-        """The copies in a set, which may be few of very many."""
+        """The copies in a set, even a small set among very many copies."""
         members = []
         while bits:
             least = bits & -bits
@@ -103,15 +103,15 @@ class Copies:
         return members
 
     def renamed(self, bits: int, renaming: Renaming) -> int:
-        """The set of the same copies once the processes are renamed."""
+        """The set of the same copies with the processes renamed."""
         return sum(self.of(renaming.message(message))[renaming.image[q]] for message, q in self.members(bits))
 
 
 class DeliveryMonitor(Monitor):
-    """The events owed to the application: of each submitted message, its send event, and its delivery to each receiver.
+    """The events owed to the application: the send event of each submitted message, and its delivery to each receiver.
 
     A send event must be owed, at the sender; a delivery must be owed; and, unless the protocol may deliver before the
-    send event, that event must have happened, on which `FifoAndCausal` relies. Monitor state: the set of what is owed,
+    send event, that event must have happened, on which `FifoAndCausal` relies. Monitor state: the set of owed events,
     as bits; a send is like a copy to receiver -1.
     """
 
@@ -127,7 +127,7 @@ class DeliveryMonitor(Monitor):
         return 0
 
     def encode(self, observation: Observation) -> tuple[int, int, bool, int]:
-        """(what is owed from now on, what no longer is, must that have been owed, what must not be owed any more)."""
+        """(newly owed, no longer owed, whether those must have been owed, events that must no longer be owed)."""
         kind, process, message = observation
         send = self._send(message)
         if kind == "hand":
@@ -149,7 +149,7 @@ class DeliveryMonitor(Monitor):
         return self.copies.all_of(sign)
 
     def encode_all(self, observations: Iterable[Observation]) -> list[Any]:
-        """As usual, but that handing over and sending in one step, the common case, is one code."""
+        """Encodes handing over and sending in one step, the common case, as one code; otherwise as usual."""
         codes: list[tuple[int, int, bool, int]] = []
         for observation in observations:
             code = self.encode(observation)
@@ -175,7 +175,7 @@ class DeliveryMonitor(Monitor):
         return after
 
     def undelivered(self, monitor_state: int) -> list[tuple[Message, int]]:
-        """The (message, receiver) handed over and not delivered."""
+        """The pairs (message, receiver) handed over and not delivered."""
         return [copy for copy in self.copies.members(monitor_state) if copy[1] != -1]
 
     def unsent(self, monitor_state: int) -> list[Message]:
@@ -187,7 +187,7 @@ class FifoAndCausal(Monitor):
     """FIFO and causal order, for protocols that deliver no message before its send event.
 
     A delivery to q breaks causal order iff an undelivered message to q is in the causal past of the message's send, and
-    FIFO iff one from the same sender is. So of each past only what is undelivered need be remembered.
+    FIFO iff one from the same sender is. So only the undelivered part of each past need be remembered.
 
     Monitor state, a flat tuple of sets of copies as bits: the undelivered copies; for each process, those in its causal
     past; the messages with undelivered copies, each as all its copies, in order; and for each of these, in the same
@@ -213,7 +213,7 @@ class FifoAndCausal(Monitor):
             return None
         copies = self.copies.of(message)
         if kind == "deliver" and process not in copies:
-            return None  # not for this process: the business of `DeliveryMonitor`
+            return None  # not for this process: `DeliveryMonitor` reports it
         return process, message.sender, sum(copies.values()), copies[process] if kind == "deliver" else 0
 
     def observe(
@@ -232,7 +232,7 @@ class FifoAndCausal(Monitor):
             messages = (*messages[:place], copies, *messages[place:])
             return (*known, *messages, *pasts[:place], past, *pasts[place:]), ()
         if not monitor_state[0] & copy:
-            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
+            return monitor_state, ()  # `DeliveryMonitor` reports second deliveries
         place = messages.index(copies)
         past = pasts[place]
         overtaken = past & self.copies.to_receiver[process]
@@ -251,20 +251,20 @@ class FifoAndCausal(Monitor):
         undelivered, *rest = [self.copies.renamed(some, renaming) for some in monitor_state]
         known, open_messages = rest[: self.n], rest[self.n :]
         half = len(open_messages) // 2
-        # In order of the messages: which that is, the numbers of their copies say.
+        # In order of the messages, by the numbers of their copies.
         in_order = sorted(zip(open_messages[:half], open_messages[half:], strict=True))
         messages, pasts = [message for message, _ in in_order], [past for _, past in in_order]
         return (undelivered, *renaming.vector(known), *messages, *pasts)
 
 
 class Crowns(Monitor):
-    """Synchronous order, in the reading `pending`: broken as soon as no completion is free of crowns.
+    """Synchronous order, in the reading `pending`: violated as soon as no completion is free of crowns.
 
     Messages are drawn as points; each line orders the points of its events, and a cycle of points is a crown. An
     event of message v on a line puts v after all points on that line. An event still to come will do the same, so a
     cycle through such events cannot be avoided any more. Only an unfinished message can still come after another, so
-    only those, and who of them comes before whom, need be remembered. Events may come in any order, a delivery before
-    its send too (Murty & Garg).
+    only these and their order need be remembered. Events may come in any order, even a delivery before its send
+    (Murty & Garg).
 
     Monitor state: for each process, the unfinished messages at or before the last point of its line, and that point
     itself if unfinished; for each unfinished message, those before it; the events that they still expect (a send as
@@ -291,7 +291,7 @@ class Crowns(Monitor):
             expected = expected | {(v, q) for q in (-1, *v.receivers)}
         event = (v, -1 if kind == "send" else p)
         if event not in expected:
-            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
+            return monitor_state, ()  # `DeliveryMonitor` reports second deliveries
         expected = expected - {event}
         if last[p] != v:
             gained = lines[p] - {v}
@@ -324,12 +324,12 @@ class Crowns(Monitor):
         before: dict[Message, frozenset[Message]],
         expected: frozenset[tuple[Message, int]],
     ) -> bool:
-        """Do the unfinished messages form a cycle, once the events still expected are at the ends of their lines?"""
+        """True if the unfinished messages form a cycle, once the expected events are at the ends of their lines."""
         will_be_before = {v: set(some) for v, some in before.items()}
         for v, q in expected:
             place = v.sender if q == -1 else q
             if v in lines[place] and last[place] != v:
-                return True  # it has been there before, with other points since
+                return True  # it was on this line before, with other points since
             will_be_before[v] |= lines[place] - {v}
         left = set(before)
         while left:
@@ -343,7 +343,7 @@ class Crowns(Monitor):
 class History(Monitor):
     """Any order, by remembering the whole computation and deciding it (reading `pending`) at every event.
 
-    A computation in which a message is delivered and not yet sent is none: it is judged once the send has happened.
+    While a message is delivered but not yet sent there is no valid computation: it is judged once the send happened.
     """
 
     def __init__(self, n: int, order: str) -> None:
@@ -360,9 +360,9 @@ class History(Monitor):
     def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
         lines = lines_after(monitor_state, code)
         if lines is None:
-            return monitor_state, ()  # a second delivery is the business of `DeliveryMonitor`
+            return monitor_state, ()  # `DeliveryMonitor` reports second deliveries
         if code.kind in UNDOES:
-            return lines, ()  # what is left is judged at the next event
+            return lines, ()  # the remaining computation is judged at the next event
         return lines, () if keeps(lines, self.order) else (self.order,)
 
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
@@ -371,7 +371,7 @@ class History(Monitor):
 
 
 def lines_after(lines: Lines, observation: Observation) -> Lines | None:
-    """The lines with one event more, or with one taken back; None if the event has happened before."""
+    """The lines with one event added or undone; None if the event has happened before."""
     kind, process, message = observation
     if kind in UNDOES:
         line = tuple(event for event in lines[process] if event != (UNDOES[kind], message))
@@ -387,8 +387,8 @@ def lines_after(lines: Lines, observation: Observation) -> Lines | None:
 def keeps(lines: Lines, order: str) -> bool:
     """True if this computation in progress can still keep the order.
 
-    As long as a delivered message is unsent there is no computation to judge, and nothing is said (true). A circle of
-    lines and messages is no computation at all; it keeps no order.
+    While a delivered message is unsent there is no computation to judge, and the result is true. A cycle of lines and
+    messages is not a computation and keeps no order.
     """
     messages = {message for line in lines for _, message in line}
     sent = {message for line in lines for kind, message in line if kind == "send"}
@@ -404,7 +404,7 @@ def keeps(lines: Lines, order: str) -> bool:
 def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor]:
     """The monitor of deliveries, and the smallest monitors that together watch these orders in runs of this protocol.
 
-    Where events may be undone the whole computation must be remembered.
+    If events may be undone, the whole computation must be remembered.
     """
     n, at, early = machine.n, machine.ordered_at, not machine.sends_before_delivery
     wanted = [order for order in orders if order != "asynchronous"]

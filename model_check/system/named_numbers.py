@@ -1,4 +1,4 @@
-"""Numbers that know their origin: a guard, run on them, says which comparison fails, and with which numbers."""
+"""Numbers that know their origin: a guard, run on them, shows which comparison fails, and with which numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ARITHMETIC = {"add": "+", "sub": "-"}
 
 
 class NamedNumber(int):
-    """An int that is called `name`, and notes in `compared` what it is compared with."""
+    """An int with a name, which records its comparisons in `compared`."""
 
     name: str
     compared: list[str]
@@ -33,7 +33,7 @@ def _comparison(holds: Callable[[int, int], bool], sign: str) -> Callable[[Named
             return NotImplemented
         result = holds(int(self), int(other))
         said = f"{_with_value(self)} {sign} {_with_value(other)}: {'yes' if result else 'no'}"
-        # Both sides may be named: then Python may try the one and the other.
+        # If both sides are named, Python may try both.
         if not self.compared or self.compared[-1] != said:
             self.compared.append(said)
         return result
@@ -42,7 +42,7 @@ def _comparison(holds: Callable[[int, int], bool], sign: str) -> Callable[[Named
 
 
 def _arithmetic(computed: Callable[[int, int], int], sign: str, *, right: bool) -> Callable[[NamedNumber, int], int]:
-    """The method of a named number that stands left of the sign, or right of it."""
+    """The method of a named number to the left or to the right of the sign."""
 
     def compute(self: NamedNumber, other: int) -> NamedNumber:
         a, b = (other, self) if right else (self, other)
@@ -69,22 +69,22 @@ def _with_value(number: Any) -> str:
 def comparisons(
     machine: ProtocolMachine, process: int, state: Any, packet: Packet, processes: Sequence[str]
 ) -> list[str]:
-    """What the guard compares to decide about this packet, in order, each with its outcome. `processes`: their names.
+    """The guard's comparisons for this packet, in order, each with its outcome. `processes`: their names.
 
-    None of a guard that compares no numbers of the local state or the stamp, or cannot be run on such numbers.
+    None for a guard that compares no numbers of the local state or the stamp, or cannot be run on such numbers.
     """
     compared: list[str] = []
     try:
         named_state = _named(state, "", compared, processes)
         named_packet = packet._replace(stamp=_named(packet.stamp, "stamp", compared, processes))
         machine.deliverable(process, named_state, named_packet)
-    except Exception:  # of any kind: it may be anybody's own code, which is not made for such numbers
+    except Exception:  # any exception: it may be a user's code, not written for such numbers
         return []
     return compared
 
 
 def _named(value: Any, name: str, compared: list[str], processes: Sequence[str]) -> Any:
-    """The value, with its numbers named by their place in it; what is no tuple of numbers stays as it is."""
+    """The value, with its numbers named by their place in it; anything but tuples of numbers is unchanged."""
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int):

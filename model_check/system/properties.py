@@ -1,10 +1,10 @@
 """The properties that a check decides, each with its kind and its meaning.
 
 - `always`: holds at every step of every run within the bound;
-- `live`: holds of every run that goes on to its end. A run may end where nothing can happen but what nobody is obliged
-  to do: a new send in the free workload, and a fault of the channel. Until then it is fair: of a state that is visited
-  again and again, every other action is taken again and again. A loss is never made good;
-- `sometimes`: some run reaches it. Without that, an `always` may hold because nothing ever happened.
+- `live`: holds of every run that goes on to its end. A run may end in a state where only optional actions are enabled:
+  a new send in the free workload, and a fault of the channel. Until then it is fair: in a state that is visited
+  infinitely often, every other action is taken infinitely often. A lost packet stays lost;
+- `sometimes`: some run reaches it. Otherwise an `always` could hold because nothing ever happened.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ AT_ONE_RECEIVER = ("fifo", "causal")
 def properties_of(
     machine: ProtocolMachine, orders: Iterable[str], *, program: bool, crash: bool = False, clocks: Iterable[Clock] = ()
 ) -> list[Property]:
-    """All that is decided of this protocol: the requested orders, liveness, its own invariants, and the witnesses."""
+    """All properties to decide for this protocol: the requested orders, liveness, its invariants, and the witnesses."""
     properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
     properties += [
         Property(
@@ -65,7 +65,7 @@ def properties_of(
     ]
     properties += [DELIVERS_ONCE]
     properties += [Property(name, "always", f"local invariant {name}") for name in machine.invariants]
-    # A survivor may well wait for what the crashed one never sent; but not for what is there.
+    # A survivor may well wait for a packet that the crashed process never sent; but not for one that is there.
     properties += [DELIVERS_ALL] if crash or not program else []
     properties += [COMPLETES, CAN_COMPLETE] if program else [NEVER_BLOCKS]
     properties += [DELIVERS_SOMETHING]
@@ -80,9 +80,9 @@ def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
     """The orders a protocol is checked against by default: the one it promises, and of FIFO and causal order those
     that it implies.
 
-    What promises nothing is checked against FIFO and causal order, to show that they do not come by themselves. For a
-    protocol that may deliver before the send event, only the promised order, which implies the others ([MG] Theorem
-    1).
+    A protocol that promises nothing is checked against FIFO and causal order, to show that they do not come for free.
+    For a protocol that may deliver before the send event, only the promised order, which implies the others ([MG]
+    Theorem 1).
     """
     if not machine.sends_before_delivery:
         return (machine.promises,)

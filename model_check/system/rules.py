@@ -1,10 +1,10 @@
 """The rules of a protocol that were exercised, by local transition.
 
-Each local transition is looked at once, when it is tabulated, and counts when it is taken. An input that is refused
-counts where it can be given: a send only while the bound leaves one.
+Each local transition is examined once, when it is tabulated, and counts when it is taken. A refused input counts
+where it can be given: a send only while the bound leaves one.
 
-So it costs next to nothing where states are searched, and splits none of them. Where processes share tables, a
-transition stands for its images at the others: a rule that process 0 does not exercise is examined at them too.
+So it costs the search next to nothing, and splits no states. Where processes share tables, a transition stands for
+its images at the others: a rule that process 0 does not exercise is examined at them too.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class Exercised:
     """The rules exercised so far, by name: the machine's own, and `holds-back` and `releases` of any guard."""
 
     def __init__(self, calls: MachineCalls, images: Callable[[Transition], Iterable[Transition]] | None = None) -> None:
-        """`images`: the transitions for which one stands beside itself; None: there are none."""
+        """`images`: the other transitions that a transition stands for; None: there are none."""
         self._calls, machine = calls, calls.machine
         self._rules = machine.rules
         self._images = images
         self.reached: set[str] = set()
-        #: Is there anything to be learnt from a packet that the guard lets in? Not once one was held back and let in.
+        #: True until some packet was held back and later accepted; then the guard's decisions show nothing new.
         self.awaits_release = self._guards = type(machine).deliverable is not ProtocolMachine.deliverable
-        #: What the guard decided of each packet in any local state, until then.
+        #: The guard's decisions on each packet in any local state, until then.
         self._held_back: set[Packet] = set()
         self._let_in: set[Packet] = set()
         self._left: list[tuple[str, Rule]] = []
@@ -46,8 +46,8 @@ class Exercised:
     def guard(
         self, process: int, state: Any, packet: Packet, *, accepted: bool, known_as: Packet | None = None
     ) -> None:
-        """The guard was called with a packet that is there. Where states that differ by names are one, `known_as` is
-        the same for all packets that differ by names.
+        """The guard was called with a packet that is there. If states that differ only by names are merged, `known_as`
+        is the same for all packets that differ only by names.
         """
         if not self._guards or (accepted and not self.awaits_release):
             return
@@ -65,7 +65,7 @@ class Exercised:
                 self._let_in.clear()
 
     def by(self, transition: Transition) -> list[str]:
-        """The rules that this transition exercises and none did before."""
+        """The rules that this transition is the first to exercise."""
         left = self.left
         found = [name for name, holds in left if self._calls.exercises(name, holds, transition)]
         if self._images is None or len(found) == len(left):

@@ -12,9 +12,9 @@ The actions of a global state:
 - `receive …`: any other packet is received. Over a FIFO channel also: a packet that is not deliverable yet goes to the
   hold-back queue;
 - the protocol's own internal steps, by their names, and `lose` and `duplicate` of a faulty channel;
-- if a process may crash: `crash`, after which it takes no more steps, and `lose` of any packet of it that is in flight,
-  as if it had died before a retransmission; and `agree`, where the protocol has the survivors confer: what they agree
-  on reaches each of them before anything else happens.
+- if a process may crash: `crash`, after which it takes no more steps, and `lose` of any of its packets in flight, as
+  if it had died before a retransmission; and `agree`, if the protocol lets the survivors confer: their agreement
+  reaches each of them before anything else happens.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .values import Interner
 
 #: Local state numbers, then the flight, then the position number.
 State = tuple[Any, ...]
-#: One monitor state a monitor.
+#: One monitor state per monitor.
 MonitorState = tuple[Any, ...]
 
 
@@ -58,7 +58,7 @@ class Crashed:
 
 CRASHED = Crashed()
 
-#: The kind of packet by which a survivor learns what they have agreed on.
+#: The kind of packet by which a survivor learns the agreement.
 AGREED = "agreed"
 
 
@@ -72,7 +72,7 @@ class LocalStep(NamedTuple):
     delivered: tuple[Message, ...] = ()
     #: The observations of the monitors: (number of the monitor, its `observe`, encoded observation), in order.
     codes: tuple[tuple[int, Callable[[Any, Any], tuple[Any, tuple[str, ...]]], Any], ...] = ()
-    #: The rules that it exercises and no step did before.
+    #: The rules that it is the first step to exercise.
     exercises: tuple[str, ...] = ()
 
     @property
@@ -81,7 +81,7 @@ class LocalStep(NamedTuple):
         return bool(self.observations) and self.observations[0].kind == "hand"
 
 
-#: One enabled action of a global state, and where it leads. A plain tuple: a search makes millions of them.
+#: One enabled action of a global state, and its successor. A plain tuple: a search makes millions of them.
 Move = tuple[LocalStep, State]
 
 
@@ -128,7 +128,7 @@ class System:
     # -- states and moves ----------------------------------------------------------------------------------------------
 
     def initial(self) -> State:
-        """Every machine in its initial state, nothing in flight, nothing yet done."""
+        """The initial state of every machine, nothing in flight, nothing yet done."""
         states = (self._number_of_local(i, self.calls.initial(i)) for i in range(self.n))
         return (*states, self.channel.empty(), self._positions.number(self.workload.start()))
 
@@ -166,14 +166,14 @@ class System:
         return moves
 
     def faults(self, state: State) -> list[Move]:
-        """Those of the moves that are faults of the channel."""
+        """The moves that are faults of the channel."""
         *local, flight, position = state
         faults = self.channel.faults(flight)
         return [(self._of_channel(name, packet), (*local, after, position)) for name, packet, after in faults]
 
     def move(self, state: State, action: Action, outcome: Step, flight: Flight, position: Any) -> Move:
-        """The move that an outcome of one input makes, for callers that give inputs to the machine themselves. `flight`
-        and `position` are those without what the action takes.
+        """The move for an outcome of one input, for callers that give inputs to the machine themselves. `flight` and
+        `position` are given without what the action consumes.
         """
         handed = []
         if action.name == "send" and action.message is not None:
@@ -184,7 +184,7 @@ class System:
         return moves[0]
 
     def _crash(self, moves: list[Move], state: State, process: int, crashed: bool) -> None:
-        """The crash itself, or what is lost because of it."""
+        """The crash itself, or the losses of packets that it causes."""
         n = self.n
         if not crashed:
             step = LocalStep(Action(process, "crash", None, None, by_channel=True), -1)
@@ -195,7 +195,7 @@ class System:
                 moves.append((self._of_channel("lose", packet), (*state[:n], flight, state[n + 1])))
 
     def _agree(self, moves: list[Move], state: State) -> None:
-        """The survivors confer, if the protocol has them do so and they see a reason to."""
+        """The move in which survivors confer, if the protocol lets them and they see a reason to."""
         if type(self.machine).agree is ProtocolMachine.agree or self.may_crash is None:
             return
         survivors = {i: self._locals.values[state[i]] for i in range(self.n) if i != self.may_crash}
@@ -208,7 +208,7 @@ class System:
         moves.append((step, (*state[: self.n], self.channel.put(state[self.n], packets), state[self.n + 1])))
 
     def _learn(self, moves: list[Move], state: State) -> None:
-        """Survivors who have still to learn what was agreed do so, one after the other."""
+        """The moves by which survivors learn the agreement, one after the other."""
         flight, position = state[self.n], state[self.n + 1]
         for packet, taken, *_ in self.channel.arrivals(flight):
             if packet in self._agreed:
@@ -220,7 +220,7 @@ class System:
     def _add(
         self, moves: list[Move], state: State, process: int, step: LocalStep, flight: Flight, position: int
     ) -> bool:
-        """Adds the move that this step makes, unless it delivers what the application does not want now."""
+        """Adds the move for this step, unless it delivers a message that the application does not want now."""
         if step.delivered and self._choosy:
             then = self._accepting(position, process, step.delivered)
             if then is None:
@@ -234,19 +234,19 @@ class System:
         return True
 
     def may_end(self, moves: Sequence[Move]) -> bool:
-        """May a run end in a state with these moves? If all are faults of the channel or optional sends."""
-        # Sends come first in the list and faults last, so that mostly one look at the end is enough.
+        """True if a run may end in a state with these moves: all are faults of the channel or optional sends."""
+        # Sends come first in the list and faults last, so that the last move usually decides.
         return all(self._optional(step) for step, _ in moves) if not moves or self._optional(moves[-1][0]) else False
 
     def _optional(self, step: LocalStep) -> bool:
         return step.action.by_channel or (self.workload.takes_anything and step.hands_over)
 
     def crashed(self, state: State) -> int | None:
-        """The process that has crashed."""
+        """The crashed process, if there is one."""
         return self.may_crash if self.may_crash is not None and state[self.may_crash] == self._crashed else None
 
     def finished(self, state: State) -> bool:
-        """True if every application has done all it wanted; one that has crashed wants nothing more."""
+        """True if every application has done all that it wanted; a crashed one wants nothing more."""
         return self.workload.finished(self.position(state), self.crashed(state))
 
     def position(self, state: State) -> Any:
@@ -258,11 +258,11 @@ class System:
         return [self._locals.values[number] for number in state[: self.n]]
 
     def local_state(self, number: int) -> Any:
-        """The local state of that number, as it stands in global states."""
+        """The local state of that number, as used in global states."""
         return self._locals.values[number]
 
     def state_after(self, step: LocalStep) -> Any:
-        """The local state of the process after its step; None after what is no step of it."""
+        """The local state of the process after its step; None if the action is not a step of a process."""
         return None if step.local < 0 or step.action.by_channel else self._locals.values[step.local]
 
     def in_flight(self, state: State) -> list[Packet]:
@@ -270,7 +270,7 @@ class System:
         return [self._packets.values[packet] for packet, *_ in self.channel.arrivals(state[self.n])]
 
     def flight(self, state: State) -> list[tuple[Packet, bool]]:
-        """Every packet in flight, those of one link in order; and whether it is in the hold-back queue, or a copy."""
+        """Every packet in flight, in order for each link; and whether it is in the hold-back queue, or a copy."""
         return [(self._packets.values[packet], mark) for packet, mark in self.channel.contents(state[self.n])]
 
     def refused(self, state: State) -> list[Packet]:
@@ -288,7 +288,7 @@ class System:
         return tuple(monitor.initial() for monitor in self.monitors)
 
     def evaluate(self, monitor_state: MonitorState, step: LocalStep) -> tuple[MonitorState, tuple[str, ...]]:
-        """The monitor state after what a step let happen, and the properties that it broke."""
+        """The monitor state after the events of a step, and the properties that it violated."""
         if not step.codes:
             return monitor_state, ()
         broken: tuple[str, ...] = ()
@@ -300,10 +300,10 @@ class System:
         return tuple(after), broken
 
     def undelivered(self, monitor_state: MonitorState, state: State | None = None) -> list[tuple[Message, int]]:
-        """The (message, receiver) handed to the protocol and not delivered.
+        """The pairs (message, receiver) handed to the protocol and not delivered.
 
-        Given the state at the end of a run: those that are owed. What a crashed process sent or should receive is not,
-        nor what an application that has come to its end never requested.
+        Given the state at the end of a run: only deliveries that are owed. Those from or to a crashed process are not,
+        nor those that a completed application never requested.
         """
         copies = self._deliveries.undelivered(monitor_state[0])
         if state is None:
@@ -345,7 +345,7 @@ class System:
         return int(source * self.n + destination)
 
     def _made_pending_sends(self, position: int) -> tuple[tuple[int, int, int], ...]:
-        """(process, message number, position afterwards) of everything that may be handed over."""
+        """(process, message number, position afterwards) for every message that may be handed over."""
         return tuple(
             (pending.process, self._messages.number(pending.message), self._positions.number(pending.after))
             for pending in self.workload.pending_sends(self._positions.values[position])
@@ -388,7 +388,7 @@ class System:
         return any(self._arrive(local, packet) is not None for packet in packets)
 
     def _own_steps(self, process: int, local: int, position: int) -> tuple[LocalStep, ...]:
-        """Internal steps, and the application's taking of a message from its protocol's buffer."""
+        """Internal steps, and steps in which the application takes a message from its protocol's buffer."""
         if local == self._crashed:
             return ()
         value = self._positions.values[position]
@@ -451,6 +451,6 @@ class System:
 
 
 def action_of_arrival(process: int, packet: Packet, step: Step) -> Action:
-    """The action by which a packet is received: `deliver`, if that delivers its message."""
+    """The action that receives a packet: `deliver`, if that delivers its message."""
     delivers = any(event == ("deliver", packet.message) for event in step.events)
     return Action(process, "deliver" if delivers else name_of_arrival(packet), packet.message, packet)

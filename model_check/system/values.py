@@ -1,4 +1,4 @@
-"""The contract of values: what local states and stamps are made of, and the key by which a table knows each.
+"""The contract of values: the types allowed in local states and stamps, and the key of each value in tables.
 
 They are None, bool, int, float, str, bytes, members of an Enum, and tuples, named tuples, frozensets, frozen
 dataclasses and frozen mappings of these. Anything else, and nan, is refused, with its path. Two values have one key
@@ -30,7 +30,7 @@ _INSTEAD = (
 
 
 class Refused(Exception):
-    """What a machine answered cannot be used, such as a part of a value that the contract does not allow."""
+    """A machine's answer cannot be used, such as a value with a part that the contract does not allow."""
 
     def __init__(self, problem: str, hint: str) -> None:
         self.problem, self.hint = problem, hint
@@ -38,7 +38,7 @@ class Refused(Exception):
         self.path = "{}"
 
     def within(self, path: str) -> Refused:
-        """The same, of a whole that has the part at this path, such as ``{}.queue``."""
+        """The same, for a whole that has the part at this path, such as ``{}.queue``."""
         self.path = self.path.replace("{}", path)
         return self
 
@@ -88,7 +88,7 @@ def _key(value: Any) -> Hashable:
 
 
 def _keys(parts: Iterable[Any], path: Callable[[int], str]) -> tuple[Hashable, ...]:
-    """The keys of the parts of a value; `path` gives that of the part of each number."""
+    """The keys of the parts of a value; `path` gives the path of the part with a number."""
     keys = []
     for k, part in enumerate(parts):
         try:

@@ -1,8 +1,8 @@
-"""The answers of nodes: each input is put once, and its answer repeated by new nodes when the searches have ended.
+"""The answers of nodes: each input is given once, and its answer repeated by new nodes after the searches.
 
 A node must be a function of its inputs. So every kind of input is repeated by twenty new nodes, and each input at least
-once. Nodes that run are given one input after another. Where one may have said more than its answers, all inputs are
-put once more, each to a new node, which ends after it.
+once. Running nodes get one input after another. If one may have said more than its answers, all inputs are given once
+more, each to a new node, which ends after it.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from .node import (
     name_for_nodes,
 )
 
-#: After this number of hangs at inputs of a type others of it are not put: each takes all the time there is.
+#: After this number of hangs, no more inputs of the type are given: each hang uses up the time limit.
 MOST_HANGS = 2
 #: How often the answers to inputs of each kind are repeated, by as many new nodes: a fair coin is missed by all of them
 #: with a probability of 2 ** -20, which is less than `MISSED`.
 ROUNDS, MISSED = 20, 1e-6
-#: Characters of an answer that are shown.
+#: The number of characters of an answer that are shown.
 MOST_SAID = 120
 
 
 class Answers:
-    """What nodes answer, by process and inputs. Once a search has ended, `settle` says whether it can be relied on."""
+    """The nodes' answers, by process and inputs. After a search, `settle` says whether they are reliable."""
 
     def __init__(
         self,
@@ -50,9 +50,9 @@ class Answers:
         most_repeats: int | None = None,
         before_input: Callable[[], None] = lambda: None,
     ) -> None:
-        """`most_inputs`: after these a node is said to get them without end. `most_repeats`: at most this number of
-        answers is repeated. `before_input` is called before a node is given an input, but for repetitions; it may raise
-        what ends a search.
+        """`most_inputs`: after this number, a node is said to get inputs without end. `most_repeats`: at most this
+        number of answers is repeated. `before_input` is called before each input to a node, except repetitions; it may
+        raise an exception to end a search.
         """
         self.nodes = nodes
         self._before_input = before_input
@@ -61,9 +61,9 @@ class Answers:
         self._known: dict[Query, Answer | NodeFailure] = {}
         #: The hangs at inputs of each type.
         self._hangs: dict[type[Input], list[NodeFailure]] = {}
-        #: True if a search has used answers that turned out to be none.
+        #: True if a search has used answers that turned out to be invalid.
         self._must_search_again = False
-        #: Once a running node has said more than its answers, or failed as no new one does: when, and how.
+        #: When and how a running node has said more than its answers, or failed as no new one does.
         self._only_new_nodes = False
         self._doubt: tuple[Query, NodeFailure] | None = None
         self._settled: set[Query] = set()
@@ -86,16 +86,16 @@ class Answers:
 
     @property
     def vary(self) -> bool:
-        """True if a node answers at random or unasked, so that nothing else is a fact."""
+        """True if a node answers at random or unasked, so that no other result is certain."""
         return any(isinstance(known, NodeFailure) and known.kind in VARYING for known in self._known.values())
 
     def fails(self, query: Query, failure: NodeFailure) -> None:
-        """From now on this is the answer to that query: what comes of it is a failure."""
+        """Makes this failure the answer to the query."""
         self._known[query] = failure
 
     def settle(self) -> bool:
-        """Ends the nodes that run, and repeats answers with new ones. True if searches must be made again, since some
-        answers were none.
+        """Ends the running nodes, and repeats answers with new ones. True if searches must be repeated, since some
+        answers were invalid.
         """
         if not self._only_new_nodes:
             try:
@@ -114,8 +114,8 @@ class Answers:
         return True
 
     def _rely_on_new_nodes(self, query: Query, seen: NodeFailure) -> None:
-        """From now on each query is put to a node of its own: a running one has failed as no new one does, or has said
-        more than its answers."""
+        """From now on each query gets a new node: a running one has failed as no new one does, or has said more than
+        its answers."""
         self._doubt = query, seen
         self._only_new_nodes = self._must_search_again = True
         self._known.clear()
@@ -124,7 +124,7 @@ class Answers:
             self.nodes.finish()
 
     def differs_again(self, process: int, inputs: History) -> str | None:
-        """What differs where new nodes are given these inputs, if those were not repeated yet."""
+        """How the answers of new nodes to these inputs differ, unless already repeated."""
         for k in range(1, len(inputs) + 1):
             query = process, inputs[:k]
             known = self._known.get(query)
@@ -155,8 +155,8 @@ class Answers:
         return answer
 
     def _of_running_node(self, query: Query) -> Answer | NodeFailure:
-        """The answer of the node that runs at the process, if its inputs go on from those that it has had. Answers that
-        it gives again must be the same."""
+        """The answer of the process's running node, if these inputs extend those that it has had. Repeated answers must
+        be the same."""
         process, inputs = query
         had, answers = self.nodes.give(process, inputs)
         for k, answer in enumerate(answers, had + 1):
@@ -178,7 +178,7 @@ class Answers:
         return answer
 
     def _repeats_differ(self) -> bool:
-        """Repeats the answers since it was last called with new nodes, and notes what differs."""
+        """Repeats the answers since the last call with new nodes, and notes differences."""
         found = False
         since = {query: answer for query, answer in self._known.items() if query not in self._settled}
         self._settled.update(since)
@@ -198,8 +198,7 @@ class Answers:
 
 
 def _is_certain(failure: NodeFailure) -> bool:
-    """True of failures that need not happen again: a node that speaks unasked does so when it likes, and nothing is put
-    again where packets follow each other without end."""
+    """True of failures that need not recur: unasked output comes at any time, and endless packets are not replayed."""
     return failure.kind in (*VARYING, "floods")
 
 
@@ -230,8 +229,8 @@ def _in_words(answer: Answer | NodeFailure) -> str:
 
 
 def in_rounds(known: Mapping[Query, Answer | NodeFailure], most: int) -> Iterator[list[Query]]:
-    """The queries to repeat, at most `most`: in each of the first rounds one of each kind, and then all others. What
-    fails comes once of each kind, since it ends its node; a hang takes all the time there is.
+    """The queries to repeat, at most `most`: in each of the first rounds one of each kind, then all others. Failures
+    are repeated once per kind, since each ends its node, and a hang uses up the time limit.
     """
     kinds: dict[Hashable, list[Query]] = {}
     for query, answer in known.items():
@@ -247,8 +246,8 @@ def in_rounds(known: Mapping[Query, Answer | NodeFailure], most: int) -> Iterato
 
 
 def kind_of(query: Query, answer: Answer | NodeFailure) -> Hashable:
-    """What inputs have in common that differ in the names of processes and messages, and in what is in packets: their
-    history and their outputs, with processes and messages numbered as they come. Of failures, how they fail.
+    """A key equal for inputs that differ only in names of processes and messages, and in packet contents: their
+    history and outputs, with processes and messages numbered by appearance. For failures, the kind of failure.
     """
     if isinstance(answer, NodeFailure):
         return answer.kind
@@ -272,7 +271,7 @@ def kind_of(query: Query, answer: Answer | NodeFailure) -> Hashable:
 
 @dataclass
 class Repeats:
-    """How often answers were repeated by new nodes, and compared. `inputs`: how many different ones there were."""
+    """How often answers were repeated by new nodes, and compared. `inputs`: the number of different inputs."""
 
     inputs: int = 0
     of_input: Counter[Query] = field(default_factory=Counter)
@@ -291,23 +290,23 @@ class Repeats:
 
     @property
     def all(self) -> int:
-        """How many answers were repeated."""
+        """The number of repeated answers."""
         return self.of_input.total()
 
     @property
     def least_of_input(self) -> int:
-        """How often each input was repeated at least."""
+        """The least number of repetitions of an input."""
         return min(self.of_input.values()) if 0 < self.inputs == len(self.of_input) else 0
 
     @property
     def least_of_kind(self) -> int:
-        """The same for each kind of inputs that do not fail."""
+        """The same for kinds of inputs, without failures."""
         return min((number for kind, number in self.of_kind.items() if not isinstance(kind, str)), default=0)
 
     @property
     def excluded(self) -> float:
-        """The least probability with which a node would have been noticed, but for one chance in a million, that
-        answers otherwise with this probability at every input of one type.
+        """The least p such that a node that answers differently with probability p at every input of one type is missed
+        with a probability of at most one in a million.
         """
         return 1 - MISSED ** (1 / min(self.of_type.values())) if self.of_type else 1.0
 

@@ -1,4 +1,4 @@
-"""Bodies of packets, compared by what they are made of, but for what is to be ignored, such as time stamps."""
+"""Packet bodies, compared by content, without ignored parts such as time stamps."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable
 
-#: Values that cannot change, and whose repr says all of them.
+#: Immutable types whose repr is complete.
 _PLAIN = (str, bytes, int, float, complex, bool, type(None), type(...))
 
 
 class Body:
-    """A value as it was when it was transmitted. Bodies with the same key are equal."""
+    """A value as it was at transmission. Bodies with the same key are equal."""
 
     __slots__ = ("_hash", "_key", "_value")
 
@@ -49,12 +49,12 @@ def text_body(text: str, ignored: Pattern[str] | None) -> Hashable:
 
 
 def value_body(value: Any, ignored: Pattern[str] | None) -> Body:
-    """The body of a packet that is any value of Python; of what is ignored in its `repr` no difference is made."""
+    """The packet body for any Python value; ignored parts of its `repr` are not compared."""
     return Body(value, canonical(value) if ignored is None else ignored.sub("", repr(value)))
 
 
 def to_ignore(pattern: str | None) -> Pattern[str] | None:
-    """The regular expression for what is ignored in bodies; raises `BadInput` if it is none."""
+    """The regular expression for ignored parts of bodies; raises `BadInput` if it is invalid."""
     if pattern is None:
         return None
     try:
@@ -68,7 +68,7 @@ def canonical(value: Any, inside: tuple[int, ...] = ()) -> Hashable:
     """A key equal to that of any value of the same types and parts: 1, 1.0 and True differ. Sets have no order; the
     order of a dictionary counts, since a node can see it.
 
-    Raises `TypeError` where a value does not say what it is made of, as a socket does not.
+    Raises `TypeError` for values that do not expose their parts, such as sockets.
     """
     kind = type(value)
     if kind in _PLAIN:

@@ -1,4 +1,4 @@
-"""The request of a conformance check, and the names of what is decided."""
+"""The request for a conformance check, and the names of the decided orders and properties."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from crownless.spec.orders import ORDERS
 
 #: The orders that are decided, the weakest first.
 JUDGED = tuple(name for name in ORDERS if name != "asynchronous")
-#: Those that are monitored in every run at little cost.
+#: The orders that are cheap to monitor in every run.
 MONITORED = ("fifo", "causal", "synchronous")
-#: The properties of deliveries that are no matter of order.
+#: Delivery properties other than order.
 DELIVERY = (DELIVERS_ONCE.name, DELIVERS_ALL.name, NEVER_BLOCKS.name)
 #: The search in which applications reply.
 WITH_REPLIES = "replies from inside deliveries"
-#: Up to how many messages applications reply, unless requested.
+#: The default maximum of messages sent in replies.
 REPLIES = 3
 
 
 @dataclass(frozen=True, repr=False)
 class Request:
-    """The request to decide which orders an implementation keeps.
+    """A request to decide which orders an implementation keeps.
 
-    `orders`: those that it claims to keep. `replies`: up to how many messages applications also send from inside
-    deliveries. `ticks`: how often time passes at each process; `restarts`: how often each may crash and start again.
+    `orders`: those that it claims to keep. `replies`: the maximum number of messages that applications also send from
+    inside deliveries. `ticks`: the ticks at each process; `restarts`: the maximum crashes and restarts of each.
     """
 
     processes: int = 3

@@ -1,4 +1,4 @@
-"""The result of a conformance check: that of a check, of all searches together, with what is known of the nodes."""
+"""The result of a conformance check: all searches combined, with facts about the nodes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .node import FAILURES, VARYING
 from .node_machine import Failed
 from .schedules import Schedule, schedule_of
 
-#: All that is decided, in the order in which it is shown.
+#: All orders and properties that are decided, in display order.
 PROPERTIES = {
     **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
     **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS)},
     **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
 }
-#: Bounds, by processes and messages, in which an order has fewer computations than each weaker one.
+#: Bounds (processes, messages) at which an order has fewer computations than each weaker one.
 DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
     "unicast": {"causal": (3, 3), "mailbox": (4, 4), "one-n": (4, 4), "n-n": (3, 4)},
     "broadcast": {"causal": (3, 2), "mailbox": (3, 3), "one-n": (3, 3), "n-n": (3, 4)},
@@ -36,7 +36,7 @@ DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
 
 
 class Searched(NamedTuple):
-    """The results of one search, of all that goes with it, and the complete computations that the nodes generate."""
+    """The results of one search and its accompanying checks, and the complete computations that the nodes generate."""
 
     name: str
     results: list[CheckResult]
@@ -47,7 +47,7 @@ class Searched(NamedTuple):
 
     @property
     def complete(self) -> bool:
-        """True if each came to its end, or to the first violation if that was its end."""
+        """True if each check ended, either completely or at its first violation where it stops there."""
         return all(one.exploration.stopped == FIRST_VIOLATION or not one.ended_early for one in self.results)
 
     def lines(self, name: str) -> Iterable[PropertyResult]:
@@ -67,7 +67,7 @@ class Searched(NamedTuple):
         return any(line.verdict == "violated" for line in self.lines(name))
 
     def _beyond_no_failure(self, line: PropertyResult) -> PropertyResult:
-        """The line by its own meaning; a run in which a node fails shows nothing else, but for deliveries before."""
+        """The line read by itself; a run with a failing node shows nothing else, except earlier deliveries."""
         line = replace(line, property=PROPERTIES[line.property.name])
         failed = [] if line.run is None else [state for state in line.run.local_states if isinstance(state, Failed)]
         if not failed or line.property.name == DELIVERS_ONCE.name:
@@ -80,8 +80,8 @@ class Searched(NamedTuple):
 def merged(searches: list[Searched], request: Request, ended_early: str | None) -> tuple[PropertyResult, ...]:
     """A line for each property: the worst of the verdicts of all searches, with a run if there is one.
 
-    A run that breaks an order breaks all that are stronger. Where a node answers at random or unasked, no other verdict
-    is a fact.
+    A run that violates an order violates all stronger ones. If a node answers at random or unasked, no other verdict is
+    certain.
     """
     unicasts = request.sends == "unicast"
     lines: dict[str, PropertyResult] = {}
@@ -122,27 +122,27 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
 class Conformance(CheckResult):
     """The verdict on each order, on deliveries, and on the ways in which nodes fail.
 
-    As a truth value: whether no node fails, all is delivered, and the orders of the request are kept; an unknown
-    verdict has none, and raises `Undecided`.
+    True if no node fails, everything is delivered, and the requested orders are kept; an unknown verdict raises
+    `Undecided` as a truth value.
     """
 
     request: Request = field(default_factory=Request)
     searches: tuple[Searched, ...] = ()
-    #: Of `--random`: how many runs there are to be, and how many were made. None: every schedule was searched.
+    #: With `--random`, the number of runs requested and made. None: every schedule was searched.
     runs: int | None = None
     made: int = 0
-    #: By which random run each property was broken.
+    #: The random run that violated each property.
     found_by: dict[str, int] = field(default_factory=dict)
-    #: How many different inputs nodes were given, and which of the answers new nodes repeated.
+    #: The number of different inputs to nodes, and the answers that new nodes repeated.
     queries: int = 0
     repeats: Repeats = field(default_factory=Repeats)
-    #: Why a violation is not certain, such as that new nodes answered otherwise.
+    #: Why a violation is not certain, for example because new nodes answered differently.
     unconfirmed: str | None = None
-    #: Why not all searches or runs were made to their end.
+    #: Why some searches or runs were cut short.
     ended_by: str | None = None
-    #: Why the answers may not be all that the nodes say.
+    #: Why the answers may not include all of the nodes' output.
     best_effort: str | None = None
-    #: False if the program does not say that it takes replies, so that none from inside deliveries were offered.
+    #: False if the program does not announce that it takes replies, so that none were offered inside deliveries.
     takes_replies: bool = True
 
     def __repr__(self) -> str:
@@ -167,12 +167,12 @@ class Conformance(CheckResult):
 
     @property
     def broken(self) -> list[str]:
-        """Of these the names of those that are violated."""
+        """The names of the violated ones."""
         return [line.property.name for line in self.wanted if line.verdict == "violated"]
 
     @property
     def verdict(self) -> Outcome:
-        """Of random runs, `holds` means that none of them breaks anything."""
+        """For random runs, `holds` means that none of them violates anything."""
         if self.broken:
             return "violated" if self.unconfirmed is None else "unknown"
         undecided = self.runs is None and any(line.verdict == "unknown" for line in self.wanted)
@@ -202,8 +202,8 @@ class Conformance(CheckResult):
 
     @property
     def named(self) -> list[str]:
-        """The strongest orders kept, each by the weakest order that has as many computations within the bound, where
-        several orders may be the same.
+        """The strongest orders kept, each named by the weakest order with as many computations within the bound, since
+        several orders may coincide.
         """
         names = list(ORDERS)
         return list(dict.fromkeys(min([name, *self.same_as(name)], key=names.index) for name in self.strongest))
@@ -218,8 +218,7 @@ class Conformance(CheckResult):
 
     @cached_property
     def same_orders(self) -> list[dict[str, Any]]:
-        """Of the requested orders that are kept, those that are the same as weaker ones within the bound, and a bound
-        that distinguishes them."""
+        """The kept requested orders that coincide with weaker ones within the bound, and a bound that distinguishes."""
         found = []
         bounds = DISTINGUISHED_AT.get(self.request.sends, {})
         for order in self.request.orders:
@@ -232,19 +231,19 @@ class Conformance(CheckResult):
 
     @property
     def realization(self) -> Realization | None:
-        """The complete computations that the nodes generate with free sends; None where not searched, or where a node
-        answers at random or unasked.
+        """The complete computations that the nodes generate with free sends; None if not searched, or if a node answers
+        at random or unasked.
         """
         vary = any(self[name].verdict == "violated" for name in VARYING)
         return self.searches[0].realization if self.searches and not vary else None
 
     @property
     def generates_exactly(self) -> str | None:
-        """The order that is exactly what the nodes generate within the bound."""
+        """The order whose computations are exactly those that the nodes generate within the bound."""
         return None if self.realization is None else self.realization.equals
 
     def broken_by_replies(self) -> list[str]:
-        """The properties that free sends do not break, and sends from inside deliveries do."""
+        """The properties violated by sends from inside deliveries, but not by free sends."""
         with_replies = [one for one in self.searches if one.name == WITH_REPLIES]
         free = {name for one in self.searches[:1] for name in self.violations if one.breaks(name)}
         return [name for one in with_replies for name in self.violations if name not in free and one.breaks(name)]
@@ -271,7 +270,7 @@ class Conformance(CheckResult):
         return "; ".join([*parts, *self.request.own_steps, *([self.best_effort] if self.best_effort else [])])
 
     def suite(self) -> Suite:
-        """The lines that decide, for other tools."""
+        """The deciding lines, for other tools."""
         return Suite(self.protocol, self.wanted, self.seconds)
 
     def schedule(self, name: str) -> Schedule | None:

@@ -3,10 +3,10 @@
 There are two searches of the same machine, which share the answers of the nodes:
 
 - *free sends*: any process may send to any other at any time. FIFO, causal and synchronous order are monitored in every
-  run; the other orders are decided of every complete computation, which decides them of all runs where everything is
-  delivered in the end, since every run goes on to a complete one. Otherwise they are monitored too;
-- *replies*: applications also send from inside deliveries, up to fewer messages; unless free sends break what is
-  claimed, since that verdict is certain.
+  run; the other orders are decided on complete computations. If everything is eventually delivered, that covers all
+  runs, since every run extends to a complete one; otherwise they are monitored too;
+- *replies*: applications also send from inside deliveries, with fewer messages; skipped if free sends already violate
+  a claimed order, since that verdict is certain.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from .node import FAILURES, Implementation, NodeFailure, Query
 from .node_machine import check_of_nodes, check_of_walks
 from .random_runs import Sampling
 
-#: At most this number of answers of random runs is repeated: each takes as long as all inputs before it.
+#: The most answers of random runs that are repeated: each takes as long as all inputs before it.
 MOST_REPEATS_AT_RANDOM = 2_000
 #: The number of inputs for each message of a random run after which a node is said to get them without end.
 INPUTS_A_MESSAGE = 100
-#: At most this number of messages is sent alone at first, to see whether packets follow each other without end.
+#: The most messages that are first sent alone, to detect packets that follow each other without end.
 MOST_TRIED = 100
 
 
@@ -54,11 +54,10 @@ def conform(
     on_input: Callable[[str, int], None] | None = None,
     on_verdict: Callable[[Conformance], None] | None = None,
 ) -> Conformance:
-    """Drives the nodes over every schedule; raises `BadInput` for a request that is not possible.
+    """Drives the nodes over every schedule; raises `BadInput` for an impossible request.
 
-    `on_input` gets the name of the search as it begins and before each input to a node, and how many different inputs
-    there were; `report` a line if a call lasts long; `on_verdict` the result as it is with free sends, before replies
-    are searched.
+    `on_input` gets the search's name and the number of different inputs so far, at its start and before each input to a
+    node; `report` a line if a call lasts long; `on_verdict` the result for free sends, before replies are searched.
     """
     on_input = on_input or (lambda name, inputs: None)
     conforming = _Conforming(implementation, request, limits or Limits(), progress, report, on_input)
@@ -80,7 +79,7 @@ def conform_at_random(
     limits: Limits | None = None,
     progress: Callable[[int, int], None] = lambda made, runs: None,
 ) -> Conformance:
-    """Takes the nodes through `runs` random runs; raises `BadInput` for a request that is not possible."""
+    """Takes the nodes through `runs` random runs; raises `BadInput` for an impossible request."""
     began = time.monotonic()
     most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
     most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
@@ -123,7 +122,7 @@ def conform_at_random(
 
 
 def _possible(implementation: Implementation, request: Request) -> Request:
-    """The request, without replies if the nodes take none. Raises `BadInput` for what cannot be."""
+    """The request, without replies if the nodes take none. Raises `BadInput` for an impossible one."""
     for order in request.orders:
         order_named(order)
     channel_named(request.channel)
@@ -134,8 +133,8 @@ def _possible(implementation: Implementation, request: Request) -> Request:
 
 
 def packets_are_endless(answers: Answers, request: Request, before_input: Callable[[], None] = lambda: None) -> bool:
-    """Sends each message alone, and gives packets on in the order in which they were transmitted. True if nodes then
-    have more inputs than the limit: the first packet that was answered by packets is noted as what floods.
+    """Sends each message alone, and passes packets on in transmission order. True if nodes then get more inputs than
+    the limit: the first packet that was answered by packets is noted as the flooding one.
     """
     alone = Answers(answers.nodes, before_input=before_input)  # others, which need not be repeated
     one = replace(request, messages=1, ticks=0, restarts=0)
@@ -148,7 +147,7 @@ def packets_are_endless(answers: Answers, request: Request, before_input: Callab
 
 
 def _answered_without_end(answers: Answers, request: Request, channel: int) -> tuple[Query, NodeFailure] | None:
-    """The first packet that is answered by packets, if that goes on without end after a message on this channel."""
+    """The first packet answered by packets, if that continues without end after a message on this channel."""
     network = Network(check_of_walks(answers, request).system())
     most = answers.nodes.limits.inputs * request.processes
     try:
@@ -168,7 +167,7 @@ def _answered_without_end(answers: Answers, request: Request, channel: int) -> t
 
 
 class _Ended(Exception):
-    """A search ended early, for this reason: no other one begins."""
+    """A search ended early for this reason; no further one begins."""
 
 
 @dataclass
@@ -182,7 +181,7 @@ class _Conforming:
     report: Callable[[str], None] | None
     on_input: Callable[[str, int], None]
     searches: list[Searched] = field(default_factory=list)
-    #: The search that is made now.
+    #: The current search.
     now: str = "one message"
 
     def __post_init__(self) -> None:
@@ -193,7 +192,7 @@ class _Conforming:
         self.limit_is_reached = False
 
     def before_input(self) -> None:
-        """Ends the search where a limit is reached; from then on the runs to show are looked for, and confirmed."""
+        """Ends the search at a limit; after that the runs to show are computed and confirmed."""
         self.on_input(self.now, len(self.answers))
         if not self.limit_is_reached:
             reached = self.limits.reached(time.monotonic() - self.began)
@@ -202,11 +201,11 @@ class _Conforming:
                 raise Stopped(reached)
 
     def limits_left(self) -> Limits:
-        """The limits, less the seconds that have gone by."""
+        """The limits, less the elapsed seconds."""
         return self.limits.after(time.monotonic() - self.began)
 
     def settled(self, searches: int) -> Conformance:
-        """The result of the first searches, made again if answers from nodes turn out to be none."""
+        """The result of the first searches, repeated if some answers turn out to be invalid."""
         ended = self.search(searches)
         with stoppable(self.limits_left()):
             self.begin("answers repeated by new nodes")
@@ -232,7 +231,7 @@ class _Conforming:
         )
 
     def search(self, searches: int) -> str | None:
-        """Makes the first searches that were not made yet; why they ended early, or None."""
+        """Makes the remaining ones of the first searches; returns why they ended early, or None."""
         try:
             if not self.searches:
                 self.begin("one message")
@@ -261,7 +260,7 @@ class _Conforming:
         self.on_input(name, len(self.answers))
 
     def explore(self, name: str, request: Request, *, replies: bool = False) -> None:
-        """The search that decides all properties, and those that it takes beside it."""
+        """The search that decides all properties, and its accompanying checks."""
         self.begin(name)
         self.searches.append(Searched(name, []))
         result = self.check(request, replies=replies)
@@ -294,7 +293,7 @@ class _Conforming:
         first: bool = False,
         only: tuple[Property, ...] = (),
     ) -> CheckResult:
-        """One check more of the search that is made. Raises `_Ended` if a limit or an interrupt ends it."""
+        """One more check of the current search. Raises `_Ended` if a limit or an interrupt ends it."""
         check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
         self.searches[-1].results.append(result)
@@ -304,7 +303,7 @@ class _Conforming:
 
 
 def _unconfirmed(lines: tuple[PropertyResult, ...], answers: Answers) -> str | None:
-    """What differs where new nodes are taken through the runs that show violations; None: nothing."""
+    """How the answers of new nodes differ in the violating runs; None if they do not."""
     for line in lines:
         for process, state in enumerate(() if line.run is None else line.run.local_states):
             differs = answers.differs_again(process, state.history)

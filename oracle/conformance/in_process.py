@@ -1,4 +1,4 @@
-"""Nodes of a Python class: one object a process.
+"""Nodes of a Python class: one object per process.
 
     class MyNode:
         def __init__(self, process, processes, transmit, deliver): ...
@@ -8,8 +8,8 @@
         def on_restart(self): ...                # after a crash: keeps what was on disk; without it, nothing is kept
 
 Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
-"multicast", always gets a tuple. A node may instead return what it does: pairs `(to, packet)`, and the messages that it
-delivers, as strings. The constructor takes those of these four arguments that it names. Methods may be coroutines.
+"multicast", always gets a tuple. A node may instead return its outputs: pairs `(to, packet)`, and the messages that it
+delivers, as strings. The constructor takes any of these four arguments, by name. Methods may be coroutines.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ from .node import (
 
 #: The arguments of a node's constructor.
 ARGUMENTS = ("process", "processes", "transmit", "deliver")
-#: How often the tasks of a node may each go on after an input.
+#: How often each task of a node may resume after an input.
 TURNS = 50
 
 
 class _Done:
-    """A result that may be awaited, and is there at once: coroutines await `deliver` and `transmit`."""
+    """An awaitable that is done at once: coroutines await `deliver` and `transmit`."""
 
     def __await__(self) -> Iterator[None]:
         yield from ()
@@ -66,11 +66,11 @@ DONE = _Done()
 
 
 class _Hangs(BaseException):
-    """Raised in the middle of a call that lasts too long; no `except Exception` stops it."""
+    """Raised inside a call that lasts too long; `except Exception` does not catch it."""
 
 
 def sends_of(kind: type) -> Sends:
-    """What the messages of these nodes are addressed to, as the attribute `sends` of the class says."""
+    """The kind of sends of these nodes, by the class attribute `sends`."""
     said = getattr(kind, "sends", None)
     return known_sends(said) if isinstance(said, str) else "unicast"
 
@@ -87,9 +87,7 @@ class InProcess(Implementation):
         name: str | None = None,
         ignored: Pattern[str] | None = None,
     ) -> None:
-        """`name`: what it is called in reports, if not by the name of its class. `ignored`: what makes no difference in
-        packets.
-        """
+        """`name`: the name in reports, by default that of the class. `ignored`: parts of packets not compared."""
         super().__init__(kind.__name__ if name is None else name, n, limits)
         self.kind = kind
         self.sends = sends_of(kind)
@@ -110,18 +108,18 @@ class InProcess(Implementation):
 
 
 class _Object(Node):
-    """An object of the class at a process, and what it does at an input."""
+    """An object of the class at a process, and its outputs at an input."""
 
     def __init__(self, nodes: InProcess, process: int) -> None:
         self.nodes = nodes
         self.process = process
         self.object: Any = None
         self.outputs: list[Output] = []
-        #: Is it at work on an input? What it said without one, in words.
+        #: Whether it is handling an input; and its output without one, in words.
         self.at_work = False
         self.unasked = ""
         self.reply: Message | None = None
-        #: That of asyncio, if its class has coroutines, and what its tasks raised.
+        #: The asyncio loop, if its class has coroutines; and the exceptions of its tasks.
         self.loop: asyncio.AbstractEventLoop | None = None
         self._errors: list[Any] = []
         self._make()
@@ -177,8 +175,7 @@ class _Object(Node):
         return (message.receivers if several else message.receivers[0], name_for_nodes(message))
 
     def _call(self, method: str, arguments: tuple[Any, ...], call: Callable[[], None] | None = None) -> None:
-        """Makes a call of the node: what comes out of it is a `NodeFailure`, with the place. What it prints goes to
-        standard error."""
+        """Calls the node: its exceptions become a `NodeFailure` with the location. Its prints go to standard error."""
         self.outputs, self.at_work = [], True
         given = f"({', '.join(map(shown, arguments))})" if arguments else ""
         called = self._called(method) + given
@@ -209,7 +206,7 @@ class _Object(Node):
 
     @contextmanager
     def _limited(self) -> Iterator[None]:
-        """Within it a call of a node ends at its time limit; in the main thread alone, where signals are handled."""
+        """Limits the time of a node's call within it; only in the main thread, where signals are handled."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return
@@ -228,7 +225,7 @@ class _Object(Node):
     # -- coroutines ----------------------------------------------------------------------------------------------------
 
     def _perform(self, method: str, call: Callable[[], Any]) -> None:
-        """Makes a call, and notes what it returns: with a loop of asyncio around it if the class has coroutines."""
+        """Makes a call, and notes its result: inside an asyncio loop if the class has coroutines."""
         if self.loop is None and self.nodes.is_async:
             self.loop = asyncio.new_event_loop()
             self.loop.set_exception_handler(lambda _, context: self._errors.append(context.get("exception")))
@@ -240,7 +237,7 @@ class _Object(Node):
             raise error
 
     async def _turn(self, method: str, call: Callable[[], Any]) -> None:
-        """Makes a call, and lets the tasks of the node go on, until all have ended or wait."""
+        """Makes a call, then runs the node's tasks until all have ended or wait."""
         self._note_returned(method, call())
         for _ in range(TURNS):
             await asyncio.sleep(0)
@@ -251,22 +248,22 @@ class _Object(Node):
         except Exception as error:  # of any kind: it is the node's own code
             self._errors.append(error)
 
-    # -- what a node does ----------------------------------------------------------------------------------------------
+    # -- outputs of a node ---------------------------------------------------------------------------------------------
 
     def transmit(self, to: Any, packet: Any) -> _Done:
-        """The node's way to put a packet on the channel."""
+        """Called by the node to put a packet on the channel."""
         if self._is_asked(f"transmits a packet to {shown(to)}"):
             self._transmit(to, packet)
         return DONE
 
     def deliver(self, message: Any) -> _Done:
-        """The node's way to hand a message to its application, which may send another one from inside."""
+        """Called by the node to hand a message to its application, which may send another one from inside."""
         if self._is_asked(f"delivers {shown(message)}"):
             self._deliver(message)
         return DONE
 
     def _is_asked(self, deed: str) -> bool:
-        """True at an input; otherwise it is noted for the next one."""
+        """True while an input is handled; otherwise the output is noted for the next one."""
         if not self.at_work:
             self.unasked = self.unasked or f"{deed} without being called"
         return self.at_work
@@ -296,7 +293,7 @@ class _Object(Node):
         self.outputs.append(output)
 
     def _note_returned(self, method: str, returned: Any) -> None:
-        """Notes what a method returns: nothing, a coroutine, an output, or several."""
+        """Notes a method's result: nothing, a coroutine, an output, or several."""
         if returned is None or returned is DONE:
             return
         if inspect.isawaitable(returned):
@@ -322,8 +319,8 @@ def _is_output(value: Any) -> bool:
 
 
 def arguments_of(kind: type) -> tuple[str, ...]:
-    """The arguments for the constructor: those of the four that it names, or all for `**kwargs`. Raises `BadInput` if
-    it cannot be called with them.
+    """The arguments for the constructor: the named ones of the four, or all for `**kwargs`. Raises `BadInput` if it
+    cannot be called with them.
     """
     if not any("__init__" in vars(base) or "__new__" in vars(base) for base in kind.__mro__[:-1]):
         return ()

@@ -1,7 +1,7 @@
-"""The forms of the line protocol that the programs of nodes speak on standard input and output.
+"""The forms of the line protocol between crownless and node programs, on standard input and output.
 
-These two say the same; that of Maelstrom is in `maelstrom_form`. In the plain form a line is words, the last of which
-may be the rest of the line; in the JSON form it is an object whose `type` is the first word.
+These two are equivalent; Maelstrom's is in `maelstrom_form`. In the plain form a line is words, the last of which may
+be the rest of the line; in the JSON form it is an object whose `type` is the first word.
 
     in:   init ID N          {"type": "init", "id": 0, "n": 3}            starts anew; the node forgets everything
           send TO MESSAGE    {"type": "send", "to": 1, "message": "1-2.1"} the application sends
@@ -41,7 +41,7 @@ class End(NamedTuple):
     replies: bool = False
 
 
-#: Outputs that name a message, by the first word of their line.
+#: Outputs with a message name, by the first word of their line.
 _OF_MESSAGES: dict[str, Callable[[str], Output]] = {"deliver": Delivers, "queued": Queues, "sent": Sends}
 _WORDS = "packet, deliver, queued, sent or ok"
 
@@ -49,20 +49,20 @@ _WORDS = "packet, deliver, queued, sent or ok"
 class Form(ABC):
     """How inputs are written, and outputs are read."""
 
-    #: Does `init` make a running node forget everything? If not, a new one is started.
+    #: Whether `init` makes a running node forget everything; if not, a new one is started.
     resets = True
     #: What ends an answer, and the whole answer to `init`, in words.
     end = "each answer ends in 'ok'"
     begins_anew = "ok"
-    #: Which line of an input says what it is.
+    #: The line of an input that identifies it.
     shown = -1
 
     def __init__(self, ignored: Pattern[str] | None = None) -> None:
-        """`ignored`: what makes no difference in the body of a packet."""
+        """`ignored`: parts of packet bodies that are not compared."""
         self.ignored = ignored
 
     def of_one_node(self) -> Form:
-        """The form as it is spoken with one running node, if it matters what that has said."""
+        """The form for one running node, if earlier output matters."""
         return self
 
     @abstractmethod
@@ -75,10 +75,10 @@ class Form(ABC):
 
     @abstractmethod
     def outputs(self, line: str) -> Sequence[Output | End]:
-        """The outputs that a line says, or the end of the answer; raises `NodeFailure` if it says none of these."""
+        """The outputs in a line, or the end of the answer; raises `NodeFailure` for any other line."""
 
     def understands(self, line: str) -> bool:
-        """True if a line says an output, or the end of an answer."""
+        """True if a line is an output, or the end of an answer."""
         try:
             return bool(self.outputs(line))
         except NodeFailure:
@@ -118,7 +118,7 @@ class PlainForm(Form):
 
 
 class JsonForm(Form):
-    """An object a line. The body of a packet is given on as it was written, but for spaces."""
+    """One object per line. The body of a packet is passed on as written, except for spaces."""
 
     def init(self, process: int, n: int) -> list[str]:
         return [json.dumps({"type": "init", "id": process, "n": n})]
@@ -168,7 +168,7 @@ def _sending(word: str, message: Message) -> str:
 
 
 def read_json(line: str) -> Any:
-    """What a line of JSON says; raises `NodeFailure` if it is none."""
+    """The value of a line of JSON; raises `NodeFailure` if it is not JSON."""
     try:
         return json.loads(line, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
@@ -176,7 +176,7 @@ def read_json(line: str) -> Any:
 
 
 def as_text(line: str, value: Any) -> str:
-    """A part of what a line says, without spaces."""
+    """A part of a line's value, without spaces."""
     try:
         return json.dumps(value, separators=(",", ":"))
     except RecursionError:

@@ -8,8 +8,8 @@
           {"src": "n1", "dest": "c1", "body": {"type": "deliver", "message": "1-2.1"}}
           {"src": "n1", "dest": "c1", "body": {"type": "send_ok", "in_reply_to": 3}}
 
-No answer has an end of its own. So each input is followed by a request that changes nothing, whose reply is the end:
-`echo`, and where every message is broadcast `read`, whose list of messages says what is delivered, too.
+Answers have no end marker. So each input is followed by a request that changes nothing, whose reply is the end: `echo`,
+or `read` if every message is broadcast, whose list of messages also shows the deliveries.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from .bodies import text_body
 from .line_forms import End, Form, as_text, not_understood, read_json
 from .node import Arrival, Delivers, Input, NodeFailure, Output, Send, Transmits, name_for_nodes
 
-#: What Maelstrom itself offers to nodes, and this does not.
+#: Maelstrom's services for nodes, not available here.
 SERVICES = ("lin-kv", "seq-kv", "lww-kv", "lin-tso")
 #: The clients that start a node, send, and request the end of its answer.
 STARTS, SENDS, PROBES = "c0", "c1", "c2"
-#: The code of the error by which a node says that it does not know a request.
+#: The code of the error by which a node rejects an unknown request.
 NOT_SUPPORTED = 10
-#: Requests that a node need not know.
+#: Requests that a node need not support.
 _OPTIONAL = ("echo", "read", "topology")
 _NODE, _CLIENT = re.compile(r"n([1-9][0-9]{0,8})"), re.compile(r"c[0-9]+")
 
@@ -50,18 +50,18 @@ class MaelstromForm(Form):
     def __init__(
         self, ignored: Pattern[str] | None = None, sends: KindOfSends = "unicast", numbers: dict[str, int] | None = None
     ) -> None:
-        """`numbers`: those of the messages that were broadcast so far, by any node."""
+        """`numbers`: the numbers of messages broadcast so far, by any node."""
         super().__init__(ignored)
         self._broadcasts = sends == "broadcast"
         self._sends = sends
         self._numbers: dict[str, int] = {} if numbers is None else numbers
         self._node = ""
         self._requests = 0
-        #: The types of the requests that have had no reply, by their numbers.
+        #: The types of unanswered requests, by number.
         self._open: dict[int, str] = {}
-        #: Those whose replies end answers.
+        #: Requests whose replies end answers.
         self._last: set[int] = set()
-        #: How often each message was in the last list that was read.
+        #: How often each message was in the last list read.
         self._read_before: Counter[str] = Counter()
 
     def of_one_node(self) -> Form:
@@ -144,7 +144,7 @@ class MaelstromForm(Form):
         return outputs
 
     def _new(self, line: str, messages: Any) -> list[Delivers]:
-        """The deliveries of what is new in the list, in its order."""
+        """The deliveries of new messages in the list, in its order."""
         if not isinstance(messages, list):
             raise not_understood(line, 'the reply to `read` is {"type": "read_ok", "messages": […], …}')
         names = [self._message(line, message) for message in messages]
@@ -160,7 +160,7 @@ class MaelstromForm(Form):
         return new
 
     def _message(self, line: str, message: Any) -> str:
-        """The name of a message, of which the node may know the number."""
+        """The name of a message, which the node may know by its number."""
         if type(message) is int:
             return next((name for name, number in self._numbers.items() if number == message), as_text(line, message))
         return message if isinstance(message, str) else as_text(line, message)

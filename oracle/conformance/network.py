@@ -1,6 +1,6 @@
-"""Nodes and the packets between them, taken step by step: what may happen next, and what comes of one of these moves.
+"""Nodes and the packets between them, driven step by step: the possible next moves, and the effects of one.
 
-The explorer makes every move; here one is made at a time, and the nodes are given nothing else.
+The explorer makes every move; here one is made at a time, and the nodes get no other input.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from .node_machine import Failed, NodeMachine
 
 
 class Move(NamedTuple):
-    """A possible next step: an application sends, a packet is received or a process takes a step of its own, or the
-    channel loses or duplicates a packet. Moves of another run have the same `like` if they are alike. `plainer`: the
-    `like` of a move that mostly does as well.
+    """A possible next step: an application sends, a packet is received, a process takes a step of its own, or the
+    channel loses or duplicates a packet. Similar moves of other runs have the same `like`. `plainer`: the `like` of a
+    simpler move that usually has the same effect.
     """
 
     kind: Literal["send", "step", "fault"]
@@ -36,9 +36,10 @@ class Move(NamedTuple):
 
 
 class WrongNode(AssertionError):
-    """A node did what no node may, or raised an exception; the text says which, and where in the user's files.
+    """A node did something that no node may, or raised an exception; the text says which, and where in the user's
+    files.
 
-    `breaks`: the property that this breaks.
+    `breaks`: the property that this violates.
     """
 
     def __init__(self, breaks: str, said: str) -> None:
@@ -47,7 +48,7 @@ class WrongNode(AssertionError):
 
 
 def root_of(error: Exception | None) -> BaseException | None:
-    """The exception behind a failure, which is the user's own where there is one."""
+    """The exception behind a failure: the user's own, if there is one."""
     return None if error is None else error.__cause__ or error
 
 
@@ -60,16 +61,16 @@ class Network(StepwiseRun):
         self.machine = system.machine
         self._names = system.workload.processes
         self._recorder = Recorder(self._names)
-        #: A number that changes when the order may have been broken.
+        #: A number that changes when the order may have been violated.
         self.progress = 0
         #: The names of the messages, as they are submitted.
         self._called: dict[Message, str] = {}
-        #: What was sent, and what was delivered where, for the first time.
+        #: The first send of each message, and its first delivery at each process.
         self._sent: set[Message] = set()
         self._delivered: set[tuple[Message, int]] = set()
 
     def moves(self) -> list[Move]:
-        """All that may happen next: new sends, arrivals, steps of processes, and faults of the channel."""
+        """All possible next moves: new sends, arrivals, steps of processes, and faults of the channel."""
         system, machine = self.system, self.machine
         states, position = system.local_states(self.state), system.position(self.state)
         moves = []
@@ -103,16 +104,16 @@ class Network(StepwiseRun):
 
     @property
     def computation(self) -> Computation:
-        """The events that the applications saw so far, but for deliveries of what was not sent, or a second time."""
+        """The events that the applications saw so far, except deliveries of unsent messages and repeated ones."""
         return self._recorder.computation
 
     def violation(self, order: str) -> str | None:
-        """The way in which the events so far break the order; None if it can still be kept."""
+        """How the events so far violate the order; None if it can still be kept."""
         verdict = decide(self.computation, order, "pending")
         return None if verdict.kept else str(verdict)
 
     def story(self) -> str:
-        """All that has happened, in words, after the computation that the applications saw."""
+        """The computation that the applications saw, then all that has happened, in words."""
         return f"\n{self.computation}\n{self.run.say()}"
 
     # -- moves ---------------------------------------------------------------------------------------------------------
@@ -153,7 +154,7 @@ class Network(StepwiseRun):
             raise WrongNode(DELIVERS_ONCE.name, wrong_event(self.run))
 
     def _cause(self, p: int, failed: Failed) -> BaseException | None:
-        """The exception of the node's own."""
+        """The node's own exception."""
         try:
             self.machine.answer(p, failed.history)
         except NodeFailure as failure:

@@ -1,8 +1,8 @@
 """A node of a foreign implementation: its inputs, its outputs, and the ways in which it can fail.
 
-A deterministic node is a function of its inputs. So a node is described by all inputs that it has had. An
-implementation (`in_process`, `out_of_process`) starts nodes and gives them one input at a time; which node runs on, and
-which is started anew, is decided here.
+A deterministic node is a function of its inputs. So a node is described by all its inputs so far. An implementation
+(`in_process`, `out_of_process`) starts nodes and gives them one input at a time; this module decides which nodes keep
+running, and which are started anew.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crownless.spec.computation import Message
 class Send:
     """The application sends a message, to one process or to several at once.
 
-    `reply`, of any input: the message that the application sends from inside the next delivery that comes of it.
+    `reply` (of any input): the message that the application sends from inside the next resulting delivery.
     """
 
     message: Message
@@ -27,7 +27,7 @@ class Send:
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A packet arrives. Its body is the node's own affair."""
+    """A packet arrives. Its body is opaque here."""
 
     source: int
     body: Hashable
@@ -36,14 +36,14 @@ class Arrival:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """Time passes: whatever the node does by itself, it does now."""
+    """Time passes: the node takes any steps of its own now."""
 
     reply: Message | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Restart:
-    """The node has crashed, and starts again with what it had kept for that, such as on disk."""
+    """The node has crashed, and restarts with its saved state, such as on disk."""
 
     reply: Message | None = None
 
@@ -51,7 +51,7 @@ class Restart:
 Input = Send | Arrival | Tick | Restart
 #: The inputs that a node has had, in order.
 History = tuple[Input, ...]
-#: A process, and the inputs of its node; what comes of the last of them?
+#: A process and the inputs of its node; the query is for the answer to the last of them.
 Query = tuple[int, History]
 
 
@@ -72,14 +72,14 @@ class Delivers:
 
 @dataclass(frozen=True, slots=True)
 class Queues:
-    """The node takes a message from its application whose send event does not happen yet."""
+    """The node takes a message from its application, but its send event does not happen yet."""
 
     message: str
 
 
 @dataclass(frozen=True, slots=True)
 class Sends:
-    """The send event of a message happens that the node had queued."""
+    """The send event of a queued message happens."""
 
     message: str
 
@@ -88,7 +88,7 @@ Output = Transmits | Delivers | Queues | Sends
 #: The outputs of one input, in order.
 Answer = tuple[Output, ...]
 
-#: The ways in which a node fails, each as the property that it breaks.
+#: The ways in which a node fails, each with the property that it violates.
 FAILURES = {
     "node-fails": "no node raises an exception, exits or crashes",
     "hangs": "every node answers in time",
@@ -98,12 +98,12 @@ FAILURES = {
     "invents": "nodes deliver messages of applications alone, to their receivers, and transmit to processes there are",
     "not-deterministic": "the same inputs always give the same outputs",
 }
-#: Of these two nothing is certain beside them, since answers vary or may belong to other inputs.
+#: With one of these two nothing else is certain, since answers vary or may belong to other inputs.
 VARYING = ("not-deterministic", "speaks-unasked")
 
 
 class NodeFailure(Exception):
-    """A node failed at an input: one of `FAILURES`, and what happened, in words."""
+    """A node failed at an input: one of `FAILURES`, and a description."""
 
     def __init__(self, kind: str, said: str) -> None:
         assert kind in FAILURES
@@ -123,7 +123,7 @@ class NodeLimits:
 
 
 class Node(ABC):
-    """A node that runs. Of no use any more after a `NodeFailure`."""
+    """A running node. Unusable after a `NodeFailure`."""
 
     @abstractmethod
     def answer(self, given: Input) -> Answer:
@@ -134,40 +134,41 @@ class Node(ABC):
         """Ends the node."""
 
     def finish(self) -> None:
-        """Ends the node; raises `NodeFailure` if it has said more than its answers."""
+        """Ends the node; raises `NodeFailure` if it has said anything beyond its answers."""
         self.close()
 
 
 class Implementation(ABC):
     """A foreign implementation of `n` nodes, called `name` in reports. `limits` on each answer."""
 
-    #: At most this number of answers is repeated by new nodes.
+    #: The most answers that new nodes repeat.
     most_repeats = 50_000
     #: True if an application can send from inside a delivery.
     takes_replies = True
     #: True if time can pass at a node, and it can restart.
     takes_steps = True
-    #: True if a node that runs can begin anew at any process.
+    #: True if a running node can begin anew at any process.
     resets = False
-    #: True if the answer to one input may be taken for that to another.
+    #: True if the answer to one input may be mistaken for that to another.
     may_shift = False
-    #: Why the answers may not be all that the nodes say, in words.
+    #: Why the answers may not include all of the nodes' output, in words.
     best_effort: str | None = None
 
     def __init__(self, name: str, n: int, limits: NodeLimits | None) -> None:
         self.name = name
         self.n = n
         self.limits = limits or NodeLimits()
-        #: The node that runs at each process, and the inputs that it has had.
+        #: The running node at each process, and its inputs so far.
         self._running: dict[int, tuple[History, Node]] = {}
 
     @abstractmethod
     def start(self, process: int, running: Node | None = None) -> Node:
-        """A node that has had no input, in place of the one that runs; raises `NodeFailure`."""
+        """A node without any input yet, replacing the running one; raises `NodeFailure`."""
 
     def give(self, process: int, inputs: History) -> tuple[int, list[Answer | NodeFailure]]:
-        """How many of these inputs the node at `process` has had already, and its answers to the others, of which there
-        is one at least. A failure comes last."""
+        """How many of these inputs the node at `process` has had already, and its answers to the others (at least one).
+        A failure comes last.
+        """
         had, node = self._running.pop(process, ((), None))
         answers: list[Answer | NodeFailure] = []
         try:
@@ -186,7 +187,7 @@ class Implementation(ABC):
         return len(had), answers
 
     def give_anew(self, queries: Sequence[Query]) -> list[Answer | NodeFailure]:
-        """The answer to the last input of each query, by new nodes: of these queries, or at least of each call."""
+        """The answer to the last input of each query, by nodes new for each query, or at least for each call."""
         last: list[Answer | NodeFailure] = []
         node: Node | None = None
         try:
@@ -211,7 +212,7 @@ class Implementation(ABC):
         return last
 
     def finish(self) -> None:
-        """Ends the nodes that run; raises `NodeFailure` if one has said more than its answers."""
+        """Ends the running nodes; raises `NodeFailure` if one has said anything beyond its answers."""
         try:
             while self._running:
                 _, (_, node) = self._running.popitem()
@@ -220,12 +221,12 @@ class Implementation(ABC):
             self.close()
 
     def close(self) -> None:
-        """Ends all that was started."""
+        """Ends everything that was started."""
         while self._running:
             _, (_, node) = self._running.popitem()
             node.close()
 
 
 def name_for_nodes(message: Message) -> str:
-    """The name by which nodes know a message: ASCII without spaces in the free workload, `1-2.1`."""
+    """The message's name for nodes: ASCII without spaces in the free workload, `1-2.1`."""
     return message.name.replace("→", "-").replace("#", ".")

@@ -1,7 +1,7 @@
-"""The nodes of a foreign implementation as a protocol machine, so that the one explorer drives them.
+"""The nodes of a foreign implementation as a protocol machine, so that the same explorer drives them.
 
-The local state of a process is the history of its node: all inputs that it has had. A node that fails stays in a state
-that says how; no order is judged beyond it.
+The local state of a process is its node's history: all inputs so far. A failed node stays in a state that says how it
+failed; no order is judged beyond it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .node import (
     name_for_nodes,
 )
 
-#: The kind of the packets that a node transmits as it is given a message to send, and of all others.
+#: The kind of packets that a node transmits when given a message to send, and the kind of all others.
 OF_A_MESSAGE, OTHER = "message", "packet"
 #: The step in which an application sends a message that it has kept for a reply, without a delivery.
 UNPROMPTED = "unprompted reply"
@@ -46,7 +46,7 @@ TICK, RESTART = "tick", "restart"
 
 
 class Works(NamedTuple):
-    """The local state of a node that works: all inputs that it has had."""
+    """The local state of a working node: all its inputs so far."""
 
     history: History = ()
     #: The message that the application will send from inside the next delivery.
@@ -59,7 +59,7 @@ class Works(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The local state of a node that has failed: how, and its inputs up to the one at which it failed."""
+    """The local state of a failed node: how it failed, and its inputs up to that one."""
 
     kind: str
     said: str
@@ -72,9 +72,9 @@ class NodeMachine(ProtocolMachine):
     promises: ClassVar[str] = "asynchronous"
     admits_self_sends: ClassVar[bool] = True
     admits_multicast: ClassVar[bool] = True
-    #: Answers are repeated where they must be, and are the same ever after.
+    #: Answers are repeated where needed, and never change.
     is_known_to_be_pure: ClassVar[bool] = True
-    #: They are the inputs that each node has had.
+    #: Local states are input histories, not variables to show.
     shows_variables: ClassVar[bool] = False
 
     def __init__(
@@ -87,9 +87,10 @@ class NodeMachine(ProtocolMachine):
         ticks: int = 0,
         restarts: int = 0,
     ) -> None:
-        """`answer`: that of a process to the last of its inputs; it raises `NodeFailure`. `messages`: all that
-        applications can send. `replies`: they may also send from inside a delivery. `ticks`: how often time passes at
-        each process; `restarts`: how often each may crash and start again."""
+        """`answer`: a process's answer to the last of its inputs; raises `NodeFailure`. `messages`: all that
+        applications can send. `replies`: they may also send from inside a delivery. `ticks`: the ticks at each process;
+        `restarts`: the maximum crashes and restarts of each.
+        """
         super().__init__(n)
         self.answer = answer
         self.messages = {name_for_nodes(message): message for message in messages}
@@ -115,7 +116,7 @@ class NodeMachine(ProtocolMachine):
         return self.replies and isinstance(state, Works) and state.reply is None
 
     def keep(self, state: Works, message: Message) -> Step:
-        """It does."""
+        """The application keeps it."""
         return Step(state._replace(reply=message))
 
     def on_packet(self, i: int, state: Works | Failed, packet: Packet) -> Sequence[Step]:
@@ -127,7 +128,7 @@ class NodeMachine(ProtocolMachine):
         return [(name, self.own_step(i, state, name)) for name in self.own_steps(state)]
 
     def own_steps(self, state: Works | Failed) -> list[str]:
-        """The names of the steps that may happen at a process by itself."""
+        """The names of the steps that a process may take by itself."""
         if isinstance(state, Failed):
             return []
         possible = {
@@ -138,7 +139,7 @@ class NodeMachine(ProtocolMachine):
         return [name for name, now in possible.items() if now]
 
     def own_step(self, i: int, state: Works | Failed, name: str) -> Step:
-        """One of them."""
+        """The step of that name."""
         assert isinstance(state, Works)
         if name == TICK:
             return self._step(i, state._replace(ticks=state.ticks + 1), Tick())
@@ -148,7 +149,7 @@ class NodeMachine(ProtocolMachine):
         return self._step(i, state._replace(reply=None), Send(state.reply))
 
     def _step(self, i: int, state: Works, given: Input) -> Step:
-        """The step that the node's answer makes."""
+        """The step given by the node's answer."""
         replying = _with_reply(given, state.reply)
         try:
             step = self._outcome(i, replying, self.answer(i, (*state.history, replying)))
@@ -160,7 +161,7 @@ class NodeMachine(ProtocolMachine):
         return step._replace(state=state._replace(history=history, reply=None if replied else state.reply))
 
     def _outcome(self, i: int, given: Input, answer: Answer) -> Step:
-        """The packets and events of an answer. Raises `NodeFailure` if there cannot be such an event."""
+        """The packets and events of an answer. Raises `NodeFailure` if such an event is impossible."""
         events: list[AppEvent] = []
         packets: list[Packet] = []
         queued = {output.message for output in answer if isinstance(output, Queues)}
@@ -233,7 +234,7 @@ def check_of_nodes(
     replies: bool = False,
     only: tuple[Property, ...] = (),
 ) -> Check:
-    """One check of nodes in which applications send freely, within the bounds of the request."""
+    """A check of nodes with freely sending applications, within the bounds of the request."""
     claimed = request.orders[-1] if request.orders else "asynchronous"
     free = Free(request.processes, request.messages, self_sends=request.self_sends, sends=request.sends)
     facts = {"promises": claimed, "__module__": __name__, "__doc__": NodeMachine.__doc__}
@@ -250,7 +251,7 @@ def check_of_nodes(
 
 
 def check_of_walks(answers: Answers, request: Request, channel: type[Channel] | None = None) -> ResolvedCheck:
-    """The check of nodes that are taken step by step: no order is monitored. `channel`: not the requested one."""
+    """The check of nodes driven step by step: no order is monitored. `channel` replaces the requested one."""
     replies = bool(request.messages_with_replies)
     check = check_of_nodes(answers, request, ("asynchronous",), replies=replies)
     return replace(check, channel=channel or request.channel).resolve()

@@ -1,7 +1,7 @@
-"""Nodes that are programs which speak lines: one process a node, which begins anew at `init`.
+"""Nodes that are programs with a line-based interface: one process per node, which begins anew at `init`.
 
-A program that runs is given one input after another. Its answers are counted, and a line too many would shift them. So
-the input of each program is closed in the end, and whatever it then says that belongs to no answer is a failure.
+A running program gets one input after another. Its answers are counted, and one extra line would shift them. So the
+input of each program is closed at the end, and any further output that belongs to no answer is a failure.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from .node import (
     name_for_nodes,
 )
 
-#: How much of the end of standard error is read, in bytes, and shown, in characters.
+#: How much of the end of standard error is read (in bytes) and shown (in characters).
 READ, SHOWN = 4096, 300
-#: Seconds in which a program that has closed its output must have ended, and between two looks whether it has.
+#: Seconds within which a program must end after closing its output, and between polls for its end.
 ENDS_WITHIN, LOOK_EVERY = 0.5, 0.05
-#: Seconds for which a program may speak unasked before its input ends.
+#: Seconds during which a program may speak unasked before its input ends.
 SILENT_FOR = 0.002
 
 
 class OutOfProcess(Implementation):
-    """Nodes started by a command. The form of lines is recognised by the answer to `init`."""
+    """Nodes started by a command. The line form is recognised by the answer to `init`."""
 
     may_shift = True
 
@@ -59,12 +59,12 @@ class OutOfProcess(Implementation):
         ignored: Pattern[str] | None = None,
         sends: KindOfSends = "unicast",
     ) -> None:
-        """`ignored`: what makes no difference in packets. `sends`: in which way applications send. Raises `BadInput` if
-        the program ends before it has answered `init`.
+        """`ignored`: parts of packets that are not compared. `sends`: how applications send. Raises `BadInput` if the
+        program ends before it has answered `init`.
         """
         super().__init__(printable(" ".join(command)), n, limits)
         self._command = list(command)
-        #: Set if the first `init` has no proper answer; later inputs could not show that.
+        #: Set if the first `init` has no proper answer; later inputs would not reveal it.
         self._fails_at_init: NodeFailure | None = None
         self._form = self._recognised([PlainForm(ignored), JsonForm(ignored), MaelstromForm(ignored, sends)])
         self.resets = self.takes_steps = self._form.resets
@@ -86,8 +86,9 @@ class OutOfProcess(Implementation):
         return program
 
     def _recognised(self, forms: Sequence[Form]) -> Form:
-        """The form in which the program answers `init`. If it answers in none, that of a line which it says all the
-        same, or the first in which it does not end."""
+        """The form in which the program answers `init`. If there is none, the form of a line that it says anyway, or
+        the first form in which it does not end.
+        """
         failures: list[tuple[Form, NodeFailure]] = []
         lines: list[str] = []
         for form in forms:
@@ -115,7 +116,7 @@ class OutOfProcess(Implementation):
 
 
 def _check_reply(given: Input, answer: Answer) -> None:
-    """Raises if a node that takes replies delivers a message, and does nothing for the reply then."""
+    """Raises if a node that takes replies delivers a message without handling the reply."""
     delivered = next((k for k, output in enumerate(answer) if isinstance(output, Delivers)), None)
     if given.reply is None or delivered is None:
         return
@@ -132,7 +133,7 @@ def _check_reply(given: Input, answer: Answer) -> None:
 
 
 class _Program(Node):
-    """A running program, spoken to line by line within limits."""
+    """A running program, driven line by line within limits."""
 
     def __init__(self, command: Sequence[str], form: Form, nodes: OutOfProcess) -> None:
         self.form = form
@@ -158,18 +159,18 @@ class _Program(Node):
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._stdin, self._stdout = self._process.stdin, self._process.stdout
-        #: Whole lines that were not read yet, and what comes after the last of them.
+        #: Whole unread lines, and the text after the last of them.
         self._lines: deque[bytes] = deque()
         self._unfinished = b""
         self._read = 0
         self._at_end = False
-        #: The line that was read last.
+        #: The last line read.
         self.last_line = ""
-        #: The input at which it is, and the one before.
+        #: The current input, and the previous one.
         self._given = self._before = ""
 
     def begin(self, process: int) -> None:
-        """It starts anew at this process."""
+        """Makes it start anew at this process."""
         if self._ask(self.form.init(process, self._nodes.n)):
             said = f"answers `init` with more than '{self.form.begins_anew}'"
             raise NodeFailure("speaks-unasked", self._named(said))
@@ -196,8 +197,9 @@ class _Program(Node):
         return answer
 
     def finish(self) -> None:
-        """Ends its input, reads what it still says, and ends it. Raises `NodeFailure` if it has closed its output
-        before, or has said a line of the protocol that belongs to no answer; other lines may be its farewell."""
+        """Ends its input, reads its remaining output, and ends it. Raises `NodeFailure` if it closed its output
+        earlier, or said a protocol line that belongs to no answer; other lines are ignored.
+        """
         until = time.monotonic() + (0.0 if self._nodes.best_effort else self._limits.seconds)
         try:
             self._wait(SILENT_FOR)
@@ -232,7 +234,7 @@ class _Program(Node):
         return NodeFailure(failure.kind, self._named(failure.said, failure.kind))
 
     def _named(self, said: str, kind: str = "") -> str:
-        """What is said of it, with the input at which it happened, and the end of its standard error."""
+        """The description, with the input at which it happened, and the end of its standard error."""
         unasked = kind == "speaks-unasked"
         where = f"after its answer to {shown(self._before)}" if unasked else f"given {shown(self._given)}"
         with suppress(OSError, ValueError):
@@ -277,7 +279,7 @@ class _Program(Node):
         return bool(select.select([self._stdout], [], [], seconds)[0])
 
     def _wait(self, seconds: float) -> bool:
-        """Reads what it says within this time, if anything; true if it did."""
+        """Reads any output within this time; true if there was some."""
         if self._at_end or not self._is_ready(seconds):
             return False
         block = os.read(self._stdout.fileno(), 1 << 16)
@@ -289,7 +291,7 @@ class _Program(Node):
             raise NodeFailure("floods", f"says more than {self._limits.bytes:,} bytes to one input")
         return True
 
-    # -- what goes wrong -----------------------------------------------------------------------------------------------
+    # -- failures ------------------------------------------------------------------------------------------------------
 
     def _unasked(self) -> NodeFailure:
         said = self._lines[0] if self._lines else self._unfinished
@@ -301,7 +303,7 @@ class _Program(Node):
         return NodeFailure("hangs", f"has not answered for {self._limits.seconds:g} s{after}; {self.form.end}")
 
     def _failure_at_the_end(self) -> NodeFailure:
-        """What happened to a program whose output has ended."""
+        """The failure of a program whose output has ended."""
         half = f" in the middle of the line {_text(self._unfinished)}" if self._unfinished else ""
         try:
             return NodeFailure("node-fails", f"{_ended_by(self._process.wait(ENDS_WITHIN))}{half}")
@@ -310,7 +312,7 @@ class _Program(Node):
 
 
 def _ended_by(code: int) -> str:
-    """What ended a program, by what the system says of it."""
+    """How a program ended, by its exit status."""
     if code >= 0:
         return f"exits with code {code}"
     names = {number.value: number.name for number in signal.Signals}
@@ -318,7 +320,7 @@ def _ended_by(code: int) -> str:
 
 
 def _text(line: bytes) -> str:
-    """Bytes as text in quotes where they are text, shortened if there are many."""
+    """Bytes as quoted text if they are text, shortened if long."""
     try:
         return shown(line.decode())
     except UnicodeDecodeError:

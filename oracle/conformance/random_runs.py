@@ -1,8 +1,8 @@
-"""Conformance at random, where there are too many schedules for all of them to be tried.
+"""Conformance at random, for systems with too many schedules to try them all.
 
-Each run is a walk to its end: all messages are sent, and all that is in flight has arrived. Every order and property is
-decided of each. A run that breaks one is shown without the steps that it does not need. What no run breaks may still be
-broken: nothing is said to be kept.
+Each run is a complete walk: all messages are sent, and all packets have arrived. Every order and property is decided
+for each. A violating run is shown without unnecessary steps. A property that no run violates may still be violated:
+nothing is reported as kept.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .walks import FOR_EVER, Failure, Walks
 
 
 class Sampling:
-    """The walks that are made, and for each order and property the shortest that breaks it."""
+    """The walks made, and for each order and property the shortest that violates it."""
 
     def __init__(self, answers: Answers, request: Request, most_inputs: int) -> None:
         self.request = request
-        #: How many messages applications send in a run.
+        #: The number of messages that applications send in a run.
         self.messages = request.messages
         self.made = 0
-        #: What breaks each property, and the number of the run that showed it first.
+        #: The violation of each property, and the number of the run that showed it first.
         self.found: dict[str, tuple[Failure, int]] = {}
 
         @cache
@@ -48,7 +48,7 @@ class Sampling:
         self._all = Walks(new, None, reliable, most=most_inputs * request.processes)
 
     def sample(self, number: int, random: Random) -> None:
-        """One walk, of which everything is decided."""
+        """Makes one walk and decides everything on it."""
         driven, taken, failure = self._all.walk(self.request.processes, self.messages, random)
         self.made = number
         if failure is not None:
@@ -68,8 +68,8 @@ class Sampling:
             self.found[name] = failure, number
 
     def shortened(self) -> tuple[PropertyResult, ...]:
-        """The lines, after steps were left out that the walks do not need."""
-        if any(name in self.found for name in VARYING):  # beside which no order is a fact
+        """The lines, after unnecessary steps were removed from the walks."""
+        if any(name in self.found for name in VARYING):  # then no order is certain
             self.found = {name: one for name, one in self.found.items() if name in FAILURES}
         for name, (failure, number) in self.found.items():
             walks = self._demanding(name)

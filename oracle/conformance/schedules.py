@@ -1,8 +1,8 @@
 """Schedules of violations as files of their own, and their replay with the same implementation or another one.
 
-A schedule says who sends what to whom, which packet arrives when, and what happened then. A packet is known by its link
-and by its number among those that its sender transmitted there, so that a schedule outlives changes of what packets
-carry.
+A schedule records each send with its receivers, when each packet arrives, and the events that follow. A packet is
+identified by its link and its number among those transmitted there, so that a schedule outlives changes of packet
+contents.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ HINT = "give what 'crownless conform --save' wrote"
 
 
 class Schedule(msgspec.Struct):
-    """A run of an implementation, and what it breaks."""
+    """A run of an implementation, and the property that it violates."""
 
     implementation: str
     breaks: str
-    #: What was searched, within the bounds of the run.
+    #: The request, within the bounds of the run.
     request: Request
     steps: list[SavedAction]
 
@@ -55,7 +55,7 @@ class Schedule(msgspec.Struct):
         return any(step.action == "send" and not step.happens for step in self.steps)
 
     def json(self) -> dict[str, Any]:
-        """As a file has it."""
+        """The contents of its file."""
         return {"crownless": version("crownless"), "schedule": msgspec.to_builtins(self)}
 
     def saved(self) -> SavedCheck:
@@ -74,7 +74,7 @@ def read_schedule(content: bytes, file: str) -> Schedule:
 
 
 class _Answer(msgspec.Struct):
-    """What `conform --json` printed."""
+    """The output of `conform --json`."""
 
     implementation: str
     processes: int
@@ -93,7 +93,7 @@ def read_conformance(content: bytes, file: str) -> SavedCheck:
 
 
 def checked(found: Schedule, file: str) -> Schedule:
-    """The schedule, if such a run can be; raises `BadInput` that names the file."""
+    """The schedule, if such a run is possible; else raises `BadInput` that names the file."""
     try:
         request = found.request
         if not 1 <= request.processes <= MOST_PROCESSES:
@@ -101,7 +101,7 @@ def checked(found: Schedule, file: str) -> Schedule:
         if not 1 <= request.messages <= MOST_MESSAGES:
             raise BadInput(f"it has {request.messages} messages", hint=f"there are 1 to {MOST_MESSAGES}")
         channel_named(request.channel)
-        found.saved().violations()  # of processes that there are
+        found.saved().violations()  # checks that the processes exist
     except BadInput as problem:
         raise problem.at(file=file) from None
     return found
@@ -121,20 +121,20 @@ def _step_of(action: ShownAction) -> SavedAction:
 
 @dataclass(frozen=True, repr=False)
 class Replay(Drawn):
-    """What came of a schedule: the run as far as it could be followed, and what that breaks.
+    """The result of replaying a schedule: the run as far as it could be followed, and its violations.
 
-    `differs`: at which step something else happened than before, in words; None: nowhere.
+    `differs`: the step at which the run differs from the schedule, in words; None if it does not.
     """
 
     schedule: Schedule
     run: Run
     broken: tuple[str, ...]
     differs: str | None
-    #: Why the answers may not be all that the nodes say.
+    #: Why the answers may not include all of the nodes' output.
     best_effort: str | None = None
 
     def __bool__(self) -> bool:
-        """True if what the schedule once broke is no longer broken by it."""
+        """True if the schedule no longer violates the property that it once violated."""
         return self.schedule.breaks not in self.broken
 
     def __repr__(self) -> str:
@@ -168,7 +168,7 @@ class Replay(Drawn):
 
 
 def _broken_by(follower: Follower) -> tuple[str, ...]:
-    """All that the run breaks: failures, deliveries, and orders."""
+    """All that the run violates: failures, delivery properties, and orders."""
     system, state = follower.system, follower.state
     found = [local.kind for local in system.local_states(state) if isinstance(local, Failed)]
     found += follower.broken

@@ -1,8 +1,8 @@
-"""Random walks: runs of which each step is chosen at random among those that are possible.
+"""Random walks: runs with each step chosen at random among the possible ones.
 
-A walk picks its moves with a bias of its own: some let the applications send much before anything is received, some
-receive last what was sent first. Thousands of walks take seconds, and most faults show in a short one. From one that
-fails those steps are left out without which it still does.
+Each walk has its own bias: some let the applications send much before anything is received, some receive the first
+sends last. Thousands of walks take seconds, and most faults show in a short one. A failing walk is shrunk by removing
+steps while it still fails.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from crownless.impl.protocol_validation import WrongMachine
 
 from .network import Move, WrongNode
 
-#: Walks of each size, unless another number is given; as many more look for a shorter one once a walk has failed.
+#: The default number of walks of each size; after a failure, as many more look for a shorter one.
 WALKS = 1_000
-#: A run goes on to its end in fewer steps than this, or it is said not to end.
+#: A run that takes this many steps is reported as not ending.
 MOST_STEPS = 1_000
-#: A story of more lines is shown without its middle.
+#: A story with more lines is shown without its middle.
 LONGEST_SHOWN = 40
-#: How many steps are taken to find out which ones a walk needs.
+#: The number of steps spent on shrinking a walk.
 STEPS_TO_SHRINK = 50_000
 #: The kind of failure of a run that does not end.
 FOR_EVER = "for ever"
 
 
 class Walkable(Protocol):
-    """What a walk drives."""
+    """The interface of a class that a walk can drive."""
 
     @property
     def owed(self) -> set[tuple[str, str]]: ...
@@ -48,14 +48,14 @@ Driven = TypeVar("Driven", bound=Walkable)
 
 
 class Taken(NamedTuple):
-    """A move of a walk: which one of the moves that were like it then."""
+    """A move of a walk: its number among the similar moves at that point."""
 
     move: Move
     place: int
 
 
 class Failure(NamedTuple):
-    """The fault that a walk shows: what is wrong, how it went, and its moves; `kind` is the same for like faults."""
+    """The fault that a walk shows: the problem, the story, and the moves; `kind` is the same for similar faults."""
 
     kind: str
     problem: str
@@ -66,7 +66,7 @@ class Failure(NamedTuple):
 
 
 class Walk(NamedTuple, Generic[Driven]):
-    """A walk that was made: what it drove, to its end or to a fault; None if that could not even be made."""
+    """A finished walk: the driven object, and a fault if any; None if the object could not be made."""
 
     driven: Driven | None
     taken: tuple[Taken, ...]
@@ -74,9 +74,9 @@ class Walk(NamedTuple, Generic[Driven]):
 
 
 class Walks(NamedTuple, Generic[Driven]):
-    """How the driven class is made (`new(processes, messages)`), and what is demanded of each walk. `order`: what must
-    be kept, if anything. `must_deliver`: all that is sent must be delivered at the end. `most`: steps after which a run
-    is said not to end.
+    """How the driven class is made (`new(processes, messages)`), and the requirements on each walk. `order`: the order
+    to keep, if any. `must_deliver`: all messages sent must be delivered at the end. `most`: steps after which a run is
+    reported as not ending.
     """
 
     new: Callable[[int, int], Driven]
@@ -85,9 +85,7 @@ class Walks(NamedTuple, Generic[Driven]):
     most: int = MOST_STEPS
 
     def shortest_failure(self, sizes: Iterator[tuple[int, int]], walks: int = WALKS) -> tuple[Failure, int] | None:
-        """A short walk that fails, of the smallest size of which one does, and how many were made; None if none
-        fails.
-        """
+        """A short failing walk of the smallest failing size, and the number of walks made; None if none fails."""
         made = 0
         for processes, messages in sizes:
             found: Failure | None = None
@@ -121,7 +119,7 @@ class Walks(NamedTuple, Generic[Driven]):
         return self._driven(processes, messages, pick)
 
     def again(self, processes: int, messages: int, taken: Iterable[Taken]) -> Walk[Driven]:
-        """A walk of these moves, without those that are not possible."""
+        """A walk of these moves, without impossible ones."""
         rest = iter(taken)
 
         def pick(moves: Sequence[Move]) -> Move | None:
@@ -134,7 +132,7 @@ class Walks(NamedTuple, Generic[Driven]):
         return self._driven(processes, messages, pick)
 
     def _driven(self, processes: int, messages: int, pick: Callable[[Sequence[Move]], Move | None]) -> Walk[Driven]:
-        """A walk of the moves that are picked, until None is."""
+        """A walk of picked moves, until None is picked."""
         taken: list[Taken] = []
         driven: Driven | None = None
 
@@ -165,8 +163,8 @@ class Walks(NamedTuple, Generic[Driven]):
         return Walk(driven, tuple(taken))
 
     def shrunk(self, found: Failure, processes: int, messages: int) -> Failure:
-        """The failure without moves that it does not need: many that follow each other, then one, or any two; and with
-        plainer moves where they do. That of a walk which does not end is as it was.
+        """The failure without unnecessary moves: first runs of consecutive moves, then single ones or any two; and with
+        plainer moves where they suffice. Walks that do not end are returned unchanged.
         """
         left = 0 if found.kind == FOR_EVER else STEPS_TO_SHRINK
         candidates = _shorter(found.taken)
@@ -199,7 +197,7 @@ def _shorter(taken: Sequence[Taken]) -> Iterator[Sequence[Taken]]:
 
 
 def never_delivered(owed: set[tuple[str, str]]) -> str:
-    """The messages that are delivered nowhere, and where they should be."""
+    """The undelivered messages, and where they should be delivered."""
     return f"never delivered: {', '.join(f'{message} at {receiver}' for message, receiver in sorted(owed))}"
 
 

@@ -1,4 +1,4 @@
-"""The runs of a file: those of a small log are left to the spec, those of a large one are classified by the monitor."""
+"""The runs of a file: the spec classifies those of a small log, the monitor those of a large one."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ if TYPE_CHECKING:
 
     from .classified import ClassifiedLog
 
-#: A log with no more lines than this is read and decided by the spec alone: nothing need be compiled for it.
+#: A log with at most this many lines is read and decided by the spec alone, without compilation.
 SMALL_UP_TO = 5_000
 
-#: Run by run; as one run of any size, while it is read; run by run, compared with the log's vector clocks; or with
-#: names for messages that the log does not name.
+#: Run by run; as one run of any size, while reading; run by run, compared with the log's vector clocks; or with names
+#: for messages that the log does not name.
 How = Literal["runs", "one-run", "clocks", "match"]
 
 
@@ -49,8 +49,8 @@ How = Literal["runs", "one-run", "clocks", "match"]
 class LogRequest:
     """A file to classify (`-`: standard input), the orders to decide, and how the file is read.
 
-    `options`: how it is read, as far as the file does not say it; `clock_entries`: the processes whose entries the
-    clocks have. `around_monitor` is open while the monitor works; `progress` gets the amounts read and decided.
+    `options`: how it is read, where the file does not say; `clock_entries`: the processes of the clocks' entries.
+    `around_monitor` is open while the monitor works; `progress` gets the amounts read and decided.
     """
 
     name: str
@@ -64,7 +64,7 @@ class LogRequest:
 
 
 def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
-    """Classifies the runs of a file. Of a small log it returns the computations, for the spec to classify.
+    """Classifies the runs of a file. For a small log it returns the computations, for the spec to classify.
 
     Raises `BadInput` for a file that cannot be read.
     """
@@ -79,7 +79,7 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
 
 
 def _events(content: bytes, form: Format | None, request: LogRequest) -> ConvertedLog:
-    """The events of a log that is not read as columns, with what is known of them beside."""
+    """The events of a log that is not read as columns, with notes and uncertainties."""
     name, options = request.name, request.options
     if request.how == "clocks":
         if form != "jsonl":
@@ -121,7 +121,7 @@ def _of_columns(content: bytes, form: Format, request: LogRequest) -> Classified
             log = _by_monitor(table, request, numbering(content, form, table.num_rows))
         if log is not None:
             return log
-    # All lines together say where a row contradicts another one.
+    # Contradictions between rows need all lines.
     return runs_of(rows_in(content, form, name, options), name, options.processes)
 
 
@@ -152,7 +152,7 @@ def _has_more_lines(content: bytes, than: int) -> bool:
 
 
 def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
-    """The runs of these events, with what the log adds to each: notes, deliveries, and what is uncertain."""
+    """The runs of these events, with the log's notes, deliveries and uncertainties for each."""
     name, processes = request.name, request.options.processes
     if len(log.events) <= SMALL_UP_TO:
         return converted_runs(log, name, processes)
@@ -183,7 +183,7 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 def _as_far_as_certain(
     found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
 ) -> Classification:
-    """The classification as far as it is certain, with notes; `certain`: of the events whose order is known."""
+    """The certain part of the classification, with notes; `certain`: that of the events with a known order."""
     run = found.subject.run or ""
     uncertain = log.uncertain.get(run, CERTAIN)
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)

@@ -1,7 +1,8 @@
 """Logs in JSON Lines whose events carry a vector clock (`clock`): the messages are compared with the clocks.
 
-A clock is the number of events of each process known after the event, itself included: an object of processes and
-numbers, or an array with an entry for each process. What the clocks show and the messages do not is as in `shiviz`.
+A clock is the number of events of each process known after the event, itself included: an object from processes to
+numbers, or an array with an entry for each process. Happened-before in the clocks but not in the messages is handled as
+in `shiviz`.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ _HINT = 'give {"P1": 2, "P2": 1}, or [2, 1] with an entry for each process'
 def read_clocked(
     content: bytes, name: str, processes: Sequence[str] = (), kinds: Mapping[str, str] | None = None
 ) -> ConvertedLog:
-    """The log in this content; entries of arrays are of these processes, or else of all of a run, P2 before P10.
+    """The log in this content; array entries belong to these processes, or else to all of a run, P2 before P10.
 
-    Raises `BadInput` for what is no log, for clocks that contradict each other, and for one that does not know the send
-    of what it delivers.
+    Raises `BadInput` if it is not a log, if clocks contradict each other, or if a clock does not know the send of the
+    message that its event delivers.
     """
     lines = as_text(content, name).split("\n")
     log = ConvertedLog()

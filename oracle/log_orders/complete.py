@@ -1,13 +1,13 @@
-"""Complete logs: nothing is missing from them, so a delivery that does not go with the sends is the system's doing.
+"""Complete logs: nothing is missing, so a delivery that does not match the sends is the system's fault.
 
-What is a contradiction or a hole in a log that may lack events violates a property of the system here, of those that a
-check decides too (`model_check.properties`):
+Contradictions and holes of a log that may lack events here violate a property of the system, one of those that a check
+decides too (`model_check.properties`):
 
-- `delivers-once`: a process delivers a message twice, or one that nobody has sent, or that was not sent to it;
+- `delivers-once`: a process delivers a message twice, or one that was never sent, or was not sent to it;
 - `delivers-all`: a message is not delivered at one of its receivers by the end of the log.
 
-The orders are judged without those deliveries: of several by one process the first stays, every other such event is
-internal. All other contradictions are refused as ever, and so is a gap, which shows that the log is not complete.
+The orders are judged without those deliveries: of several by one process the first counts, the others become internal.
+All other contradictions are rejected as usual, and so are gaps, which show that the log is not complete.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from crownless.oracle.logs.reasons import (
 from crownless.oracle.logs.rows import Row, all_conflicts, by_run, refuse
 from crownless.runtime.errors import BadInput
 
-#: The properties that are decided of a run of a complete log.
+#: The properties that are decided for a run of a complete log.
 PROPERTIES = (DELIVERS_ONCE.name, DELIVERS_ALL.name)
 LEFT_OUT = (
     "orders are judged without the deliveries that violate delivers-once; of several by one process the first counts"
 )
-#: Of more lines that show one violation only the first ones are named in a sentence.
+#: The most lines of one violation that are named in a sentence.
 LINES_UP_TO = 10
 
 
 @dataclass(frozen=True)
 class DeliveryViolation:
-    """What one process does with one message, against which property, and the lines of the log that show it.
+    """A violation by one process and one message: the property, and the lines of the log that show it.
 
-    `process` is None of a message that names no receiver and is delivered nowhere; `by`: what the numbers count.
+    `process` is None for a message without a named receiver that is delivered nowhere; `by`: the unit of the numbers.
     """
 
     violates: str
@@ -73,12 +73,12 @@ class DeliveryViolation:
 
 @dataclass(frozen=True)
 class Delivery:
-    """How a run of a complete log delivers its messages: all that violates one of `PROPERTIES`."""
+    """How a run of a complete log delivers its messages: all violations of `PROPERTIES`."""
 
     violations: tuple[DeliveryViolation, ...] = ()
 
     def of(self, name: str) -> tuple[DeliveryViolation, ...]:
-        """What violates the property of that name."""
+        """The violations of the property of that name."""
         return tuple(one for one in self.violations if one.violates == name)
 
     @property
@@ -88,7 +88,7 @@ class Delivery:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """On how the orders were judged."""
+        """Notes on how the orders were judged."""
         return (LEFT_OUT,) if self.of(DELIVERS_ONCE.name) else ()
 
     def json(self) -> dict[str, Any]:
@@ -102,10 +102,9 @@ class Delivery:
 
 
 def complete(log: ConvertedLog, name: str, by: Literal["line", "row"]) -> None:
-    """Notes how each run of the log of that name delivers its messages; what violates `delivers-once` becomes internal.
+    """Notes how each run of the named log delivers its messages; violations of `delivers-once` become internal events.
 
-    `by`: what the numbers of rows count. Raises `BadInput` for rows that contradict each other in other ways, and for a
-    gap.
+    `by`: the unit of row numbers. Raises `BadInput` for rows that contradict each other in other ways, and for gaps.
     """
     left_out, deliveries = set[int](), dict[str, Delivery]()
     for run, rows in by_run(log.events, name).items():
@@ -149,7 +148,7 @@ def _refuse_what_is_not_complete(run: str, rows: list[Row]) -> None:
 
 
 def _not_once(rows: list[Row]) -> Iterator[tuple[Reason, list[Row], list[Row]]]:
-    """What violates `delivers-once`: the reason, the deliveries that are left out, and further rows that show it."""
+    """The violations of `delivers-once`: the reason, the deliveries left out, and further rows that show it."""
     sends = {row.message: row for row in rows if row.kind == "send"}
     delivers: dict[tuple[str, str], list[Row]] = {}
     for row in sorted(rows, key=lambda row: row.index):

@@ -1,9 +1,9 @@
 """The constraints that an order adds to one run, and the walk that decides whether a linearization satisfies them.
 
-Nodes are the events of a run; with `pending` also a receive to come for each copy that was not delivered, after the
-whole line of its receiver; and further ones that stand between two groups of events. The steps of a line, and from a
-send to its delivers, are known by the layout; every other constraint is an edge here. An order is kept iff all nodes
-can be walked; otherwise there is a cycle.
+Nodes are the events of a run; with `pending` also a future receive for each undelivered copy, after its receiver's
+whole line; and auxiliary nodes between two groups of events. The layout gives the steps of a line, and from a send to
+its delivers; every other constraint is an edge here. An order is kept iff all nodes can be walked; otherwise there is a
+cycle.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crownless.oracle.logs.layout import COPIES, EVENTS, LINES, MESSAGES, NONE, 
 class Graph(NamedTuple):
     """The constraints of one order on the run that is laid out."""
 
-    #: How many: nodes, edges.
+    #: The numbers of nodes and edges.
     sizes: Numbers
-    #: Of each edge where it leads from and to.
+    #: The tail and head of each edge.
     tail: Numbers
     head: Numbers
     #: The edges by tail: ``by_tail[first_out[node]:first_out[node + 1]]``; and by head.
@@ -29,27 +29,27 @@ class Graph(NamedTuple):
     by_tail: Numbers
     first_in: Numbers
     by_head: Numbers
-    #: Of each copy the node of its receive: the deliver, or the receive to come, or NONE.
+    #: The receive node of each copy: the deliver, or the receive to come, or NONE.
     receive: Numbers
-    #: Of each node that is no event its message, or NONE if it stands between groups.
+    #: The message of each node that is not an event, or NONE if it stands between groups.
     message: Numbers
-    #: Of each node how many must still be walked before it; and the nodes that can be walked.
+    #: The number of nodes still to be walked before each node; and the nodes that can be walked.
     waits: Numbers
     queue: Numbers
-    #: Of each edge that was derived from others (see `one_queue`) the two receives whose order it mirrors, or NONE; and
+    #: For each edge derived from others (see `one_queue`) the two receives whose order it mirrors, or NONE; and
     #: whether a violation rests on it.
     first_mirrored: Numbers
     second_mirrored: Numbers
     is_used: Numbers
-    #: For searches: the node from which each was reached; by line how far its events are known to be reached; the path
+    #: For searches: the predecessor of each node; by line how far its events are known to be reached; the path
     #: that was found, and the shortest so far.
     came_from: Numbers
     reached: Numbers
     path: Numbers
     shortest: Numbers
-    #: Of each message whether it shows the violation.
+    #: Whether each message shows the violation.
     shows: Numbers
-    #: For the walk of one queue, of each message: when it is first received in the log; how many receives are left, and
+    #: For the one-queue walk, for each message: when it is first received in the log; how many receives are left, and
     #: how many can be walked. The messages in the queue; those that can be sent, as a heap by turn.
     turn: Numbers
     left: Numbers
@@ -59,7 +59,7 @@ class Graph(NamedTuple):
 
 
 NODES, EDGES = range(2)
-#: So many nodes of a first cycle are tried for a shorter one through them.
+#: The number of nodes of a first cycle that are tried for a shorter cycle.
 TRIES = 16
 
 
@@ -67,7 +67,7 @@ def graph(run: Run) -> Graph:
     """Arrays for the constraints of any order on any run that fits these."""
     events, copies, messages, lines = len(run.line), len(run.of_copy), len(run.send), len(run.at)
     nodes = events + copies + 2 * messages + 2
-    edges = 2 * events + 8 * copies + 4 * messages + 1000  # no memory is used for those that are not needed
+    edges = 2 * events + 8 * copies + 4 * messages + 1000  # unused entries take no memory
     lengths = (
         edges, edges, nodes, edges, nodes, edges, copies, nodes, nodes, nodes, edges, edges, edges, nodes, lines, nodes,
         nodes + TRIES, *[messages] * 6,
@@ -134,7 +134,7 @@ def force_groups(run: Run, graph: Graph, m: Any, later: Any) -> Any:
             force(graph, between, graph.receive[other])
 
 
-# -- what the orders demand --------------------------------------------------------------------------------------------
+# -- demands of the orders ---------------------------------------------------------------------------------------------
 
 
 @compiled
@@ -187,8 +187,8 @@ def is_received(run: Run, m: Any) -> Any:
 
 @compiled
 def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
-    """A message that is received although its sender sent one before that is never received, or not by all: the two
-    messages as one number, or NONE. In one queue per sender there is none.
+    """A received message whose sender sent an earlier one that is never received, or not by all: the two messages as
+    one number, or NONE. With one queue per sender there is none.
     """
     for p in range(run.sizes[LINES]):
         lacking = NONE
@@ -205,7 +205,7 @@ def behind_an_unreceived_one(run: Run, graph: Graph) -> Any:
 
 @compiled
 def demand_instants(run: Run, graph: Graph) -> Any:
-    """A send comes after all that comes before its receives on the receivers' lines: then all are at one instant."""
+    """A send comes after all events before its receives on the receivers' lines: then all are at one instant."""
     events = run.sizes[EVENTS]
     for copy in range(run.sizes[COPIES]):
         receive, q = graph.receive[copy], run.receiver[copy]
@@ -218,7 +218,7 @@ def demand_instants(run: Run, graph: Graph) -> Any:
 
 @compiled
 def demand_one_queue(run: Run, graph: Graph, pending: Any) -> Any:
-    """Sends and receives of all messages come in one order, as far as single lines say (see `one_queue`)."""
+    """Sends and receives of all messages come in one order, as far as single lines show (see `one_queue`)."""
     demand_one_n(run, graph)
     demand_mailbox(run, graph)
     if not pending:
@@ -243,7 +243,7 @@ def _after_all_received(run: Run, graph: Graph) -> Any:
             force(graph, received, run.send[m])
             force(graph, partly, run.send[m])
         else:
-            # Of two such messages each would have to be sent before the other.
+            # Two such messages would each have to be sent before the other.
             force(graph, received, run.send[m])
             force(graph, run.send[m], partly)
             if past != NONE:
@@ -281,7 +281,7 @@ def _by_node(nodes: Any, edges: Any, of: Any, first: Any, sorted_edges: Any) -> 
 
 @compiled
 def count_waits(run: Run, graph: Graph) -> Any:
-    """How many nodes come immediately before each; returns how many nodes wait for none, which are in `queue`."""
+    """Counts the immediate predecessors of each node; returns the number of nodes without any, which are in `queue`."""
     events, ready = run.sizes[EVENTS], 0
     for node in range(graph.sizes[NODES]):
         waits = graph.first_in[node + 1] - graph.first_in[node]
@@ -308,7 +308,7 @@ def is_linearizable(run: Run, graph: Graph) -> Any:
 
 @compiled
 def release(run: Run, graph: Graph, node: Any, ready: Any) -> Any:
-    """Walks a node: those that waited for it alone are put into `queue`; returns its new length."""
+    """Walks a node: nodes that waited only for it are put into `queue`; returns its new length."""
     graph.waits[node] = NONE
     for k in range(graph.first_out[node], graph.first_out[node + 1]):
         ready = _wait_less(graph, graph.head[graph.by_tail[k]], ready)

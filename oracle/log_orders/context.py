@@ -1,4 +1,4 @@
-"""The events around a violation in a large run: where in the log it is, and what happened there."""
+"""The events around a violation in a large run, with their places in the log."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from crownless.oracle.logs.formats import Numbering
 from crownless.oracle.logs.layout import EVENTS, NONE, Numbers, Run
 from crownless.oracle.logs.named_rows import NamedRows
 
-#: So many events before and after the last one that shows the violation.
+#: The number of events before and after the last one that shows the violation.
 BEFORE, AFTER = 10, 10
-#: Of more events that show it only the last ones are listed.
+#: The most violating events that are listed, the last ones.
 SHOWING_UP_TO = 20
-#: Of more receivers only the first ones are named in a line.
+#: The most receivers that are named in a line, the first ones.
 NAMED_UP_TO = 5
 
 
@@ -28,7 +28,7 @@ class ContextEvent:
     index: int
     kind: Literal["send", "deliver"]
     message: str
-    #: Of a send the receivers, of a delivery the sender.
+    #: The receivers of a send; the sender of a delivery.
     peers: tuple[str, ...]
     shows_violation: bool
     skipped: int
@@ -75,7 +75,7 @@ def context(
 ) -> tuple[ContextEvent, ...]:
     """The events around the last event of these messages of the run, and all of theirs.
 
-    `processes`: of each line the number of its process; `first`: the first row of the run.
+    `processes`: the process number of each line; `first`: the first row of the run.
     """
     order = run.order[: run.sizes[EVENTS]]
     showing = np.flatnonzero(_of_messages(run, messages))[-SHOWING_UP_TO:]
@@ -108,7 +108,7 @@ def context(
 
 
 def _of_messages(run: Run, messages: Numbers) -> Numbers:
-    """Of each event, in the order of the run, whether it is of one of these messages."""
+    """For each event, in the order of the run, whether it belongs to one of these messages."""
     is_chosen = np.zeros(len(run.send), bool)
     is_chosen[messages] = True
     chosen: Numbers = is_chosen[run.message[run.order[: run.sizes[EVENTS]]]]

@@ -1,4 +1,4 @@
-"""A short cycle among the constraints of a run of which no linearization satisfies all."""
+"""A short cycle among the constraints of a run, where no linearization satisfies all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_REACHED = -2
 def short_cycle(run: Run, graph: Graph) -> Any:
     """Puts the nodes of a short cycle into `shortest`; returns how many. The last leads to the first by an edge.
 
-    To be called when `is_linearizable` has said no.
+    To be called after `is_linearizable` returned false.
     """
     nodes = graph.sizes[NODES]
     node = 0
@@ -37,7 +37,7 @@ def short_cycle(run: Run, graph: Graph) -> Any:
         length += 1
         node = graph.came_from[node]
     _reverse(graph.shortest, length)
-    # Those that are tried are kept behind, where no shorter cycle is written.
+    # The tried nodes are kept behind, where no shorter cycle is written.
     tries = min(length, TRIES)
     for k in range(tries):
         graph.shortest[length + k] = graph.shortest[k * length // tries]
@@ -74,7 +74,7 @@ def earlier(run: Run, graph: Graph, node: Any) -> Any:
 def path(run: Run, graph: Graph, source: Any, target: Any, edges: Any, unwalked: Any) -> Any:
     """Puts the nodes of a shortest path from one node to another into `path`; returns how many, or NONE.
 
-    Any way along a line is one step. Only the first so many edges count; if `unwalked` only nodes that were not walked.
+    Any distance along a line is one step. Only the first `edges` edges count; if `unwalked`, only nodes not yet walked.
     """
     nodes, events = graph.sizes[NODES], run.sizes[EVENTS]
     for node in range(nodes):

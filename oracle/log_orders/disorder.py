@@ -1,8 +1,8 @@
-"""Deliveries out of FIFO and causal order, of each process (`spec.delivery_disorder`), measured in one pass.
+"""Deliveries out of FIFO and causal order, per process (`spec.delivery_disorder`), measured in one pass.
 
-Of each channel the first copy is known that nothing has overtaken yet. A delivery overtakes the copies from there on
-that were sent before its own message: these are marked, once, with the number of the delivery among those of its
-process. So the pass takes as long as that of `overtaking`.
+For each channel the pass knows the first copy not yet overtaken. A delivery overtakes the copies from there on that
+were sent before its own message: these are marked, once, with the delivery's number among those of its process. So the
+pass takes as long as that of `overtaking`.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ _OUT_OF_ORDER, _FARTHEST, _TOTAL, _NEVER = range(4)
 class Marks(NamedTuple):
     """Which copies are overtaken."""
 
-    #: Of each channel the first copy that is not overtaken, by FIFO order.
+    #: The first copy of each channel that is not overtaken, by FIFO order.
     first: Numbers
-    #: Of each copy the number of the delivery that first overtakes it, from 1; or 0.
+    #: The number of the delivery that first overtakes each copy, from 1; or 0.
     by_fifo: Numbers
     by_causal: Numbers
 

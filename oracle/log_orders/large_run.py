@@ -1,8 +1,8 @@
-"""One run whose rows come block by block, such as one larger than memory, decided by the streaming monitor.
+"""One run read block by block, for example because it is larger than memory, decided by the streaming monitor.
 
-Events may come in any order, as long as few are early: those of a process before an earlier one of it, and delivers
-before their sends. Names of messages are known as long as the monitor holds the message: a name that is used again
-later counts as that of another message. Of a run with holes the events before them are judged.
+Events may come in any order, as long as few are early: before an earlier event of their process, or delivers before
+their sends. Message names are known while the monitor holds the message: a name reused later counts as another message.
+In a run with holes the events before the holes are judged.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def classified_in_blocks(
 ) -> Classification:
     """The verdicts on the one run of these rows, each block with the number of its first line.
 
-    Raises `BadInput` for rows of several runs, for what is no event, and for rows that contradict each other.
+    Raises `BadInput` for rows of several runs, rows that are not events, and rows that contradict each other.
     """
     run = RunMonitor(file, orders, reading)
     for line, table in blocks:
@@ -50,7 +50,7 @@ def classified_in_blocks(
 
 
 def no_events(numbers: Rows) -> Numbers:
-    """True of each row that is no event."""
+    """True for each row that is not an event."""
     kind, peer = numbers.kind, numbers.peer
     bad: Numbers = (numbers.process < 0) | (numbers.place < 0) | (kind == NO_KIND)
     bad |= (kind != INTERNAL) & (numbers.message < 0)
@@ -63,7 +63,7 @@ class RunMonitor:
     """The streaming monitor of one run, fed with rows; it can be pickled between two blocks.
 
     `first_index`: that of the first event of each process; by default 0 or 1, whichever comes first.
-    `at_once`: each block is decided at once, not when as many events have come as are held.
+    `at_once`: each block is decided at once, not only when as many events have come as are held.
     """
 
     def __init__(
@@ -83,19 +83,19 @@ class RunMonitor:
         )
         self.run: str | None = None
         self.processes: dict[str, int] = {}
-        #: The messages that may still be named, and how many there were.
+        #: The messages that may still be named, and the number of all so far.
         self.named: dict[str, int] = {}
         self.count = self.sent = self.events = 0
-        #: What shows the violations: the events of the messages, and the two that overtake, by name.
+        #: The evidence of violations: the events of the messages, and the overtaking pair, by name.
         self.shown: dict[int, list[tuple[str, str, str, list[str]]]] = {}
         self.pairs: dict[int, tuple[str, str, str]] = {}
-        #: The violations that only the end of the run shows; before it, messages may still come.
+        #: Violations that show only at the end of the run; before it, messages may still come.
         self.shown_by_end: set[int] = set()
 
     # -- events --------------------------------------------------------------------------------------------------------
 
     def add(self, table: pa.Table, line: int = 1) -> None:
-        """Takes these plain rows, the first of which is on that line; raises `BadInput`."""
+        """Takes these plain rows, the first on that line; raises `BadInput`."""
         rows = by_run(table)
         self._one_run(rows)
         numbers = rows.numbers()
@@ -181,7 +181,7 @@ class RunMonitor:
     def broken(self, order: str, gaps: Collection[str] = ()) -> Verdict | None:
         """The verdict on an order that the events so far violate; None if they do not.
 
-        `gaps`: processes that may have received in a hole what they are not known to receive.
+        `gaps`: processes that may have received further messages in a hole.
         """
         column = COLUMN[order]
         if column not in self.shown:
@@ -211,7 +211,7 @@ class RunMonitor:
 
     @property
     def given_up(self) -> list[str]:
-        """The orders for which too much would have to be held."""
+        """The orders that would need too many held events."""
         return [order for order in self.orders if COLUMN[order] in self.monitor.given_up]
 
     def classification(self, lost: Sequence[Hole] = ()) -> Classification:
@@ -245,16 +245,16 @@ class RunMonitor:
         return Classification(subject, self.reading, tuple(self._verdict(order, holes) for order in self.orders))
 
     def _holes(self) -> tuple[Hole, ...]:
-        if self.monitor.has_stopped:  # what waits may have come later
+        if self.monitor.has_stopped:  # waiting events may have come later
             return ()
         gaps = tuple(gap(self._process(p), first, last) for p, first, last in self.monitor.gaps())
         waiting = self._by_name(self.monitor.waiting)
         sent = {message for _, kind, message, _ in waiting if kind == "send"}
         unsent = (missing_send(p, name) for p, kind, name, _ in waiting if kind == "deliver" and name not in sent)
-        return gaps or tuple(unsent)  # behind a gap nothing else is known to be missing
+        return gaps or tuple(unsent)  # after a gap no other hole is certain
 
     def _gaps(self, holes: Sequence[Hole]) -> set[str]:
-        """The processes that may have received more than what was judged."""
+        """The processes that may have received more messages than were judged."""
         if any(hole.is_missing_send or hole.process is None for hole in holes):
             return set(self.processes)
         waiting = {self._process(p) for p in self.monitor.waiting.process.tolist()}

@@ -1,8 +1,8 @@
-"""Logs that name no messages: their messages get names by matching each deliver with a send, in the order of sending.
+"""Logs without message names: messages are named by matching each deliver with a send, in sending order.
 
 A *class* is all sends from one process to another, and the delivers there, with one payload (or without payloads). A
-*matching* gives each deliver of a class a send of its own there; it is possible if what results is a computation, that
-is, acyclic. The matching *in order* gives the first deliver of each class the first send, the second one the second,
+*matching* gives each deliver of a class a distinct send of that class; it is possible if the result is a computation,
+that is, acyclic. The matching *in order* gives the first deliver of each class the first send, the second the second,
 and so on. It decides everything:
 
 - Its happened-before is contained in that of each other matching. For among the sends that another one gives to the
@@ -11,16 +11,16 @@ and so on. It decides everything:
 - Whatever keeps FIFO order is the matching in order: on each channel the delivers are then of the first sends, in the
   order sent. Every order but asynchronous demands FIFO order. So some matching keeps an order iff this one keeps it.
 - Another matching is acyclic iff, somewhere in a class, the k-th deliver did not happen before the (k+1)-th send. For
-  every other matching can be changed, step by step and with ever less happened-before, into one in which the k-th
-  deliver is of the (k+1)-th send and all else is in order: the (k+1)-th deliver, if there is one, is of the k-th send,
-  which else is not received. (These steps are the Bruhat order of permutations.) That one adds nothing to the
+  every other matching can be transformed, step by step and with ever less happened-before, into one in which the k-th
+  deliver is of the (k+1)-th send and all else is in order: the (k+1)-th deliver, if any, is of the k-th send, which
+  otherwise is not received. (These steps are the Bruhat order of permutations.) That one adds nothing to the
   happened-before in order but the step from the (k+1)-th send to the k-th deliver.
 
 A message to several has a copy for each receiver, which belongs to that channel.
 
-So an order that the matching in order breaks is broken by every matching, and one that it keeps is kept by some. A note
-says whether there is another one, which breaks FIFO order. In a run with holes nothing is certain, as it is not known
-which send is the first, and all its events are internal.
+So an order that the matching in order violates is violated by every matching, and one that it keeps is kept by some. A
+note says whether there is another matching, which violates FIFO order. In a run with holes nothing is certain, since
+the first send is unknown, and all its events are internal.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ IN_ORDER = (
     "so breaks it in every matching"
 )
 NO_OTHER = "no other matching is a computation"
-#: Copies, some of which have no send, are named so.
+#: The name of copies, some of which have no send.
 UNSENT = "?"
 
 
@@ -51,7 +51,7 @@ class _Class(NamedTuple):
 
 
 def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
-    """The runs of the log with names for messages; raises `BadInput` for rows that contradict each other."""
+    """The runs of the log with message names; raises `BadInput` for rows that contradict each other."""
     log = ConvertedLog()
     for run, rows in runs.items():
         try:
@@ -106,7 +106,7 @@ def _classes(lines: Mapping[str, list[Row]]) -> dict[tuple[str, str, str], _Clas
 
 
 def _has_payloads(sender: str, receiver: str, channel: _Class) -> bool:
-    """True if the sends and the delivers of a channel have payloads; refused if only some of them have."""
+    """True if the sends and delivers of a channel have payloads; raises `BadInput` if only some have."""
     if not all(any(row.message for row in rows) for rows in channel):
         return False
     for row in (*channel.sends, *channel.delivers):
@@ -125,16 +125,16 @@ def _other_matching(rows: list[Row], classes: list[_Class]) -> str | None:
 
     The vector times along a linearization say it: an entry is how many events of that process happened before.
     """
-    #: By line of a send: the classes in which it follows another one, and the place of that one.
+    #: By line of a send: the classes where it follows another send, and the place of that send.
     follows: dict[int, list[tuple[_Class, int]]] = {}
     for one in classes:
         for k in range(min(len(one.delivers), len(one.sends) - 1)):
             follows.setdefault(one.sends[k + 1].line, []).append((one, k))
-    if not follows:  # without two sends of a class no deliver could be of another send
+    if not follows:  # without two sends in a class no deliver could match another send
         return None
     try:
         c = logged_run("", rows).computation
-    except BadInput:  # it is cyclic, and refused as soon as it is classified
+    except BadInput:  # cyclic: rejected when it is classified
         return None
     in_order = [row for line in lines_of_processes(rows).values() for row in line]
     event = {row.line: e for e, row in enumerate(in_order)}

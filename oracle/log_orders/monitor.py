@@ -1,9 +1,9 @@
 """The monitor of event logs: the verdicts on all seven orders of each run, by compiled loops over numbers.
 
-It decides what `spec.by_graph` decides, of complete runs and of runs with messages that are not received, to one
-receiver or to several. FIFO and causal order are decided in one pass over the events (`overtaking`); mailbox, one-n and
-synchronous order by a walk under constraints (`constraints`); n-n by a few such walks (`one_queue`). A run that is not
-well-formed (see `layout`) stays undecided.
+Its verdicts are those of `spec.by_graph`, on complete runs and runs with unreceived messages, to one receiver or
+several. FIFO and causal order are decided in one pass over the events (`overtaking`); mailbox, one-n and synchronous
+order by a walk under constraints (`constraints`); n-n by a few such walks (`one_queue`). A run that is not well-formed
+(see `layout`) stays undecided.
 """
 
 from __future__ import annotations
@@ -58,14 +58,14 @@ OUTCOMES: dict[int, Outcome] = {KEPT: "kept", BROKEN: "broken", UNDECIDED: "unkn
 #: The columns of outcomes.
 COLUMN = {order: column for column, order in enumerate(ORDERS)}
 ASYNCHRONOUS, FIFO, CAUSAL, MAILBOX, ONE_N, N_N, SYNCHRONOUS = range(7)
-#: Room for times in flight, and for the rows that show violations, at first, in entries; it grows as needed.
+#: Initial room for times in flight, and for the rows that show violations, in entries; it grows as needed.
 ENTRIES = 1 << 16
-#: Rows that are decided between two reports, and between two looks at whether to end.
+#: Rows that are decided between two progress reports, and between two checks for interrupts.
 ROWS_AT_A_TIME = 1 << 19
 
 
 class Loops(NamedTuple):
-    """What the compiled loops work on."""
+    """The arrays of the compiled loops."""
 
     run: Run
     names: Names
@@ -76,13 +76,13 @@ class Loops(NamedTuple):
 
 
 def loops(rows: Rows, lines: int, entries: int) -> Loops:
-    """Arrays for any of these runs of so many lines, with so many entries of times in flight."""
+    """Arrays for any of these runs with this number of lines, and of entries of times in flight."""
     run, names = room(rows)
     return Loops(run, names, channels(run, lines, entries), graph(run), np.full(4, NONE, np.int32))
 
 
 class Violation(NamedTuple):
-    """The rows of the events, line after line, that show that the run of that number violates an order."""
+    """The rows of the events, line after line, that show the violation of an order by the run of that number."""
 
     run: int
     order: str
@@ -91,7 +91,7 @@ class Violation(NamedTuple):
 
 @dataclass
 class Monitor:
-    """The monitor of these rows. What is not received is `pending`, or lost."""
+    """The monitor of these rows. Unreceived messages are `pending`, or lost."""
 
     rows: Rows
     pending: bool = False
@@ -103,10 +103,10 @@ class Monitor:
         self._number = NONE
 
     def outcomes(self, orders: Collection[str] = tuple(COLUMN), report: Callable[[int], None] | None = None) -> Numbers:
-        """For each run a row: of each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not asked for.
+        """For each run a row: for each order in `COLUMN` KEPT, BROKEN or UNDECIDED, as are orders not requested.
 
-        Asynchronous order is UNDECIDED only of a run that is not well-formed. `report` gets the number of rows that are
-        decided, now and then.
+        Asynchronous order is UNDECIDED only for a run that is not well-formed. `report` gets the number of decided rows
+        from time to time.
         """
         runs = len(self.rows.first) - 1
         found = np.full((runs, len(COLUMN)), UNDECIDED, np.int8)
@@ -125,9 +125,9 @@ class Monitor:
         return found
 
     def violations(self, runs: Numbers, broken: Numbers) -> Iterator[Violation]:
-        """What shows the violations of these runs, which are well-formed, run by run, from the weakest order on.
+        """The evidence of the violations of these well-formed runs, run by run, from the weakest order on.
 
-        `broken`: for each of these runs a row, in which the orders that it violates are true, by column.
+        `broken`: for each of these runs a row, in which the violated orders are true, by column.
         """
         self._number, done = NONE, 0
         rows = np.empty(max(ENTRIES, len(COLUMN) * len(self._loops.run.line)), np.int64)
@@ -158,14 +158,14 @@ class Monitor:
         self._loops = self._loops._replace(channels=channels(run, known, entries))
 
     def lay_out(self, number: int) -> Run:
-        """The run of that number, which is well-formed, laid out until another one is."""
+        """The well-formed run of that number, laid out until another one is."""
         if number != self._number:
             lay_out(number, self.rows, self._loops.run, self._loops.names)
             self._number = number
         return self._loops.run
 
     def disorder(self, number: int) -> Numbers:
-        """For each line of the run of that number, which is well-formed, the figures of `disorder`."""
+        """For each line of the well-formed run of that number, the figures of `disorder`."""
         run = self.lay_out(number)
         figures, marked = np.zeros((int(run.sizes[LINES]), FIGURES), np.int64), marks(run)
         while not measure(run, self._loops.channels, marked, figures):
@@ -173,7 +173,7 @@ class Monitor:
         return figures
 
     def processes(self) -> Numbers:
-        """Of each line of the run that is laid out the number of its process."""
+        """The process number of each line of the laid-out run."""
         names = self._loops.names
         known = np.flatnonzero(names.process_seen == self._loops.run.sizes[LAID_OUT])
         processes = np.empty(len(known), np.int64)
@@ -183,7 +183,7 @@ class Monitor:
 
 @compiled
 def _decide_runs(number: Any, end: Any, rows: Rows, loops: Loops, pending: Any, asked: Any, outcomes: Any) -> Any:
-    """Decides the runs from that number to the end; returns the first for which there is no room, or the end."""
+    """Decides the runs from that number to the end; returns the first without enough room, or the end."""
     run = loops.run
     for run_number in range(number, end):
         if not lay_out(run_number, rows, run, loops.names) or run.sizes[LINES] > LINES_UP_TO:
@@ -196,7 +196,7 @@ def _decide_runs(number: Any, end: Any, rows: Rows, loops: Loops, pending: Any, 
 
 @compiled
 def _overtakings(loops: Loops) -> Any:
-    """Looks at FIFO and causal order of the run that is laid out; False if there is no room for it."""
+    """Searches the laid-out run for violations of FIFO and causal order; False if there is no room for it."""
     for k in range(len(loops.found)):
         loops.found[k] = NONE
     return overtakings(loops.run, loops.channels, 0, loops.found)
@@ -204,7 +204,7 @@ def _overtakings(loops: Loops) -> Any:
 
 @compiled
 def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) -> Any:
-    """Decides the orders asked for, when it is known what overtakes. `unicasts`: each message has one receiver."""
+    """Decides the requested orders, given the overtakings. `unicasts`: each message has one receiver."""
     run, graph, found = loops.run, loops.graph, loops.found
     complete = True
     for copy in range(run.sizes[COPIES]):
@@ -225,7 +225,7 @@ def decide(loops: Loops, pending: Any, unicasts: Any, asked: Any, outcome: Any) 
             return
     if (asked[MAILBOX] or asked[ONE_N] or asked[N_N]) and not broken:
         outcome[MAILBOX] = KEPT if _keeps(run, graph, MAILBOX, pending) else BROKEN
-        if unicasts and (complete or pending):  # the two are one then
+        if unicasts and (complete or pending):  # then the two coincide
             outcome[ONE_N] = outcome[MAILBOX]
     if (asked[ONE_N] or asked[N_N]) and outcome[ONE_N] == UNDECIDED:
         outcome[ONE_N] = KEPT if _keeps(run, graph, ONE_N, pending) else BROKEN
@@ -265,8 +265,8 @@ def constrain(run: Run, graph: Graph, order: Any, pending: Any) -> Any:
 
 @compiled
 def _write_violations(runs: Any, broken: Any, rows: Rows, loops: Loops, pending: Any, written: Any, ends: Any) -> Any:
-    """Writes down the rows of the events that show the violations of these runs, and by run and order where they end;
-    returns of how many runs, before one for which there is no room.
+    """Writes the rows of the events that show the violations of these runs, and by run and order where they end;
+    returns the number of runs written before there is no room.
     """
     run, past = loops.run, 0
     for k in range(len(runs)):
@@ -290,14 +290,14 @@ def _write_violations(runs: Any, broken: Any, rows: Rows, loops: Loops, pending:
 
 @compiled
 def shown_by(order: Any, found: Any, unicasts: Any) -> Any:
-    """Where the overtaking stands in `found` that shows that the run violates the order; NONE if none shows it."""
+    """The index in `found` of the overtaking that shows the violation of the order; NONE if none shows it."""
     at = 0 if order == FIFO else 2
     return NONE if found[at] == NONE or (order == ONE_N and not unicasts) else at
 
 
 @compiled
 def mark(order: Any, at: Any, loops: Loops, pending: Any) -> Any:
-    """Marks in `shows` the messages that show that the run violates the order; `at`: the overtaking that shows it."""
+    """Marks in `shows` the messages that show the violation of the order; `at`: the overtaking that shows it."""
     run, graph = loops.run, loops.graph
     for m in range(run.sizes[MESSAGES]):
         graph.shows[m] = False
@@ -336,7 +336,7 @@ def _mark_chain(run: Run, graph: Graph, overtaken: Any, overtaking: Any) -> Any:
 
 @compiled
 def _mark_cycle(run: Run, graph: Graph) -> Any:
-    """Marks the messages of a short cycle, and those that the derived constraints on it rest on."""
+    """Marks the messages of a short cycle, and those on which its derived constraints rest."""
     for edge in range(graph.sizes[EDGES]):
         graph.is_used[edge] = False
     length = short_cycle(run, graph)

@@ -1,19 +1,19 @@
 """n-n order of one run: linearizations in which all messages go through one queue.
 
-The constraints of single lines are not enough ([DFLL23]): where a receive must come before another one, so must the
-sends, and the other way round. What follows is derived only where it is needed. All events are walked as one queue
-would have them: a send puts its message at the end, and only the message at the front is received. If nothing can be
-walked, the front's receive waits for some receive behind it; then its send must come after that one's send, which is a
-constraint that holds in every linearization that would do. That receive is walked out of turn, and so on to the end.
-Then the walk begins again with the new constraints, until
+The constraints of single lines are not enough ([DFLL23]): if a receive must come before another one, so must the sends,
+and vice versa. Consequences are derived only where needed. All events are walked as by one queue: a send puts its
+message at the end, and only the message at the front is received. If nothing can be walked, the front's receive waits
+for some receive behind it; then its send must come after that one's send, a constraint that holds in every suitable
+linearization. That receive is walked out of turn, and so on to the end. Then the walk begins again with the new
+constraints, until
 
-- all is walked in turn: the walk is a linearization as demanded, and the order is kept; or
+- all events are walked in turn: the walk is a suitable linearization, and the order is kept; or
 - some nodes wait for each other in a cycle of constraints, and it is broken.
 
 A walk takes time linear in events and constraints (times the logarithm of the sends that can be walked at once). Each
-but the last adds a constraint between two messages that did not follow before, so that there are at most as many walks
-as pairs of messages. Of messages that can be sent at once the one received first in the log goes first: a log in the
-order in which a single queue passed its messages on takes one walk.
+but the last adds a new constraint between two messages, so that there are at most as many walks as pairs of messages.
+Among messages that can be sent at once the one received first in the log goes first: a log in the order of a single
+queue takes one walk.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _walk(run: Run, graph: Graph) -> Any:
     front, past, can_be_sent, walked = 0, 0, 0, 0
     new = count_waits(run, graph)
     while True:
-        # What stands between groups is walked at once; the others are put where they belong.
+        # Nodes between groups are walked at once; the others are put where they belong.
         while new:
             new -= 1
             node = graph.queue[new]
@@ -107,7 +107,7 @@ def _walk(run: Run, graph: Graph) -> Any:
 
 @compiled
 def _receive(run: Run, graph: Graph, m: Any) -> Any:
-    """Walks a receive of the message, of those that can be; returns how many nodes can be walked then."""
+    """Walks a receive of the message that can be walked; returns the number of nodes that can be walked then."""
     copy = run.first_copy[m]
     while graph.receive[copy] == NONE or graph.waits[graph.receive[copy]] != 0:
         copy += 1

@@ -1,9 +1,9 @@
 """FIFO and causal order of one run, in one pass over its events.
 
 The time of a process is the number of events of each line that it knows; a message carries its sender's time before the
-send. Of each channel the first copy that is still missing is known. A deliver violates FIFO order if it is not of the
-first missing copy of its channel, and causal order if a first missing copy of any channel to the process was sent
-within the message's time: steps and memory are the number of events, times the number of processes.
+send. For each channel the pass knows the first copy that is still missing. A deliver violates FIFO order if it is not
+of the first missing copy of its channel, and causal order if a first missing copy of any channel to the process was
+sent within the message's time. Time and memory are proportional to the number of events times the number of processes.
 """
 
 from __future__ import annotations
@@ -17,33 +17,33 @@ from crownless.oracle.logs.layout import EVENTS, LINES, NONE, Numbers, Run, zero
 
 #: Greater than the place of any event.
 NOTHING_MISSING = (1 << 31) - 1
-#: More lines than these have too many channels to be decided in memory.
+#: The most lines: more have too many channels for memory.
 LINES_UP_TO = 4096
 
 
 class Channels(NamedTuple):
-    """What a pass knows, by line and channel; `stamps` holds the times of the messages in flight."""
+    """The state of a pass, by line and channel; `stamps` holds the times of the messages in flight."""
 
-    #: Of each copy the next one on its channel; true if it was delivered.
+    #: For each copy, the next one on its channel; and true if it was delivered.
     following: Numbers
     delivered: Numbers
-    #: Of each channel, by receiver and sender, the first missing copy and its place; and the last copy.
+    #: For each channel, by receiver and sender, the first missing copy and its place; and the last copy.
     missing: Numbers
     place: Numbers
     last: Numbers
     #: By line and line.
     times: Numbers
-    #: Of each message where its time is in `stamps`, and how many copies are in flight.
+    #: For each message, where its time is in `stamps`, and how many copies are in flight.
     slot: Numbers
     in_flight: Numbers
-    #: Times of messages; the slots that are free; how many slots were used, and how many of them are free.
+    #: Times of messages; the free slots; the number of slots used, and of free ones among them.
     stamps: Numbers
     free: Numbers
     slots: Numbers
 
 
 def channels(run: Run, lines: int, entries: int) -> Channels:
-    """Arrays for runs of so many lines, with so many entries of times in flight."""
+    """Arrays for runs with this number of lines, and of entries of times in flight."""
     copies, messages = len(run.of_copy), len(run.send)
     following, *others = zeros(copies, *[lines * lines] * 4, messages, messages, entries, entries)
     return Channels(*(following, np.zeros(copies, np.bool_), *others, np.zeros(2, np.int64)))
@@ -52,11 +52,10 @@ def channels(run: Run, lines: int, entries: int) -> Channels:
 @compiled
 def overtakings(run: Run, by: Channels, fed: Any, found: Any) -> Any:
     """Writes into `found` the first copies that overtake: by FIFO order the overtaken and the overtaking copy, then by
-    causal order. An order of which `found` has something already is not decided again. False if there is no room for
-    the channels or the times.
+    causal order. Orders with an entry in `found` are not decided again. False if there is no room.
 
-    The first so many events were `fed` before: `times` has what came of them, and the `slots` that are used the times
-    of the messages in flight.
+    The first `fed` events were processed before: `times` has their results, and the used `slots` the times of the
+    messages in flight.
     """
     n = run.sizes[LINES]
     if n * n > len(by.missing):
@@ -120,7 +119,7 @@ def keep_time(run: Run, by: Channels, p: Any, m: Any) -> Any:
 
 @compiled
 def learn(run: Run, by: Channels, p: Any, m: Any) -> Any:
-    """A process that delivers a message knows what its sender knew, and the send. True if some first missing copy to
+    """Adds the sender's knowledge, and the send, to that of the delivering process. True if some first missing copy to
     the process was sent within the message's time.
     """
     n, own, slot = run.sizes[LINES], p * run.sizes[LINES], by.slot[m]
@@ -153,14 +152,14 @@ def _deliver(run: Run, by: Channels, copy: Any, channel: Any) -> Any:
 
 @compiled
 def place_of_send(run: Run, copy: Any) -> Any:
-    """The place on its line of the send of a copy."""
+    """The place of a copy's send on its line."""
     send = run.send[run.of_copy[copy]]
     return send - run.begin[run.line[send]]
 
 
 @compiled
 def put_on_channel(by: Channels, copy: Any, channel: Any, place: Any) -> Any:
-    """Puts a copy that was sent in that place behind all others on its channel."""
+    """Puts a copy sent at that place behind all others on its channel."""
     by.following[copy], by.delivered[copy] = NONE, False
     if by.missing[channel] == NONE:
         by.missing[channel], by.place[channel] = copy, place

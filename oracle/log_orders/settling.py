@@ -1,4 +1,4 @@
-"""The events of a run in progress that count, and those that no later event can come before (see `streaming`)."""
+"""The countable events of a run in progress, and those that no later event can precede (see `streaming`)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def in_happened_before(
     is_sent: Any,
     first_waiter: Any,
 ) -> Any:
-    """Puts the events into an order that happened-before allows, the given one where it does; returns how many there
-    are of those that wait for no other, such as for a send that has not come.
+    """Puts the events into an order that happened-before allows, the given one if possible; returns the number of
+    events that do not wait for others, such as for a missing send.
     """
     first, last, next_waiter = lines[0], lines[1], lines[2]
     count = 0
@@ -63,7 +63,7 @@ def in_happened_before(
 
 @compiled
 def settle(run: Run, graph: Graph, settled: Any) -> Any:
-    """Leaves as settled only the events that can be walked without the sends of messages that are still to come."""
+    """Keeps as settled only the events that can be walked without any future send."""
     sort_edges(graph)
     ready = count_waits(run, graph)
     while ready:
@@ -77,7 +77,7 @@ def settle(run: Run, graph: Graph, settled: Any) -> Any:
 
 @compiled
 def settle_before_all_others(run: Run, graph: Graph, settled: Any) -> Any:
-    """Leaves as settled only the events of messages sent and received before all events that are not settled."""
+    """Keeps as settled only the events of messages sent and received before all unsettled events."""
     count = 0
     for e in range(run.sizes[EVENTS]):
         if not settled[e]:

@@ -1,15 +1,15 @@
 """The monitor of one run whose events come bit by bit: it holds the events that may still matter, not the run.
 
-`StreamingMonitor` is fed events in any order. An event counts once the one before it on its process has come, and a
-deliver once its send has. What counts, read as a run in progress, shows a violation for good: no later event undoes it.
-The events held are decided as a run in memory is (`monitor`); of FIFO and causal order the times of processes and of
-messages in flight are kept. An event is *settled* for another order when it can be walked under its constraints without
-any event that waits for a message in flight: no later event can lead to it. A message is forgotten once all its events
-are settled for all orders: no violation still to come involves it.
+`StreamingMonitor` is fed events in any order. An event counts once the previous one of its process has come, and a
+deliver once its send has. A violation by the counted events, read as a run in progress, is final: no later event undoes
+it. The held events are decided like a run in memory (`monitor`); for FIFO and causal order the times of processes and
+of messages in flight are kept. An event is *settled* for another order when it can be walked under its constraints
+without any event that waits for a message in flight: no later event can lead to it. A message is forgotten once all its
+events are settled for all orders: no future violation involves it.
 
-The constraints of n-n follow from each other, so that any message in flight may add some to earlier events. For it
-nothing is forgotten but what was sent and received before all that is still in flight; if too much would have to be
-held, it is decided as far as other orders settle it.
+The constraints of n-n follow from each other, so that any message in flight may add some to earlier events. n-n forgets
+only messages sent and received before everything still in flight; if too much would have to be held, it is decided only
+as far as other orders settle it.
 """
 
 from __future__ import annotations
@@ -45,23 +45,23 @@ from .monitor import (
 from .overtaking import LINES_UP_TO, channels, overtakings
 from .settling import in_happened_before, settle, settle_before_all_others
 
-#: If more events than these would have to be held, the orders that need them are left undecided.
+#: The most events held; orders that need more are left undecided.
 HOLD_UP_TO = 2_000_000
 #: The same for n-n order.
 ONE_QUEUE_UP_TO = 200_000
-#: With fewer events nothing is forgotten.
+#: With fewer held events nothing is forgotten.
 FORGET_FROM = 1 << 16
-#: Room for times in flight at first, in entries.
+#: Initial room for times in flight, in entries.
 ENTRIES = 1 << 12
 
-#: The orders that are walked for, stronger ones first.
+#: The orders decided by walks, stronger ones first.
 _CONSTRAINED = (SYNCHRONOUS, MAILBOX, ONE_N)
-#: What violates one of these orders violates the stronger one (one-n: in runs of unicasts).
+#: A violation of one of these orders violates the stronger one (one-n: in runs of unicasts).
 _WEAKER = {MAILBOX: (CAUSAL,), ONE_N: (CAUSAL,), N_N: (CAUSAL, MAILBOX, ONE_N), SYNCHRONOUS: (CAUSAL, MAILBOX, ONE_N)}
 
 
 class Contradiction(Exception):
-    """Some of these events contradict each other: a message is sent twice, or delivered where it is not sent to."""
+    """Events contradict each other: a message is sent twice, or delivered at a process that is not its receiver."""
 
     def __init__(self, events: Events) -> None:
         super().__init__("events contradict each other")
@@ -69,7 +69,7 @@ class Contradiction(Exception):
 
 
 class TakenPlace(Exception):
-    """A further event comes in a place of a process that an event has, or before the first."""
+    """An event has the same place on its process as an earlier one, or a place before the first."""
 
     def __init__(self, process: int, place: int) -> None:
         super().__init__(f"a second event {place} of process {process}")
@@ -79,8 +79,8 @@ class TakenPlace(Exception):
 class Violation(NamedTuple):
     """These events show that an order is broken.
 
-    `overtakes`: that the second of two messages overtakes the first at a receiver, where this shows it. Of the messages
-    by which the send of the first happened before that of the second the events are there if they are held.
+    `overtakes`: two messages and a receiver, if the second overtaking the first there shows the violation. Events of
+    the messages that link the two sends by happened-before are included if they are held.
     """
 
     events: Events
@@ -88,9 +88,9 @@ class Violation(NamedTuple):
 
 
 class StreamingMonitor:
-    """The monitor of a run of some processes, at most `overtaking.LINES_UP_TO`; there may become more of them.
+    """The monitor of a run of up to `overtaking.LINES_UP_TO` processes, whose number may grow.
 
-    What is not received in the end is `pending`, or lost. `first`: the place of the first event of each process; by
+    Messages unreceived at the end are `pending`, or lost. `first`: the place of the first event of each process; by
     default 0 or 1, whichever comes first.
     """
 
@@ -104,17 +104,17 @@ class StreamingMonitor:
         forget_from: int = FORGET_FROM,
     ) -> None:
         self.pending, self.first, self.hold_up_to, self.forget_from = pending, first, hold_up_to, forget_from
-        #: For each order as in `monitor.COLUMN` BROKEN as soon as that is certain; KEPT or UNDECIDED after `finish`.
+        #: By `monitor.COLUMN`: BROKEN as soon as that is certain; KEPT or UNDECIDED after `finish`.
         self.outcomes = [UNDECIDED] * len(COLUMN)
-        #: What shows each violation, by order.
+        #: The evidence of each violation, by order.
         self.violations: dict[int, Violation] = {}
         #: Events that wait for earlier ones of their process, for sends, or in a cycle for each other; and those held,
         #: in an order that happened-before allows.
         self.waiting, self.held = Events.none(), Events.none()
-        #: The orders that nothing more is held for, since it would have been too much; true if nothing is decided more.
+        #: The orders given up, since they needed too many held events; true if nothing more is decided.
         self.given_up: set[int] = set()
         self.has_stopped = False
-        #: In the end, each message and receiver that does not receive it.
+        #: At the end, each message and receiver that does not receive it.
         self.unreceived: list[tuple[int, int]] = []
         #: True if each message has one receiver.
         self.unicasts = True
@@ -124,14 +124,14 @@ class StreamingMonitor:
             self._open |= {*_CONSTRAINED}
         if self._open & {*_CONSTRAINED}:
             self._open |= {FIFO, CAUSAL}
-        #: By process the place of the next event; by process and process how many events *held* it knows; and the same
+        #: By process the place of the next event; by pair of processes how many *held* events it knows; and the same
         #: of each message in flight.
         self._next = np.zeros(0, np.int64)
         self._times = np.zeros((0, 0), np.int32)
         self._stamps = np.zeros((0, 0), np.int32)
 
     def feed(self, events: Events, processes: int, *, at_once: bool = True) -> None:
-        """Takes these events, when there are so many processes, and decides about them: if not `at_once`, when as many
+        """Takes these events, of `processes` processes so far, and decides about them: if not `at_once`, when as many
         have come as are held. Raises `Contradiction` or `TakenPlace`.
         """
         if processes > LINES_UP_TO:
@@ -152,7 +152,7 @@ class StreamingMonitor:
             self._decide(ended=False)
 
     def finish(self) -> None:
-        """Decides what is open: no more events come. Nothing is decided of a run in which some wait for ever."""
+        """Decides the open orders: no more events come. A run in which some events wait forever stays undecided."""
         if not self.has_stopped:
             self._decide(ended=True)
         if self.has_stopped:
@@ -166,7 +166,7 @@ class StreamingMonitor:
                 self.outcomes[N_N] = KEPT
 
     def gaps(self) -> list[tuple[int, int, int]]:
-        """Where events wait for earlier ones: the process, and the first and the last place that is missing."""
+        """Gaps before waiting events: the process, and the first and last missing place."""
         order, line, due = self._in_turn()
         place = self.waiting.place[order]
         early = np.flatnonzero(place > due)
@@ -175,7 +175,7 @@ class StreamingMonitor:
         return list(zip(processes.tolist(), due[at].tolist(), (place[at] - 1).tolist(), strict=True))
 
     def cycle(self) -> list[tuple[int, int]]:
-        """Delivers that wait in a cycle for each other, each for the next, as (process, message); or none."""
+        """Delivers that wait for each other in a cycle, each for the next, as (process, message); or none."""
         order, line, _ = self._in_turn()
         events, is_next = self.waiting.some(order), self.waiting.place[order] == self._next[line]
         sender = {message: p for p, sends, message, _ in events.rows() if sends}
@@ -219,15 +219,15 @@ class StreamingMonitor:
             self._give_up_if_too_many()
 
     def _in_turn(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The events that wait, by process and place: their numbers, their processes, and the place that each would
-        have if nothing were missing before it.
+        """The waiting events, by process and place: their numbers, their processes, and the place that each would have
+        if nothing were missing before it.
         """
         order = np.lexsort((self.waiting.place, self.waiting.process))
         line = self.waiting.process[order]
         return order, line, self._next[line] + np.arange(len(line)) - np.searchsorted(line, line)
 
     def _admit(self) -> None:
-        """Adds to the events held those that wait for no other, in an order that happened-before allows."""
+        """Adds the events that wait for no other to the held ones, in an order that happened-before allows."""
         order, line, due = self._in_turn()
         place = self.waiting.place[order]
         for k in np.flatnonzero(place < due)[:1].tolist():
@@ -252,7 +252,7 @@ class StreamingMonitor:
         self.waiting = self.waiting.some(np.delete(np.arange(len(self.waiting)), taken))
 
     def _laid_out(self) -> Loops:
-        """The events held as a run, whose lines are the processes in their order: each has an internal event first."""
+        """The held events as a run, whose lines are the processes in order, each starting with an internal event."""
         held, n = self.held, len(self._next)
         order = np.argsort(held.process, kind="stable")
         line = held.process[order]
@@ -281,12 +281,12 @@ class StreamingMonitor:
         return found
 
     def _messages_of(self, run: Run, messages: Numbers) -> Numbers:
-        """The numbers that these messages of the run have in events."""
+        """The numbers of these messages of the run in the events."""
         found: Numbers = self.held.message[run.row[run.send[messages]] - len(self._next)]
         return found
 
     def _find_overtakings(self, held: Loops, fed: int) -> Loops:
-        """Looks for overtaking messages, when so many of the events held were looked at before."""
+        """Searches for overtaking messages; the first `fed` held events were searched before."""
         run, n = held.run, len(self._next)
         order = run.order[:fed]
         delivered = np.bincount(run.message[order[run.copy[order] != NONE]], minlength=len(run.send))
@@ -378,7 +378,7 @@ class StreamingMonitor:
             self._stop()
 
     def _stop(self) -> None:
-        """Nothing more is decided."""
+        """Stops deciding."""
         self.has_stopped = True
         self._give_up({*COLUMN.values()})
 

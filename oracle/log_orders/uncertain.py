@@ -1,13 +1,13 @@
-"""Uncertainty of logs of other formats: orders that cannot be said to be kept, and events of unknown order.
+"""Uncertainty of logs of other formats: orders that cannot be reported as kept, and events of unknown order.
 
-Some formats do not show everything. Messages inferred from vector clocks lack those that came late; two spans may begin
-at the same time. A verdict is then weakened:
+Some formats do not show everything. Messages inferred from vector clocks lack late ones; two spans may begin at the
+same time. A verdict is then weakened:
 
-- `kept` becomes `unknown` for the orders that what is not shown may break;
+- `kept` becomes `unknown` for the orders that unlogged events may violate;
 - `broken` stands if it follows however the events of unknown order are ordered. It does if no more than one of the
-  events of each unordered group takes part in it: an order that some of the messages break is broken by all of them, so
-  copies of messages are left out, one after the other, as long as the rest breaks the order. If none is left out in
-  vain, and no two of a group remain, the rest is the violation to be shown. Else the verdict is `unknown`.
+  events of each unordered group takes part in it: an order that some of the messages violate is violated by all of
+  them, so copies of messages are left out, one after the other, while the rest still violates the order. If no two of a
+  group remain, the rest is the violation to be shown. Otherwise the verdict is `unknown`.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide
 
 #: A message and one of its receivers.
 Copy = tuple[str, str]
-#: Events of one process whose order is unknown, each given by the copies that it sends or delivers.
+#: Events of one process in unknown order, each given by the copies that it sends or delivers.
 Unordered = Sequence[frozenset[Copy]]
 
-#: Of more copies in unordered events a violation without two of a group is looked for in one way only.
+#: With more copies in unordered events, a violation without two of a group is searched for in one way only.
 SEARCHED_UP_TO = 100
 ORDER_NOT_LOGGED = "broken only by an order among events that the log does not show"
 
 
 @dataclass(frozen=True)
 class Uncertain:
-    """What is not known of a run: by order why it cannot be said to be kept, and the unordered events."""
+    """The unknowns of a run: by order why it cannot be reported as kept, and the unordered events."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     unordered: tuple[Unordered, ...] = ()
@@ -52,7 +52,7 @@ def copies_left_out(unordered: Sequence[Unordered]) -> frozenset[Copy]:
 
 
 def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, reading: UnreceivedPolicy) -> Verdict:
-    """The verdict on a computation as far as it is certain."""
+    """The certain part of the verdict on a computation."""
     if verdict.kept and verdict.order in uncertain.reasons:
         return Verdict(verdict.order, kept=False, unknown=uncertain.reasons[verdict.order])
     c = verdict.computation if verdict.computation is not None else c
@@ -65,7 +65,7 @@ def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, read
 def _without_unordered(
     c: Computation, order: str, unordered: Sequence[Unordered], reading: UnreceivedPolicy
 ) -> Verdict | None:
-    """The violation by messages of which no two are in one unordered group; None if none is found."""
+    """A violation by messages, no two from one unordered group; None if none is found."""
     present = {(m.name, c.processes[q]) for m in c.messages for q in m.receivers}
     groups = [[event & present for event in group] for group in unordered]
     groups = [group for group in groups if sum(map(bool, group)) > 1]

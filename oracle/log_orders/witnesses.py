@@ -1,8 +1,8 @@
-"""Witnesses of many runs: the spec makes one for each shape of a violation, which then only gets its names.
+"""Witnesses of many runs: the spec makes one for each shape of a violation; then only the names are filled in.
 
 The monitor names the few messages that show a violation. Their events without the names (which process sends and
 delivers which of them, in which order) are its shape; there are few shapes, however many runs violate an order. The
-processes of a shape are in the natural order of their names, as `oracle.event_logs` has them.
+processes of a shape are in the natural order of their names, as in `oracle.event_logs`.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from crownless.spec.orders import UnreceivedPolicy, decide
 
 from .monitor import BROKEN, COLUMN, Monitor
 
-#: So many shapes are known at a time, of no more events each.
+#: The most shapes known at a time, and the most events of each.
 MOST_SHAPES, MOST_EVENTS = 1 << 14, 32
-#: What stands in a shape's witness for the names of its processes and messages.
+#: Placeholders in a shape's witness for the names of its processes and messages.
 _PROCESS, _MESSAGE = "⟨P{}⟩", "⟨m{}⟩"
 _PLACE = re.compile("⟨([Pm])([0-9]+)⟩")
 #: A name that is the same in JSON.
@@ -36,7 +36,7 @@ Shape = tuple[tuple[int, bool, int, tuple[int, ...]], ...]
 
 
 class WitnessOfRun(NamedTuple):
-    """What shows that a run, by its number, violates an order: as JSON."""
+    """The witness, as JSON, that a run (by number) violates an order."""
 
     run: int
     order: str
@@ -52,11 +52,11 @@ class _Shown(NamedTuple):
 
 
 class WitnessesByShape:
-    """Makes the witnesses of violations that a monitor has found, run by run."""
+    """Makes the witnesses of a monitor's violations, run by run."""
 
     def __init__(self, rows: NamedRows, monitor: Monitor) -> None:
         self.rows, self.monitor = rows, monitor
-        #: The processes in natural order; of each its place there; the places of those that a peer names.
+        #: The processes in natural order; the place of each there; the places of those that a peer names.
         in_order = sorted(range(len(rows.processes)), key=lambda p: natural(rows.processes[p]))
         self._processes = [_in_json(rows.processes[p]) for p in in_order]
         self._rank = np.argsort(in_order)
@@ -64,7 +64,7 @@ class WitnessesByShape:
         self._peers = [ranks.tolist() for ranks in np.split(self._rank[of.receiver], of.first_receiver[1:-1])]
 
     def of(self, runs: Numbers, outcomes: Numbers, orders: Sequence[str]) -> Iterator[WitnessOfRun]:
-        """For these runs, which are well-formed, of each order that the outcomes call broken a witness.
+        """For these well-formed runs, a witness for each order that the outcomes call broken.
 
         `outcomes`: for each of these runs a row, with a column for each of the orders.
         """
@@ -72,7 +72,7 @@ class WitnessesByShape:
         broken[:, [COLUMN[order] for order in orders]] = outcomes == BROKEN
         known, shown = list[int](), _Shown((), [], [])
         for run, order, events in self.monitor.violations(runs, broken):
-            if events != known:  # the same show violations of several orders
+            if events != known:  # the same events may show violations of several orders
                 known, shown = events, self._shown(events)
             yield WitnessOfRun(run, order, _filled(shown, order, self.monitor.pending))
 
@@ -104,7 +104,7 @@ def _filled(shown: _Shown, order: str, pending: bool) -> str:
 
 
 def _witness_of(shape: Shape, order: str, pending: bool) -> tuple[list[str], list[tuple[bool, int]]]:
-    """The spec's witness of a shape: the texts between the names, and for each name if it is a process, and which."""
+    """The spec's witness of a shape: the texts between the names, and whether each name is a process, and which."""
     reading: UnreceivedPolicy = "pending" if pending else "lost"
     events = [
         (_PROCESS.format(p), "send" if sends else "deliver", _MESSAGE.format(m), [_PROCESS.format(q) for q in to])

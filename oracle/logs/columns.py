@@ -1,8 +1,8 @@
-"""The rows of an event log as columns of text, the same however its file holds them.
+"""The rows of an event log as text columns, independent of the file format.
 
-A log's columns are `COLUMNS`; others are ignored. As *plain* rows, on which all else works, all are strings but the
-index; the receivers of a message to several are one string, divided by a character that no name may hold; and a row
-that could not be read as columns keeps its `text`, which only Spark has.
+A log's columns are `COLUMNS`; others are ignored. In *plain* rows, which all other code uses, all columns but the index
+are strings; several receivers are one string, separated by a character that no name may contain; and a row that could
+not be read as columns keeps its `text` (Spark only).
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.
 PEER_SEPARATOR = "\x1f"
-#: Stands for the separator within a name, which is no name then.
+#: Replaces the separator within a name, which is then invalid.
 _NOT_IN_NAMES = "\x1e"
-#: The types that a column may have.
+#: The allowed types of columns.
 _TYPES = {
     "run": ("texts", "whole numbers"),
     "process": ("texts",),
@@ -34,12 +34,12 @@ _TYPES = {
     "message": ("texts", "whole numbers"),
     "peer": ("texts", "lists of texts"),
 }
-#: At most this many columns of a file are named.
+#: The most columns of a file that are named.
 MOST_NAMED = 20
 
 
 def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), *, named: bool = True) -> None:
-    """Raises `BadInput` if the columns of a file are not those of a log; it has these, if not those of the schema.
+    """Raises `BadInput` if the columns of a file are not those of a log; `has` names them, if not the schema.
 
     `named`: messages have names, in the column `message`.
     """
@@ -69,13 +69,13 @@ def _in_words(kind: pa.DataType) -> str:
 
 
 def shortened(names: Sequence[str]) -> str:
-    """The names of the columns of a file, the first of them if they are many."""
+    """The names of a file's columns; only the first if there are many."""
     first = ", ".join(map(repr, names[:MOST_NAMED]))
     return f"{first} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else first or "no columns"
 
 
 def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None) -> pa.Table:
-    """The rows of a table with the columns of a log as plain rows; names may stay encoded in dictionaries.
+    """A table with the columns of a log as plain rows; names may stay dictionary-encoded.
 
     `kinds`: the log's own names for kinds of events.
     """
@@ -135,7 +135,7 @@ def table_of_rows(rows: Sequence[Row]) -> pa.Table:
 
 
 def plain_types() -> list[tuple[str, pa.DataType]]:
-    """The columns of plain rows that are not encoded in dictionaries, with their types."""
+    """The columns of plain rows without dictionary encoding, with their types."""
     import pyarrow as pa
 
     return [(name, pa.int64() if name == "index" else pa.string()) for name in PLAIN_COLUMNS]
@@ -155,7 +155,7 @@ def rows_of_table(table: pa.Table, file: str, first: int = 1, *, named: bool = T
 
 
 def fields_of_row(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a plain row as an object of JSON has them, without what is missing."""
+    """The fields of a plain row as in a JSON object, without missing ones."""
     fields = {name: row[name] for name in COLUMNS if row[name] is not None and (name, row[name]) != ("run", "")}
     if PEER_SEPARATOR in fields.get("peer", ""):
         fields["peer"] = fields["peer"].split(PEER_SEPARATOR)

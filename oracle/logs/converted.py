@@ -15,7 +15,7 @@ from .rows import Row
 if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
 
-#: Of more things only the first ones are named in a note.
+#: The most things that are named in a note.
 NAMED_UP_TO = 3
 TO_NOBODY = "a message without a named receiver is not delivered in the log"
 #: The hint for a log that is declared complete, and is not.
@@ -24,21 +24,21 @@ NOT_COMPLETE = "leave --complete out, or give the whole log"
 
 @dataclass
 class ConvertedLog:
-    """The events of a log, each with its number in the file; by run notes, what is uncertain, and deliveries."""
+    """The events of a log, each with its number in the file; by run, notes, uncertainties, and deliveries."""
 
     events: list[Row] = field(default_factory=list)
     notes: dict[str, list[str]] = field(default_factory=dict)
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
-    #: By run the sends that name no receiver, and whose messages nobody delivers; they are internal events here.
+    #: By run, the sends without receivers whose messages are never delivered; they are internal events here.
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
-    #: Of a complete log by run how it delivers its messages.
+    #: For a complete log, by run, how it delivers its messages.
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
-    #: The line of the first event, where each following line is the next event.
+    #: The line of the first event, if each following line is the next event.
     first_line: int | None = None
 
     @property
     def without_unordered(self) -> list[Row]:
-        """The events without copies of messages, so that of no two events the order is unknown."""
+        """The events without some copies of messages, so that the order of all is known."""
         left_out = {run: copies_left_out(uncertain.unordered) for run, uncertain in self.uncertain.items()}
         found = []
         for event in self.events:
@@ -55,15 +55,15 @@ class ConvertedLog:
         self.notes.setdefault(run, []).append(text)
 
     def doubt(self, run: str, reasons: Mapping[str, str], unordered: Sequence[Unordered] = ()) -> None:
-        """Adds reasons why orders of the run cannot be said to be kept, by order; and events whose order is unknown."""
+        """Adds reasons why orders of the run cannot be reported as kept, by order; and events of unknown order."""
         known = self.uncertain.get(run, CERTAIN)
         self.uncertain[run] = Uncertain({**known.reasons, **reasons}, (*known.unordered, *unordered))
 
     def add(self, run: str, rows: Sequence[Row], hint: str, *, complete: bool, by: str = "line") -> None:
-        """Adds rows of a run; a send that names no receiver gets those that deliver the message, or becomes internal.
+        """Adds rows of a run; a send without receivers gets those that deliver the message, or becomes internal.
 
-        Raises `BadInput` if one process sends a message twice, or delivers it twice. `complete`: it may deliver it
-        twice, and the log says all; `by`: what the numbers of rows count.
+        Raises `BadInput` if one process sends a message twice, or delivers it twice. `complete`: none is missing, and
+        double deliveries are allowed; `by`: the unit of row numbers.
         """
         seen: dict[tuple[str, str, str], Row] = {}
         delivered: dict[str, dict[str, None]] = {}
@@ -89,6 +89,6 @@ class ConvertedLog:
 
 
 def few(things: Collection[str], thing: str) -> str:
-    """How many things there are, with the names of the first ones: ``2 events (a, b)``."""
+    """The number of things, with the names of the first: ``2 events (a, b)``."""
     first = [printable_name(name) for _, name in zip(range(NAMED_UP_TO), things, strict=False)]
     return f"{some(len(things), thing)} ({', '.join(first)}{', …' if len(things) > NAMED_UP_TO else ''})"

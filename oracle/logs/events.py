@@ -1,4 +1,4 @@
-"""Events of one run as numbers, column by column, in the order in which they come."""
+"""Events of one run as numbers, column by column, in order of arrival."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .layout import SEND, Numbers
 
 @dataclass(frozen=True)
 class Events:
-    """Events as numbers: a send has its receivers as peers, and a deliver its sender, if that is known:
+    """Events as numbers. The peers of a send are its receivers; those of a deliver its sender, if known:
     ``peer[first_peer[event]:first_peer[event + 1]]``.
     """
 
@@ -20,7 +20,7 @@ class Events:
     #: The number of the event on its process.
     place: Numbers
     kind: Numbers
-    #: Any number, which a send and its delivers share.
+    #: An arbitrary number shared by a send and its delivers.
     message: Numbers
     first_peer: Numbers
     peer: Numbers

@@ -1,7 +1,7 @@
-"""The formats of event logs: by the suffix of a file, by how its content begins, or named.
+"""The formats of event logs, identified by file suffix, by the start of the content, or by name.
 
-A new format is an entry of `FORMATS`. It either has the columns of a log, and a reader in `tables`; or a module here of
-its name, whose function `read` converts a content to the rows of a log.
+A new format is an entry of `FORMATS`. It has either the columns of a log and a reader in `tables`, or a module of its
+name here, whose function `read` converts a content to the rows of a log.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from crownless.runtime.reading import read_bytes
 from .reasons import KINDS
 from .rows import COLUMNS, is_name
 
-#: Gets what is done ("read"), how much of it, of how much if that is known, and the unit.
+#: Gets the activity ("read"), the amount done, the total if known, and the unit.
 Progress = Callable[[str, int, "int | None", str], None]
 #: The name of a format.
 Format = str
 
 
 class LogFormat(NamedTuple):
-    """A format: its name for people, the suffixes of its files, and a pattern for the beginning of a content.
+    """A format: its display name, its file suffixes, and a pattern for the beginning of a content.
 
-    `options`: the `LogOptions` that go with it; `is_converted`: it has not the columns of a log, and the numbers of its
-    events count `by` lines or rows.
+    `options`: the `LogOptions` that it supports; `is_converted`: it does not have the columns of a log, and its events
+    are numbered `by` lines or rows.
     """
 
     called: str
@@ -62,18 +62,18 @@ FORMATS: dict[Format, LogFormat] = {
 CONVERTED = tuple(name for name, form in FORMATS.items() if form.is_converted)
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes.split()}
-#: The bytes that tell the format of a content.
+#: The number of bytes that identify the format of a content.
 _HEAD = 1 << 12
 
 
 @dataclass(frozen=True)
 class LogOptions:
-    """How a log is read, as far as its file does not say it, and facts that its lines do not hold.
+    """How a log is read, where its file does not say, and facts that its lines do not contain.
 
-    `columns` and `kinds`: what the log calls its columns (`{"message": "msg_id"}`), and kinds of events
+    `columns` and `kinds`: the log's own names of columns (`{"message": "msg_id"}`) and of event kinds
     (`{"recv": "deliver"}`); `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`: no
-    event is missing; `processes`: some that take part in each run, also without events; `unnamed`: messages have no
-    names, and `message` is a payload. Raises `BadInput` for names that are none.
+    event is missing; `processes`: participants of each run, even without events; `unnamed`: messages have no names, and
+    `message` is a payload. Raises `BadInput` for invalid names.
     """
 
     form: Format | None = None
@@ -108,7 +108,7 @@ class LogOptions:
 
     @property
     def given(self) -> dict[str, str]:
-        """Which of them were given, by the names of the options on the command line."""
+        """The options given, by their names on the command line."""
         options = {
             "form": "--format",
             "columns": "--column",
@@ -123,8 +123,8 @@ class LogOptions:
 def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
     """The content of a file (`-`: standard input) or bundled file, decompressed, and its format; None: a computation.
 
-    Raises `BadInput` for a file that cannot be read, or is of another format than it should be, and for options that
-    do not go with its format.
+    Raises `BadInput` for a file that cannot be read, or has another format than expected, and for options that its
+    format does not support.
     """
     path = path_of(name)
     content = read_bytes(path, name)
@@ -147,7 +147,7 @@ def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:
 
 
 class Numbering(NamedTuple):
-    """How the rows of a log are numbered for its reader: by the lines of the file, or one row after the other."""
+    """How the rows of a log are numbered for the user: by the lines of the file, or consecutively."""
 
     by: Literal["line", "row"] = "row"
     first: int = 1
@@ -157,7 +157,7 @@ BY_ROW = Numbering()
 
 
 def numbering(content: bytes, form: Format, rows: int) -> Numbering:
-    """By lines where each row of a text is on a line of its own."""
+    """By lines if each row of a text is on a line of its own."""
     heading = 1 if form == "csv" else 0
     lines = content.count(b"\n") + (not content.endswith(b"\n")) if form in ("jsonl", "csv") else 0
     return Numbering("line", 1 + heading) if lines == rows + heading else BY_ROW
@@ -179,14 +179,14 @@ def format_of(path: Path | None) -> Format | None:
 
 
 def format_in(content: bytes) -> Format | None:
-    """The format of a content without a name; None if it is no log, or CSV."""
+    """The format of a content without a name; None if it is not a log, or is CSV."""
     head = content[:_HEAD].removeprefix(b"\xef\xbb\xbf")
     beginnings = ((name, form.beginning) for name, form in FORMATS.items() if form.beginning is not None)
     return next((name for name, beginning in beginnings if re.match(beginning, head)), None)
 
 
 def _refuse_other_format(content: bytes, form: Format | None, found: Format | None, name: str) -> None:
-    """Raises `BadInput` if the content is plainly of another format than this one; None: a computation."""
+    """Raises `BadInput` if the content clearly has another format than this one; None: a computation."""
     if found is None and form in (None, "jsonl", "parquet", "arrow") and _looks_like_csv(content):
         if form is None:
             hint = f"if it is an event log: crownless classify {name} --format csv"
@@ -202,7 +202,7 @@ def _refuse_other_format(content: bytes, form: Format | None, found: Format | No
 
 
 def _looks_like_csv(content: bytes) -> bool:
-    """True if the first line is no process with events, as a computation has, and has several cells."""
+    """True if the first line is not a computation's process with events, and has several cells."""
     heading = content[:_HEAD].lstrip().split(b"\n", 1)[0]
     others = {*b":#[]{}", *range(9)} & {*heading}
     return not others and max(map(heading.count, (b",", b"\t", b";"))) >= 2
@@ -220,5 +220,5 @@ def _decompressed(content: bytes, compression: str, name: str) -> bytes:
 
 
 def first_line(error: Exception) -> str:
-    """The first sentence of an error of Arrow."""
+    """The first sentence of an Arrow error."""
     return str(error).splitlines()[0].split(". ")[0] if str(error) else type(error).__name__

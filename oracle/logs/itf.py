@@ -1,15 +1,15 @@
-"""Traces of Apalache and Quint in the Informal Trace Format (ITF): an event of a process a state.
+"""Traces of Apalache and Quint in the Informal Trace Format (ITF), with at most one event of a process per state.
 
 The step to a state is an event if the state says so: its variable `event` is a record with the fields `process`,
-`kind`, `message` and `peer`, or a variant such as `Send({process: …})`, whose tag in small letters is the kind. States
-without such a variable, or where it is null, the empty tuple, or of the kind `none`, are steps of something else.
+`kind`, `message` and `peer`, or a variant such as `Send({process: …})`, whose lower-case tag is the kind. States
+without such a variable, or where it is null, the empty tuple, or of the kind `none`, are not events.
 Fields that the record lacks may be variables of their own; `--column message=net.last.id` says where one is, from the
 variable on.
 
-The events of a process happen in the order of the trace; that the trace orders events of several processes too says
-nothing, as with the lines of any log. A trace is one run. `peer` may be a set, a list or a tuple of processes. At a
-send it may be missing: then those that deliver the message are its receivers. Values that are no texts are named as
-TLA+ writes them. Numbers of events are those of the states, from 1.
+The events of a process happen in the order of the trace; its order across processes has no meaning, as with the lines
+of any log. A trace is one run. `peer` may be a set, a list or a tuple of processes. A send may lack it: its receivers
+are then the processes that deliver the message. Values other than texts are named as TLA+ writes them. Events have the
+numbers of their states, from 1.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from .reasons import KINDS, UnknownKind
 from .rows import Row
 
 EVENT = "event"
-#: A kind that is no event.
+#: The kind of a step that is not an event.
 NONE = "none"
 LASSO = "the trace never ends, and only its first pass was judged"
 _HINT = "give a trace in ITF, as apalache-mc and quint write it: one JSON object with 'vars' and 'states'"
@@ -115,7 +115,7 @@ def _event(state: Mapping[str, Any], options: LogOptions) -> _Event | None:
 
 
 def _at(state: Mapping[str, Any], path: str) -> Any:
-    """The value of a variable, or within it, of that path; None if there is none."""
+    """The value at that path, within a variable; None if there is none."""
     value: Any = state
     for part in path.split("."):
         value = value.get(part) if isinstance(value, dict) else None
@@ -131,7 +131,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _members(value: Any) -> list[Any] | None:
-    """The members of a set, a list or a tuple that is not empty; None of all else."""
+    """The members of a non-empty set, list or tuple; otherwise None."""
     if isinstance(value, dict) and not _is_unit(value):
         value = value.get("#set", value.get("#tup"))
     return value if isinstance(value, list) else None
@@ -149,7 +149,7 @@ def _name(value: Any, what: str) -> str:
 
 
 def _text(value: Any, *, inner: bool = False) -> str:
-    """A value as TLA+ writes it; a text without quotes where it is all."""
+    """A value as TLA+ writes it; a text by itself has no quotes."""
     match value:
         case str():
             return f'"{value}"' if inner else value

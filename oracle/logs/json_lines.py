@@ -1,7 +1,7 @@
-"""JSON Lines as plain rows: by a compiled loop where lines are in their plainest form, else line by line.
+"""JSON Lines as plain rows: by a compiled loop for lines in the simplest form, otherwise line by line.
 
-Of that form is a line with one object whose names and texts are without escapes, and whose values are texts, whole
-numbers or null, also decimal ones where a column is ignored. The loop is several times as fast as any reader of JSON.
+A line has this form if it is one object whose keys and texts have no escapes, and whose values are texts, whole numbers
+or null (in ignored columns also decimals). The loop is several times as fast as any JSON reader.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 BLOCK = 1 << 22
 #: Bytes of JSON Lines for which the loop is loaded.
 WORTH_A_LOOP = 1 << 19
-#: The column of whole numbers; and those of texts in which whole numbers are texts, too.
+#: The column of whole numbers; and the text columns in which whole numbers count as texts.
 INDEX, RUN, MESSAGE = (COLUMNS.index(name) for name in ("index", "run", "message"))
 #: More digits may not fit into a number.
 DIGITS = 18
@@ -38,7 +38,7 @@ N, U, L = b"nul"
 
 
 def read_json_lines(content: bytes, name: str, options: LogOptions, first: int = 1) -> pa.Table:
-    """The plain rows of a log, of which the first line has this number; raises `BadInput` for one that is no event."""
+    """The plain rows of a log, whose first line has this number; raises `BadInput` for a line that is not an event."""
     import pyarrow as pa
 
     if not content.isascii():
@@ -59,7 +59,7 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, first: int =
 
 
 def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
-    """Where blocks of whole lines begin and end, each of at most `size` bytes unless a line is longer."""
+    """The bounds of blocks of whole lines, each of at most `size` bytes unless a line is longer."""
     begin = 0
     while begin < len(content):
         past = content.rfind(b"\n", begin, begin + size) + 1 if len(content) - begin > size else len(content)
@@ -69,7 +69,7 @@ def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
 
 
 def read_plain_lines(content: bytes) -> pa.Table | None:
-    """The rows in lines of a log; None if they are not UTF-8, or one is not in the plainest form."""
+    """The rows in lines of a log; None if they are not UTF-8, or one is not in the simplest form."""
     import pyarrow as pa
 
     try:
@@ -81,7 +81,7 @@ def read_plain_lines(content: bytes) -> pa.Table | None:
 
 
 class PlainLines:
-    """The compiled loop, with the room that it needs for blocks of up to `size` bytes."""
+    """The compiled loop, with room for blocks of up to `size` bytes."""
 
     def __init__(self, named: Mapping[str, str], size: int) -> None:
         keys = [named[name].encode() for name in COLUMNS]
@@ -94,7 +94,7 @@ class PlainLines:
         self.has_value = np.empty((len(COLUMNS), size // 2 + 1), np.bool_)
 
     def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
-        """The rows in these lines; None if one is not in the plainest form, or they are longer than the room."""
+        """The rows in these lines; None if one is not in the simplest form, or there is not enough room."""
         import pyarrow as pa
 
         content = np.frombuffer(lines, np.uint8)
@@ -119,7 +119,7 @@ class PlainLines:
 
 @compiled
 def _read(lines: Any, keys: Any, first_key: Any, index: Any, offsets: Any, letters: Any, has_value: Any) -> Any:
-    """Reads whole lines into the columns; returns how many rows they are, or NONE."""
+    """Reads whole lines into the columns; returns the number of rows, or NONE."""
     columns = len(first_key) - 1
     at, row, column = 0, 0, NONE
     while at < len(lines):
@@ -185,7 +185,7 @@ def _past_space(lines: Any, at: Any) -> Any:
 
 @compiled
 def _past_text(lines: Any, at: Any) -> Any:
-    """The closing quote of the text that begins here; NONE if there is none, or something else than plain letters."""
+    """The closing quote of the text that begins here; NONE if missing, or if a character is not plain."""
     while lines[at] != QUOTE:
         if lines[at] < SPACE or lines[at] == ESCAPE:
             return NONE
@@ -195,7 +195,7 @@ def _past_text(lines: Any, at: Any) -> Any:
 
 @compiled
 def _column(lines: Any, begin: Any, past: Any, keys: Any, first_key: Any, before: Any) -> Any:
-    """The column that is called like that, or NONE; tried first is the one after the column `before`."""
+    """The column of that name, or NONE; the one after the column `before` is tried first."""
     columns = len(first_key) - 1
     for k in range(1, columns + 1):
         column = before + k if before + k < columns else before + k - columns
@@ -221,7 +221,7 @@ def _past_value(lines: Any, at: Any, column: Any) -> Any:
     if lines[at] == MINUS:
         at += 1
         if lines[at] == ZERO and column != NONE:
-            return NONE  # as a text it were another one
+            return NONE  # as text it would differ
     past = _past_digits(lines, at)
     if past == at or past - at > DIGITS or (lines[at] == ZERO and past - at > 1):
         return NONE
@@ -241,7 +241,7 @@ def _past_digits(lines: Any, at: Any) -> Any:
 
 @compiled
 def _number(lines: Any, at: Any, past: Any) -> Any:
-    """The whole number that stands there; 0 for null."""
+    """The whole number at that place; 0 for null."""
     number, is_negative = np.int64(0), lines[at] == MINUS
     for k in range(at + is_negative, past):
         number = 10 * number + np.int64(lines[k]) - ZERO

@@ -1,8 +1,8 @@
 """One run of a log as numbers: its lines, its events, its messages and their copies.
 
-The rows of a run may stand in any order. `lay_out` numbers its processes, and its events line after line, without the
-internal ones, on which no order depends; a message to several receivers has a copy for each. A run that is not
-well-formed (a gap, two events in one place, a deliver without a send, contradictions) is not laid out.
+The rows of a run may be in any order. `lay_out` numbers its processes, and its events line after line, without internal
+ones, on which no order depends; a message to several receivers has a copy for each. A run that is not well-formed (a
+gap, two events in one place, a deliver without a send, contradictions) is not laid out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SEND, DELIVER, INTERNAL, NO_KIND = 0, 1, 2, 3
 
 
 class Rows(NamedTuple):
-    """The rows of a log as numbers, those of a run together; a negative number is a name that is missing or no name."""
+    """The rows of a log as numbers, those of a run together; a negative number is a missing or invalid name."""
 
     #: The first row of each run, and the end of the last.
     first: Numbers
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
     place: Numbers
     kind: Numbers
     message: Numbers
-    #: Of a send its receivers, as a number into `first_receiver`; of a deliver its sender, likewise.
+    #: The receivers of a send, as an index into `first_receiver`; the sender of a deliver, likewise.
     peer: Numbers
     #: The processes that a peer names: ``receiver[first_receiver[peer]:first_receiver[peer + 1]]``, each once.
     first_receiver: Numbers
@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 def read_only(rows: Rows) -> Rows:
-    """The rows as arrays that are not written to: all are of one type then, for which loops are compiled once."""
+    """The rows as read-only arrays: all then have one type, for which loops are compiled once."""
     views = [column.view() for column in rows]
     for view in views:
         view.flags.writeable = False
@@ -45,28 +45,28 @@ def read_only(rows: Rows) -> Rows:
 
 
 class Run(NamedTuple):
-    """The run that is laid out; the arrays are as long as the largest run needs."""
+    """The laid-out run; the arrays fit the largest run."""
 
-    #: How many: lines, events, messages, copies; and runs that were laid out.
+    #: The numbers of lines, events, messages, copies; and of runs laid out.
     sizes: Numbers
-    #: Of each line its first event; and the number of events.
+    #: The first event of each line; and the number of events.
     begin: Numbers
     length: Numbers
-    #: Of each event its line, its message, its copy (NONE of a send), and its row in the run.
+    #: For each event: its line, its message, its copy (NONE for a send), and its row in the run.
     line: Numbers
     message: Numbers
     copy: Numbers
     row: Numbers
-    #: Of each message its send; of its copies the first (and the end of the last message's).
+    #: For each message: its send, and the first of its copies (and the end of the last message's).
     send: Numbers
     first_copy: Numbers
-    #: Of each copy its message, its receiver, and its deliver or NONE.
+    #: For each copy: its message, its receiver, and its deliver or NONE.
     of_copy: Numbers
     receiver: Numbers
     deliver: Numbers
-    #: All events in an order that happened-before allows: that of the log if it does.
+    #: All events in an order that happened-before allows: the log's order if possible.
     order: Numbers
-    #: Of each row its event, or NONE; of each place of each line its row.
+    #: The event of each row, or NONE; the row of each place of each line.
     event: Numbers
     placed: Numbers
     #: By line, for the walk that finds an order.
@@ -89,7 +89,7 @@ LINES, EVENTS, MESSAGES, COPIES, LAID_OUT = range(5)
 
 
 def zeros(*lengths: int) -> list[Numbers]:
-    """Arrays of such lengths, in one piece of memory, whose pages can be large ones."""
+    """Arrays of these lengths, in one block of memory, which may use large pages."""
     past = np.cumsum(lengths)
     return np.split(np.zeros(past[-1], np.int32), past[:-1])
 
@@ -127,7 +127,7 @@ def lay_out(number: Any, rows: Any, run: Any, names: Any) -> Any:
 
 @compiled
 def _number_lines(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
-    """Numbers the processes, those without events last, and counts the rows of each; NONE if a row is no event."""
+    """Numbers the processes, those without events last, and counts the rows of each; NONE if a row is not an event."""
     n, number = 0, run.sizes[LAID_OUT]
     for row in range(start, end):
         p, kind = rows.process[row], rows.kind[row]
@@ -158,7 +158,7 @@ def _number_lines(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
 
 @compiled
 def _place_rows(start: Any, end: Any, n: Any, rows: Any, run: Any, names: Any) -> Any:
-    """Puts each row in its place; False if there is a gap, or two are in one place."""
+    """Puts each row in its place; False if there is a gap, or two rows in one place."""
     least = rows.place[start]
     for row in range(start, end):
         least = min(least, rows.place[row])
@@ -192,7 +192,7 @@ def _place_rows(start: Any, end: Any, n: Any, rows: Any, run: Any, names: Any) -
 
 @compiled
 def _number_messages(start: Any, end: Any, rows: Any, run: Any, names: Any) -> Any:
-    """Numbers the messages in the order of the log; False if the rows about one do not go together."""
+    """Numbers the messages in the order of the log; False if the rows of a message are inconsistent."""
     m, c, number = 0, 0, run.sizes[LAID_OUT]
     for row in range(start, end):
         if rows.kind[row] != SEND:
@@ -283,7 +283,7 @@ def _by_walking(run: Any) -> Any:
             run.order[k] = e
             k += 1
             run.at[p] = e + 1
-        if run.at[p] == stood:  # who waits for it waits on, or in a cycle for ever
+        if run.at[p] == stood:  # its waiters keep waiting, or are in a cycle
             continue
         waiter = run.waiters[p]
         run.waiters[p] = NONE

@@ -1,4 +1,4 @@
-"""Holes: evidence that a log has lost events, and the verdict on an order that they leave unknown."""
+"""Holes: evidence that a log has lost events."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from crownless.runtime.printable import some
 
 
 class Hole(NamedTuple):
-    """Evidence that the log has lost events, and the process on whose line it shows, or None: any process."""
+    """Evidence that the log has lost events, and the process on whose line it shows (None: any process)."""
 
     process: str | None
     text: str
@@ -33,6 +33,6 @@ def quarantined_rows(process: str | None) -> Hole:
 
 
 def first_hole(holes: Sequence[Hole]) -> str:
-    """The first of the holes, and how many more there are."""
+    """The first of the holes, and the number of others."""
     more = f", and {some(len(holes) - 1, 'more hole')}" if len(holes) > 1 else ""
     return holes[0].text + more

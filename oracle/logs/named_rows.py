@@ -1,4 +1,4 @@
-"""The rows of a log with their names numbered, column by column, by run, and as the numbers that the monitor takes."""
+"""The rows of a log with numbered names: column by column, by run, and as the monitor's input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ NAMED = ("run", "process", "kind", "message", "peer", "text")
 MISSING = -(1 << 62)
 
 _KINDS = {"send": SEND, "deliver": DELIVER, "receive": DELIVER, "internal": INTERNAL}
-#: A number of what is no name.
+#: The number of an invalid name.
 _NO_NAME = -2
 
 
@@ -72,7 +72,7 @@ def codes_of(column: pa.DictionaryArray) -> Numbers:
 
 
 def as_numbers(column: pa.Array, otherwise: int) -> Numbers:
-    """A column of numbers, with another one where there is none (`to_numpy` would import pandas)."""
+    """A column of numbers, with a default for missing ones (`to_numpy` would import pandas)."""
     return np.from_dlpack(column.fill_null(otherwise) if column.null_count else column)
 
 
@@ -83,16 +83,16 @@ class NamedRows:
     named: dict[str, Named]
     index: Numbers
     first: Numbers
-    #: Of each row its place in the log, from 0; None where the rows have the order of the log.
+    #: The place of each row in the log, from 0; None if the rows have the order of the log.
     place: Numbers | None = None
     #: The names of the processes, by their numbers in `numbers`.
     processes: list[str] = field(default_factory=list)
 
     @classmethod
     def by_run(cls, named: dict[str, Named], index: Numbers) -> NamedRows:
-        """Rows of these columns, those of a run together, runs in the order of their numbers."""
+        """The rows of these columns, grouped by run, runs in the order of their numbers."""
         runs = named["run"]
-        if (runs.codes[1:] >= runs.codes[:-1]).all():  # they stand together
+        if (runs.codes[1:] >= runs.codes[:-1]).all():  # already grouped
             return cls(named, index, np.searchsorted(runs.codes, np.arange(len(runs.names) + 1, dtype=np.int32)))
         first, place = np.empty(len(runs.names) + 1, np.int64), np.empty(len(index), np.int64)
         order_by(runs.codes, len(runs.names), first, place)
@@ -160,7 +160,7 @@ class NamedRows:
 
 
 def by_run(table: pa.Table) -> NamedRows:
-    """Plain rows, those of a run together, runs in the order of their first events."""
+    """Plain rows, grouped by run, runs in the order of their first events."""
     named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     return NamedRows.by_run(named, as_numbers(table["index"].combine_chunks(), MISSING))
 
@@ -182,12 +182,12 @@ def are_names(names: pa.StringArray, *, empty: bool = False) -> Numbers:
 
 
 def _is_plain_ascii(content: Numbers) -> bool:
-    """True if all these characters are printable, and of one byte each."""
+    """True if all these characters are printable single bytes."""
     return not len(content) or bool(content.min() >= ord(" ") and content.max() <= ord("~"))
 
 
 def _own_numbers(column: Named) -> Numbers:
-    """Numbers of names as they are, but of what is no name."""
+    """The numbers of names unchanged, except for invalid names."""
     usable = are_names(column.names)
     if usable.all():
         return column.codes
@@ -205,7 +205,7 @@ def _in_common(names: pa.StringArray, number: dict[str, int]) -> Numbers:
 
 
 def _receivers(names: pa.StringArray, number: dict[str, int], peers: list[list[int]]) -> Numbers:
-    """Numbers into `peers`, which gets the processes that each of these strings names."""
+    """Indices into `peers`, which gets the processes named by each of these strings."""
     found = []
     for text in names.to_pylist():
         parts = text.split(PEER_SEPARATOR)
@@ -217,7 +217,7 @@ def _receivers(names: pa.StringArray, number: dict[str, int], peers: list[list[i
     return np.array(found, np.int32)
 
 
-# -- rows put into groups by number, in time linear in the rows --------------------------------------------------------
+# -- rows grouped by number, in time linear in the rows ----------------------------------------------------------------
 
 
 @compiled

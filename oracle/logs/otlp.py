@@ -1,18 +1,17 @@
-"""Spans of OpenTelemetry as OTLP has them in JSON: one object, or one a line.
+"""OpenTelemetry spans in OTLP JSON: one object, or one per line.
 
-A producer span is a send and a consumer span delivers: the messages of the producers that it links to, or of its
-parent. A producer with several consumers sends one message to several processes, a consumer with several producers
-delivers each of their messages. A process is a `service.name`, with its `service.instance.id` where there is one.
+A producer span is a send. A consumer span delivers the messages of the producers that it links to, or of its parent. A
+producer with several consumers sends one message to several processes; a consumer with several producers delivers each
+of their messages. A process is a `service.name`, with its `service.instance.id` if present.
 
-The file is one run, whatever traces its spans are of. Time stamps say nothing between processes, whose clocks differ.
-Nothing but time stamps says how the spans of one process follow each other: they are ordered by the times at which they
-start, as one clock has them, and a note says so. Where two start at the same time, and neither is the other's parent,
-and where one span delivers several messages, the order is not known, and verdicts that depend on it are unknown
-(`uncertain`).
+The file is one run, whatever the traces of its spans. Time stamps are not compared between processes, whose clocks
+differ. Within a process only time stamps order the spans: by start time on one clock, as a note says. If two start at
+the same time, and neither is the other's parent, or if one span delivers several messages, the order is unknown, and so
+are the verdicts that depend on it (`uncertain`).
 
-A consumer span whose producer is not in the file shows a hole. A producer span without a consumer was sent to an
-unknown process: no order but asynchronous can be said to be kept then. Spans of other kinds are counted in a note.
-Numbers of events are those of the spans, from 1.
+A consumer span whose producer is not in the file shows a hole. A producer span without a consumer sends to an unknown
+process: then only asynchronous order can be reported as kept. Spans of other kinds are counted in a note. Events have
+the numbers of their spans, from 1.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class _Attributes(msgspec.Struct):
     attributes: list[dict[str, Any]] = []
 
     def text(self, key: str) -> str:
-        """The attribute of that name if it is a text or a whole number; else nothing."""
+        """The attribute of that name if it is a text or a whole number; otherwise empty."""
         value = next((one.get("value") for one in self.attributes if one.get("key") == key), None)
         found = value.get("stringValue", value.get("intValue")) if isinstance(value, dict) else None
         text = str(found) if isinstance(found, str) or type(found) is int else ""
@@ -100,7 +99,7 @@ def _given(content: bytes, name: str) -> Iterator[tuple[_Attributes, _Given]]:
 
 
 class Span(NamedTuple):
-    """A span, by its number in the file; of a producer or consumer with its process, and the message that it names."""
+    """A span, by its number in the file; for a producer or consumer, its process and the message that it names."""
 
     number: int
     id: SpanId
@@ -120,7 +119,7 @@ Spans = Mapping[SpanId, Span]
 
 
 def _span(number: int, resource: _Attributes, given: _Given, known: Spans) -> Span:
-    """A span as given; raises `BadInput` if it cannot be used."""
+    """A span as given; raises `BadInput` if it is unusable."""
     names = {f"SPAN_KIND_{name}": kind for kind, name in enumerate(KINDS)}
     kind = names.get(given.kind, -1) if isinstance(given.kind, str) else given.kind
     if not 0 <= kind < len(KINDS):
@@ -221,7 +220,7 @@ def _convert(log: ConvertedLog, spans: Spans, complete: bool) -> None:
 
 
 def _unordered(group: list[Row], receivers: Mapping[str, tuple[str, ...]]) -> Unordered:
-    """Each event by the copies that it sends or delivers."""
+    """Each event, given by the copies that it sends or delivers."""
     return [
         frozenset(
             (row.message, q) for q in ((row.process,) if row.kind == "deliver" else receivers.get(row.message, ()))
@@ -231,8 +230,8 @@ def _unordered(group: list[Row], receivers: Mapping[str, tuple[str, ...]]) -> Un
 
 
 def _delivered(span: Span, spans: Spans) -> list[SpanId]:
-    """The producers whose messages a consumer span delivers, or spans that are not in the file in their place; its own
-    id where nothing is known of them. None at all if it goes on with what another span of its process delivers.
+    """The producers whose messages a consumer span delivers, including spans not in the file; its own id if they are
+    unknown. Empty if it continues the delivery of another span of its process.
     """
     causes = dict.fromkeys((*span.links, *(() if span.parent is None else (span.parent,))))
     producers = [cause for cause in causes if cause in spans and spans[cause].kind == PRODUCER]
@@ -246,7 +245,7 @@ def _delivered(span: Span, spans: Spans) -> list[SpanId]:
 
 
 def _message_names(producers: list[Span]) -> dict[SpanId, str]:
-    """A message is called by its `messaging.message.id`, or else by its span; where that is not unique, by both ids."""
+    """A message is named by its `messaging.message.id`, or else by its span; if that is not unique, by both ids."""
     times = Counter(span.message for span in producers)
     called = {span.id: span.message if span.message and times[span.message] == 1 else span.id[1] for span in producers}
     count = Counter(called.values())

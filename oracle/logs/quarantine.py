@@ -1,10 +1,10 @@
 """The spec's verdict on one run with damaged rows; unusable rows go to quarantine.
 
-`crownless classify` refuses a log with a row that it cannot use. Where a log may have millions of other runs, or still
-grows, the row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining
-rows can show that an order is broken and cannot show that it is kept: the row's process counts as having a hole (every
-process does, if the row names none). Rows that contradict each other all go to quarantine, since it is unknown which of
-them is right. An exact copy of a row goes there without a hole.
+`crownless classify` rejects a log with an unusable row. If a log may have millions of other runs, or is still growing,
+the row goes to quarantine with the reason, and the other rows decide. As after any lost event, the remaining rows can
+show that an order is broken, but not that it is kept: the row's process counts as having a hole (every process, if the
+row names none). Rows that contradict each other all go to quarantine, since it is unknown which is right. An exact copy
+of a row goes there without a hole.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_ROW = "no row of it can be used"
 
 @dataclass
 class RunResult:
-    """The verdicts of a run. Each of its lines was either judged or is in quarantine, with the reason."""
+    """The verdicts of a run. Each of its lines is either judged or in quarantine, with the reason."""
 
     verdicts: Sequence[Verdict]
     quarantine: list[tuple[str, Reason]]
@@ -47,8 +47,8 @@ def judge_run(
     """The verdicts on the run of these JSON lines. Their order matters only between equal lines: the later one is the
     copy.
 
-    `clock_entries`: the lines have vector clocks, with the entries of these processes or else of all, with which the
-    messages are compared. Nothing is known then of a run of which some rows cannot be used.
+    `clock_entries`: messages are compared with the lines' vector clocks, which have entries for these processes or else
+    for all. A run with unusable rows is then unknown.
     """
     texts = list(lines)
     rows, processes_with_gaps, quarantine = usable_rows(texts)
@@ -71,13 +71,13 @@ def judge_run(
 
 
 def unknown(orders: Sequence[str], because: str) -> list[Verdict]:
-    """All these orders unknown, for this reason."""
+    """Unknown verdicts on all these orders, for this reason."""
     return [Verdict(order, kept=False, unknown=because) for order in orders]
 
 
 def usable_rows(texts: Sequence[str]) -> tuple[list[Row], set[str | None], list[tuple[str, Reason]]]:
-    """The rows that can be used and contradict no other, by their places here; the processes of the other rows (None
-    if a row names none); and these other rows, with the reasons.
+    """The usable rows without contradictions, with their positions here as line numbers; the processes of the other
+    rows (None if a row names none); and these other rows, with the reasons.
     """
     rows: list[Row] = []
     processes_with_gaps: set[str | None] = set()

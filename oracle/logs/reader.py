@@ -33,7 +33,7 @@ def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComp
 
 
 def runs_of(rows: Iterable[Row], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: some that take part in each, also without events."""
+    """The runs of the log of that name; `processes`: participants of each, even without events."""
     return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
 
 
@@ -71,7 +71,7 @@ def convert(content: bytes, form: Format, name: str, options: LogOptions | None 
 
 
 def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of a log of another format, with its notes and what is uncertain of each."""
+    """The runs of a log of another format, each with its notes and uncertainties."""
     for found in runs_of(log.events, name, processes):
         run = found.run or ""
         delivery = log.deliveries.get(run)

@@ -1,4 +1,4 @@
-"""The reasons why a row of a log is unusable: a table of kinds, each with its one sentence and its hint."""
+"""The reasons why a row of a log is unusable: a table of kinds, each with one sentence and one hint."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crownless.runtime.errors import BadInput
 
-#: No process has more events than this.
+#: The highest allowed index.
 MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
 
@@ -20,9 +20,9 @@ Fact = str | int | tuple[str, ...]
 
 @dataclass(frozen=True)
 class ReasonKind:
-    """A kind of reason: its sentence and its hint, in which its facts stand by number.
+    """A kind of reason: its sentence and its hint, with numbered placeholders for its facts.
 
-    Called with its facts, it is the reason; `between` stands between the names of a fact that is several.
+    Called with the facts, it returns the reason; `between` joins the names of a fact with several.
     """
 
     name: str
@@ -36,7 +36,7 @@ class ReasonKind:
 
 @dataclass(frozen=True)
 class Reason:
-    """Why a row is unusable: `text` says it, `hint` how to fix it."""
+    """Why a row is unusable: the problem (`text`) and how to fix it (`hint`)."""
 
     kind: ReasonKind
     facts: tuple[Fact, ...]
@@ -54,14 +54,14 @@ class Reason:
 
 
 class UnusableRow(BadInput):
-    """A row that is no event, for this reason."""
+    """A row is not an event, for this reason."""
 
     def __init__(self, reason: Reason, *, column: int | None = None) -> None:
         super().__init__(reason.text, hint=reason.hint, column=column)
         self.reason = reason
 
 
-#: Of a row alone.
+#: Reasons in a single row.
 NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list")
 NotAnObject = ReasonKind("NotAnObject", "{0} is not an event", ONE_A_LINE)
 MissingField = ReasonKind("MissingField", "'{0}' is missing", "give {1}")
@@ -74,7 +74,7 @@ NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} to nobody", "name a receive
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
 ByClock = ReasonKind("ByClock", "{0}")
 
-#: Of rows of one run.
+#: Reasons among rows of one run.
 ONCE = "give each event once, and distinguish runs by 'run'"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
@@ -85,15 +85,15 @@ SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", COR
 NotAReceiver = ReasonKind(
     "NotAReceiver", "{0} delivers {1}, which is sent to {2}", "name {0} in the 'peer' of the send"
 )
-#: The rows form a cycle, in words; they are on no single line.
+#: A cycle of rows, in words, on no single line.
 Cyclic = ReasonKind("Cyclic", "{0}")
 
-#: Of a complete log, in which the system is at fault, not the log.
+#: Reasons in a complete log, where the system is at fault, not the log.
 NeverSent = ReasonKind("NeverSent", "{0} delivers {1}, which nobody has sent")
 NeverDelivered = ReasonKind("NeverDelivered", "{2} never delivers {1}, which {0} sends to it")
 NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} sends, is never delivered")
 
-#: Of a run that is still going on, or read block by block.
+#: Reasons in a run that is in progress, or read block by block.
 BeforeFirst = ReasonKind("BeforeFirst", "{0} has an event {1}, but events count from {2}")
 AfterEnd = ReasonKind("AfterEnd", "it came after the run had ended")
 

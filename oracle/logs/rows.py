@@ -50,10 +50,10 @@ MEANING = {
 }
 RECEIVERS = "the receiver, a string, or a list of receivers"
 SENDER = "the sender, a string, or leave it out"
-#: The same of logs that name no messages.
+#: The same for logs without message names.
 PAYLOAD = "the payload, a string or an integer, or leave it out"
 SENDER_OF_UNNAMED = "the sender, a string, since messages have no names"
-#: Lines that are read between two looks at signals and limits.
+#: Lines that are read between two checks of signals and limits.
 LOOKS_EVERY = 1 << 10
 
 
@@ -61,8 +61,8 @@ LOOKS_EVERY = 1 << 10
 class Row:
     """One event as logged; `peers` are the receivers of a send, or the sender if a deliver names it.
 
-    `message` is the name of a message, or its payload; empty if there is none. Of a row that could not be read the kind
-    is `UNREADABLE`, and all that is known is its run and its `text`.
+    `message` is the name of a message, or its payload; empty if there is none. For an unreadable row the kind is
+    `UNREADABLE`, and only its run and its `text` are known.
     """
 
     line: int
@@ -75,7 +75,7 @@ class Row:
     text: str | None = None
 
     def json(self) -> dict[str, Any]:
-        """The event as in a line of a log, without what is left out."""
+        """The event as in a line of a log, without missing fields."""
         peer = self.peers[0] if len(self.peers) == 1 else list(self.peers)
         fields = {"run": self.run, "process": self.process, "index": self.index, "kind": self.kind}
         fields |= {"message": self.message, "peer": peer}
@@ -92,7 +92,7 @@ class Row:
 def rows_of_lines(
     lines: Iterable[str], file: str | None = None, options: LogOptions | None = None, first: int = 1
 ) -> Iterator[Row]:
-    """The events in lines of JSON, of which the first has this number; raises `BadInput` with the file and the line."""
+    """The events in lines of JSON, the first with this number; raises `BadInput` with the file and the line."""
     columns, kinds, unnamed = (options.columns, options.kinds, options.unnamed) if options else ({}, {}, False)
     for number, text in enumerate(lines, first):
         if number % LOOKS_EVERY == 0:
@@ -166,7 +166,7 @@ def process_of(text: str) -> str | None:
 
 
 def object_in(text: str | bytes) -> dict[str, Any] | None:
-    """The JSON object in a line; None if there is anything else."""
+    """The JSON object in a line; None for anything else."""
     try:
         return fields_of(text)
     except UnusableRow:
@@ -179,7 +179,7 @@ def is_name(value: object) -> TypeGuard[str]:
 
 
 def by_run(rows: Iterable[Row], file: str | None = None) -> dict[str, list[Row]]:
-    """The rows of each run, in order of first appearance; raises `BadInput` if there is none."""
+    """The rows of each run, in order of first appearance; raises `BadInput` if there are none."""
     runs: dict[str, list[Row]] = {}
     for row in rows:
         runs.setdefault(row.run, []).append(row)
@@ -228,7 +228,7 @@ def _in_words(value: object) -> str:
 
 
 class Conflict(NamedTuple):
-    """A row that cannot be used, why, and another row: not both can be true."""
+    """An unusable row, the reason, and another row: they cannot both be true."""
 
     row: Row
     reason: Reason
@@ -236,16 +236,16 @@ class Conflict(NamedTuple):
 
 
 def refuse(found: Iterable[Conflict]) -> None:
-    """Raises `BadInput` with the first of these conflicts, if there is one, and both lines."""
+    """Raises `BadInput` with the first of these conflicts, if any, and both lines."""
     for row, reason, other in found:
         one, two = sorted((row.line, other.line))
         raise BadInput(f"{reason.text}: lines {one} and {two}", hint=reason.hint, line=row.line)
 
 
 def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
-    """The rows of a run that contradict others, each once, with the reason; of copies all but the first.
+    """The rows of a run that contradict others, each once, with the reason; for copies, all but the first.
 
-    The first one given is the first that a reader of the log notices: its row is the later of two.
+    The first conflict yielded is the first that a reader of the log would notice: its row is the later of two.
     """
     found = set[int]()
     for conflict in all_conflicts(list(rows)):
@@ -273,7 +273,7 @@ def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:
 
 
 def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
-    """Of the contradictions those between two events of a process with the same index."""
+    """The contradictions between two events of a process with the same index."""
     different: list[list[Row]] = []
     for same in _groups(rows, lambda row: (row.process, row.index)):
         first: dict[Row, Row] = {}
@@ -288,7 +288,7 @@ def at_one_place(rows: Iterable[Row]) -> Iterator[Conflict]:
 
 
 def _groups(rows: Iterable[Row], key: Callable[[Row], Hashable]) -> list[list[Row]]:
-    """The rows with the same key, if they are several, by the line of the second one."""
+    """The groups of several rows with the same key, by the line of the second one."""
     by_key: dict[Hashable, list[Row]] = {}
     for row in rows:
         by_key.setdefault(key(row), []).append(row)
@@ -301,8 +301,8 @@ def _all_of(same: Sequence[Row], reason: Reason) -> list[Conflict]:
 
 
 def _disagreement(rows: Sequence[Row]) -> list[Conflict]:
-    """The conflict of a deliver with another row about its message, whose rows these are, sends first, and then that of
-    each row; none if they agree.
+    """The conflict of a deliver with another of these rows about its message (sends first), and then that of each row;
+    none if they agree.
     """
     message, sends = rows[0].message, [row for row in rows if row.kind == "send"]
     senders = [(row, name) for row in rows for name in ((row.process,) if row.kind == "send" else row.peers)]

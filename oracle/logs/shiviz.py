@@ -1,29 +1,29 @@
-"""Logs of ShiViz and GoVector: a text that a regular expression with named groups takes apart, with vector clocks.
+"""Logs of ShiViz and GoVector: text with vector clocks, parsed by a regular expression with named groups.
 
-A log may begin with two lines as ShiViz has them: the expression for an event, and the one that separates executions,
-or nothing; else it is read as GoVector writes it. The groups `host`, `clock` and `event` say what an event is; `clock`
-is a JSON object of hosts and numbers. An execution is a run; the group `trace` of the separator before it is its name.
+As in ShiViz, a log may begin with two lines: the expression for an event, and the one that separates executions, or
+nothing; otherwise it is read in GoVector's format. The groups `host`, `clock` and `event` describe an event; `clock` is
+a JSON object from hosts to numbers. An execution is a run, named by the group `trace` of the separator before it.
 
-**Named messages.** With a pattern, whose groups `send` and `deliver` are found in the text of an event, an event is a
-send, a deliver or internal. The clock of a deliver must know the send. Clocks that show more than these messages do
-(another layer's messages, events that are not logged) leave unknown whether causal order and all that imply it are
-kept: happened-before is more than the named messages say. FIFO order depends on each line alone.
+**Named messages.** With a pattern, whose groups `send` and `deliver` match in the text of an event, an event is a send,
+a deliver or internal. The clock of a deliver must know the send. If the clocks show more than these messages (another
+layer's messages, unlogged events), causal order and all that imply it cannot be reported as kept: happened-before
+contains more than the named messages explain. FIFO order depends on each line alone.
 
 **Inferred messages.** Without a pattern, each immediate cause of an event (`vector_clocks`) is the send of a message
-that the event delivers. Such a message is real. Others are not seen: a message that is not received, and a message
-whose send the receiver knew of already, as all that break FIFO or causal order have. Hence
+that the event delivers. Such a message is real. Others are invisible: unreceived messages, and messages whose send the
+receiver already knew, which include all that violate FIFO or causal order. Hence
 
-- `asynchronous` is kept, as clocks that contradict each other are refused;
-- FIFO and causal order are never broken by inferred messages, and that says nothing: all orders but `asynchronous`
-  imply FIFO order, and so none of them is ever said to be kept;
-- mailbox, one-n, n-n and synchronous order are broken if the inferred messages break them, as an order that some of
-  the messages of a run break is broken by all of them.
+- `asynchronous` is kept, as contradictory clocks are rejected;
+- FIFO and causal order are never violated by inferred messages, which proves nothing: all orders but `asynchronous`
+  imply FIFO order, so none of them is ever reported as kept;
+- mailbox, one-n, n-n and synchronous order are broken if the inferred messages violate them, as an order that some of
+  a run's messages violate is violated by all of them.
 
-An event with one clock may have received several messages, or sent several. Their order is not in the log. Those
-received are written as delivers one after the other, then the send. The immediate causes of a host's two events are
-never the same event, and so all receivers of an event's messages are distinct: they are taken for one message to
-several. Both are `unordered` for `uncertain`: a violation stands only if it takes one message of each such event, as
-then it follows whether they were one message or several, and in whatever order.
+An event with one clock may have received or sent several messages. Their order is not in the log. The received ones are
+written as successive delivers, then the send. Two events of a host never have the same immediate cause, so all
+receivers of an event's messages are distinct: they are treated as one message to several. Both are `unordered` for
+`uncertain`: a violation stands only if it uses one message of each such event, since it then holds for one message or
+several, in any order.
 """
 
 from __future__ import annotations
@@ -56,10 +56,10 @@ from .vector_clocks import (
     rows_of_events,
 )
 
-#: An event as GoVector writes it; ShiViz's default.
+#: GoVector's form of an event; ShiViz's default.
 GOVECTOR = r"(?<host>\S*) (?<clock>{.*})\n(?<event>.*)"
 INFERRED = "inferred from clocks: messages that come late, or never, are not seen"
-#: At most this many lines of text that belong to no event are shown.
+#: The most lines of text outside events that are shown.
 SKIPPED_UP_TO = 3
 _SEVERAL_RUNS = "if the log has several executions, separate them by an expression in its second line, as ShiViz does"
 _SEVERAL_LAYERS = "if the log has several layers, have --pattern match the events of one of them"
@@ -113,7 +113,7 @@ def read(content: bytes, name: str, options: LogOptions) -> ConvertedLog:
 
 
 def _expressions(text: str) -> tuple[re.Pattern[str], re.Pattern[str] | None, int]:
-    """For events and between executions, and where the text begins."""
+    """The expressions for events and between executions, and where the text begins."""
     first, _, rest = text.partition("\n")
     if "(?<host>" not in first and "(?P<host>" not in first:
         return _compiled(GOVECTOR, "the default"), None, 0
@@ -124,7 +124,7 @@ def _expressions(text: str) -> tuple[re.Pattern[str], re.Pattern[str] | None, in
 
 
 def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | None = None) -> re.Pattern[str]:
-    """The regular expression, whose groups may be named as in JavaScript; raises `BadInput`, which calls it `what`."""
+    """The regular expression, with groups named as in JavaScript or Python; raises `BadInput`, calling it `what`."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -139,7 +139,7 @@ def _compiled(text: str, what: str, required: Iterable[str] = (), line: int | No
 
 
 def _executions(text: str, start: int, delimiter: re.Pattern[str] | None) -> Iterator[tuple[str, int, int]]:
-    """The runs, by name: parts of the text between separators, those that are blank left out."""
+    """The runs, by name: the non-blank parts of the text between separators."""
     label, begin, number = "", start, 0
     for found in (*(() if delimiter is None else delimiter.finditer(text, start)), None):
         end = len(text) if found is None else found.start()
@@ -156,9 +156,9 @@ def _first_lines(lines: Sequence[tuple[int, str]]) -> str:
 
 
 def _add_lost_events(log: ConvertedLog, run: str, events: Sequence[ClockedEvent], others: Lines) -> None:
-    """Notes the lines with a clock that cannot be read, such as one that was cut off: each is a lost event.
+    """Notes the lines with an unreadable clock, such as one that was cut off: each is a lost event.
 
-    Where the line says its number, and that is missing before a later event of the host, the hole shows already. Else
+    If the line gives its number, which is missing before a later event of the host, the hole shows already. Otherwise
     there is one at the end of the host's line, or of all lines if the line begins with no host.
     """
     logged: dict[str, set[int]] = {}

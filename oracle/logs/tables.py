@@ -1,6 +1,6 @@
 """Logs as tables of plain rows: JSON Lines, CSV, Parquet and Arrow, in one piece or block by block.
 
-In CSV the receivers of a message to several are separated by semicolons, and an empty cell is as good as none.
+In CSV several receivers are separated by semicolons, and an empty cell counts as missing.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-#: What separates receivers in a cell of a CSV file.
+#: Separates receivers in a CSV cell.
 SEVERAL = ";"
 #: Bytes of text, and rows of a table, that are read at a time.
 BYTES, ROWS = 1 << 26, 1 << 19
-#: Bytes of CSV that Arrow reads at a time: no line may be longer.
+#: Bytes of CSV that Arrow reads at a time, the longest possible line.
 CSV_BLOCK = 1 << 24
 
 
 def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
-    """The events of a log, each with its line in the file; raises `BadInput` for one that cannot be used."""
+    """The events of a log, each with its line in the file; raises `BadInput` for an unusable one."""
     if form == "jsonl":
         refuse_unknown_columns(content, name, options)
         lines = as_text(content, name).split("\n")
@@ -53,12 +53,12 @@ def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> 
         refuse_unknown_columns(content, name, options)
         return read_json_lines(content, name, options)
     if form == "csv":
-        as_text(content, name)  # which says where a byte is not UTF-8
+        as_text(content, name)  # to report where a byte is not UTF-8
     return pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
-    """Raises `BadInput` if no line of JSON has a column of the name that the options give it."""
+    """Raises `BadInput` if no line of JSON has the column names of the options."""
     for column, theirs in options.columns.items():
         if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
             raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
@@ -114,7 +114,7 @@ Batches = tuple["pa.Schema", Iterator["pa.RecordBatch"]]
 
 
 def _csv(file: Any, name: str, options: LogOptions) -> Batches:
-    """The cells of the log's columns are texts, whatever they look like."""
+    """Reads the cells of the log's columns as text, whatever they look like."""
     import pyarrow as pa
     import pyarrow.csv as pc
 
@@ -164,7 +164,7 @@ def _with_several_receivers(table: pa.Table) -> pa.Table:
 
 
 def _parquet(file: Any, name: str, options: LogOptions) -> Batches:
-    """Texts stay encoded in dictionaries where the file has them so."""
+    """Keeps texts dictionary-encoded where the file has them so."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -176,7 +176,7 @@ def _parquet(file: Any, name: str, options: LogOptions) -> Batches:
 
 
 def _in_dictionaries(metadata: pq.FileMetaData) -> set[str]:
-    """The columns that may well be of numbers into dictionaries: texts as they are take four bytes and more each."""
+    """The columns that are probably dictionary-encoded: plain texts take at least four bytes each."""
     size, values = Counter[str](), Counter[str]()
     for group in range(metadata.num_row_groups):
         for number in range(metadata.num_columns):
@@ -206,7 +206,7 @@ def blocks(
 ) -> Iterator[tuple[int, pa.Table]]:
     """The rows of a log (`-`: standard input), block by block, each with the number of its first line or row.
 
-    A log may be larger than memory so. Raises `BadInput` for a file that cannot be read, or is no log.
+    The log may be larger than memory. Raises `BadInput` for a file that cannot be read, or is not a log.
     """
     path = path_of(name)
     form = options.form or format_of(path)
@@ -246,7 +246,7 @@ def _read(file: Any, size: int, name: str) -> bytes:
 def _of_lines(
     head: bytes, file: Any, name: str, options: LogOptions, progress: Progress | None, size: int
 ) -> Iterator[tuple[int, pa.Table]]:
-    """Of JSON Lines: whole lines."""
+    """Blocks of JSON Lines: whole lines."""
     from .json_lines import read_json_lines  # which loads what is compiled
 
     rest, line, done, is_last = head, 1, len(head), False

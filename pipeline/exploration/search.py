@@ -7,10 +7,10 @@ The driver has the tables: only it numbers cells, packets and monitor states, an
 round it writes them to a file that executors read. A level's rows belong to owners, determined by their cells. In each
 round executors expand rows of each owner and set aside those that miss an entry (`tasks`); once none is left, the rows
 found for each owner are merged, compared whole, into its part of the next level. Rows go from task to task in files, in
-a directory that driver and executors share: on this machine any, on a cluster one on a shared file system.
+a directory that driver and executors share: any on this machine, one on a shared file system on a cluster.
 
-The driver expands levels of few rows itself, which is quicker than a Spark job. Limits are checked between rounds; the
-memory limit is that of the driver, which holds the tables. On a cluster executors need this package: an installed
+The driver expands levels of few rows itself, which is faster than a Spark job. Limits are checked between rounds; the
+memory limit applies to the driver, which holds the tables. On a cluster executors need this package: an installed
 wheel, or ``--py-files``.
 """
 
@@ -62,10 +62,10 @@ MAX_ROWS_ON_DRIVER = 1 << 17
 
 
 class OnSpark:
-    """The session of Spark for a search, and the number of owners of rows.
+    """The Spark session for a search, and the number of owners of rows.
 
-    By default it is the active session, or a new one of this `master`, started by the first search, and there are as
-    many owners as tasks that Spark runs at once; each holds its part of a level in memory.
+    By default it is the active session, or a new one of this `master`, started by the first search, with as many owners
+    as Spark runs tasks at once; each holds its part of a level in memory.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class OnSpark:
         properties: Sequence[Property],
         saving: Checkpoint | None,
     ) -> Iterator[SearchOnSpark]:
-        """A search that is ready to run, with its files beside the checkpoint `saving`, or in a temporary directory."""
+        """A search ready to run, with its files beside the checkpoint `saving`, or in a temporary directory."""
         spark = session(self._master, rows_in_java=False) if self._spark is None else self._spark
         try:
             context = spark.sparkContext
@@ -115,7 +115,7 @@ class OnSpark:
 class SearchOnSpark(LevelSearch):
     """A search whose levels lie in files. Its workers are the owners of rows."""
 
-    #: Each owner's part of this level, or of the next one where that is found, and its parts of the levels before, if
+    #: Each owner's part of this level, or of the next one once found, and its parts of earlier levels, if
     #: they are kept.
     parts: list[Block]
     earlier: list[list[Block]]
@@ -147,7 +147,7 @@ class SearchOnSpark(LevelSearch):
     # -- levels --------------------------------------------------------------------------------------------------------
 
     def expand(self) -> None:
-        """In rounds, until no row misses an entry; then what was found is merged."""
+        """Expands in rounds, until no row misses an entry; then merges the rows found."""
         shape = self.shape_of(max(part.shape.slots for part in self.parts))
         left = {owner: Left(np.zeros(0, np.int64), 0) for owner, part in enumerate(self.parts) if part.size}
         found: list[Block] = []

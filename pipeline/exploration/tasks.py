@@ -1,7 +1,8 @@
 """The executors' part of a search: expanding rows of a level, and merging the successors found for an owner.
 
-A task carries all its inputs or names their files, and returns all its results; no two attempts of a task write to one
-file, and no task reads a file before the driver knows its name. So a task may run anywhere, again, or twice at once.
+A task carries all its inputs or names their files, and returns all its results; no two attempts of a task write to the
+same file, and no task reads a file before the driver knows its name. So a task may run anywhere, repeatedly, or
+concurrently.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.row_set import RowSet, hashes_of, repack
 from crownless.model_check.native.workers import BLOCK, Sizes, Worker
 
-#: A task leaves the rest of its rows for the next round once this many, and one in this many, miss a table entry: the
+#: A task leaves its remaining rows for the next round once this many, and one in this many, miss a table entry: the
 #: driver fills the entries first.
 MISSES_TO_STOP_AT = 1 << 17
 STOP_AT_ONE_IN = 8
@@ -32,7 +33,7 @@ class View(NamedTuple):
 
 
 class Block(NamedTuple):
-    """A file of rows: of an owner's part of a level, or found by one task for all owners."""
+    """A file of rows: an owner's part of a level, or the rows found by one task for all owners."""
 
     file: str
     size: int
@@ -40,7 +41,7 @@ class Block(NamedTuple):
 
 
 class Left(NamedTuple):
-    """The rows of a part that are left to expand: those listed, which missed an entry, and all from `fresh` on."""
+    """The rows of a part still to expand: the listed ones, which missed an entry, and all from `fresh` on."""
 
     again: Any
     fresh: int
@@ -110,7 +111,7 @@ def view_in(directory: str, file: str) -> View:
         )
 
 
-#: The tables that this process read last, by directory and file.
+#: The tables last read by this process, by directory and file.
 _last_view: dict[tuple[str, str], View] = {}
 
 

@@ -1,9 +1,9 @@
-"""Rows on their way to the task that judges their run, packed by bucket, many rows a block.
+"""Rows on their way to the task that judges their run, packed by bucket, many rows per block.
 
-A run's bucket is a hash of its name; runs that share a bucket are distinguished by name. A block holds the rows of
-one bucket out of one stretch of the log, as numbers into the few names that occur there (an Arrow stream, with
-dictionaries as small as they can be). So Spark moves thousands of large rows instead of millions of small ones, and
-a task holds one bucket at a time.
+A run's bucket is a hash of its name; runs that share a bucket are distinguished by name. A block holds one bucket's
+rows from one stretch of the log, as indices into the few names that occur there (an Arrow stream with minimal
+dictionaries). So Spark moves thousands of large rows instead of millions of small ones, and a task holds one bucket at
+a time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, a
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: The columns of blocks, for Spark: of each also the part of the log that it comes from, and its number there.
+#: The columns of blocks, for Spark, including the part of the log and the block's number there.
 BLOCKS = "bucket int, part int, number int, block binary"
 _COLUMNS = [column.split()[0] for column in BLOCKS.split(", ")]
 #: The number of rows packed at once.
@@ -90,7 +90,7 @@ def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
 
 
 def _narrow(numbers: Numbers) -> Numbers:
-    """The numbers in as few bytes as hold them."""
+    """The numbers in the smallest type that holds them."""
     return numbers.astype(np.min_scalar_type(min(-1, int(numbers.min()), -1 - int(numbers.max()))))
 
 

@@ -1,10 +1,10 @@
 """Verdicts and witnesses for event logs of millions of runs, or of one run that is larger than memory.
 
-The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` refuses a log for
+The verdicts are those of `crownless classify`, run by run; the tests compare them. Where `classify` rejects a log for
 one bad row, that row goes to quarantine with the reason (`oracle.logs.quarantine`).
 
-The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever in the log they
-are; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it
+The rows are packed by bucket of run (`blocks`), so that all rows of a run meet in one task, wherever they are in the
+log; there the monitor decides all runs of a bucket at once (`records`). One large run is sorted, and one task feeds it
 to the streaming monitor.
 
 On a cluster the executors need crownless too: install its wheel there, or ship it with ``--py-files``.
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
 
 __all__ = ["LogResult", "judge", "judge_by_clocks", "judge_one_run", "read"]
 
-#: The number of buckets of runs; one is held in memory at a time.
+#: The number of buckets of runs; a task holds one in memory at a time.
 BUCKETS = 64
-#: The number of events of one run that the monitor is fed at once.
+#: The number of events of one run fed to the monitor at once.
 STRETCH = 200_000
-#: The record of a task that refuses the rows of its run.
+#: The record of a task that rejects the rows of its run.
 REFUSED = "refused"
 
 
 class Account(NamedTuple):
-    """The number of rows of a log: all, judged, and in quarantine."""
+    """The numbers of rows of a log: total, judged, and in quarantine."""
 
     rows: int
     judged: int
@@ -68,7 +68,7 @@ class Account(NamedTuple):
 
 @dataclass(frozen=True)
 class LogResult:
-    """The result for a log; `records` holds all of it (persist or write `records`, to compute it once)."""
+    """The result for a log; `records` holds all of it (persist or write it to compute it only once)."""
 
     #: Counts the rows of the log.
     count: Callable[[], int]
@@ -97,7 +97,7 @@ class LogResult:
         return self.records.where(self.records.record_type == record_type).select(*columns)
 
     def account(self) -> Account:
-        """Counts the rows again; raises `AssertionError` unless each was judged or is in quarantine."""
+        """Recounts the rows; raises `AssertionError` unless each was judged or is in quarantine."""
         from pyspark.sql import functions as f
 
         counted = self.records.where(f.col("record_type").isin(JUDGED, QUARANTINE)).groupBy("record_type")
@@ -120,8 +120,8 @@ def judge(
 ) -> LogResult:
     """Judges every run of a log (`read`), or of a DataFrame of events; all seven orders unless some are named.
 
-    `witnesses`: of each violation, or with "first" at least that of the first run that breaks each order, by name;
-    without them a log in which most runs break some order takes a small part of the time. `buckets`: more of them, less
+    `witnesses`: of each violation, or with "first" at least that of the first run, by name, that violates each order;
+    without them, a log with mostly violating runs takes a fraction of the time. `buckets`: more of them need less
     memory. Raises `BadInput` if the columns are not those of a log.
     """
     source, query = source_of(events), Query.of(orders, reading, witnesses)
@@ -134,7 +134,7 @@ def judge_by_clocks(
     orders: Sequence[str] = (),
     reading: UnreceivedPolicy = "lost",
 ) -> LogResult:
-    """Judges every run as `crownless classify --clocks`: its messages are compared with the clocks of its events.
+    """Judges every run like `crownless classify --clocks`: its messages are compared with the clocks of its events.
 
     The column `clock` is an array: the number of events of each process, in the order of `processes`, known after the
     event, itself included; or an object of processes and numbers.
@@ -158,7 +158,7 @@ def _by_bucket(
     judged: Callable[[NamedRows], Iterator[pa.RecordBatch]],
     buckets: int,
 ) -> LogResult:
-    """The records that one task makes of the runs of a bucket."""
+    """One task's records for the runs of a bucket."""
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -202,9 +202,9 @@ def judge_one_run(
 ) -> LogResult:
     """Judges the one run of these events; all seven orders unless some are named.
 
-    Spark sorts the rows; one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that
-    may still matter. Copies of rows, and rows that are no events, go to quarantine. Raises `BadInput` if the columns
-    are not those of a log, if the rows are of several runs, or contradict each other.
+    Spark sorts the rows; one task feeds them to the monitor (`oracle.log_orders.large_run`), which holds those that may
+    still matter. Copies of rows, and rows that are not events, go to quarantine. Raises `BadInput` if the columns are
+    not those of a log, or if the rows are of several runs or contradict each other.
     """
     from pyspark.sql import functions as f
 
@@ -239,7 +239,7 @@ def judge_one_run(
 
 
 def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
-    """Plain rows, of which those that are no events keep their text alone."""
+    """Plain rows; those that are not events keep only their text."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -259,7 +259,7 @@ def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
 
 
 def _reason(text: str) -> str:
-    """Why this line is no event."""
+    """Why this line is not an event."""
     try:
         read_row(0, text)
     except UnusableRow as unusable:
@@ -268,7 +268,7 @@ def _reason(text: str) -> str:
 
 
 def _judged_in_one_task(usable: DataFrame, query: Query, lost: Sequence[str], stretch: int) -> list[Record]:
-    """The records of the run of these rows; `lost`: processes of which rows cannot be used, empty if of any."""
+    """The records of the run of these rows; `lost`: processes with unusable rows, an empty name if of any process."""
     from pyspark.sql import functions as f
 
     # All processes advance at about the same pace, so that few events are held: sorted by the part of its line that is

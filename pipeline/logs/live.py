@@ -1,20 +1,20 @@
-"""Live event logs: a verdict as soon as a run breaks an order, and all others when the run has ended.
+"""Live event logs: a verdict as soon as a run violates an order, and all others when the run has ended.
 
 Events may arrive in batches, late, twice and in any order. After each batch an order is reported as broken if the
-events that have no missing one before them break it, read as a run in progress. Two things can undo this: a row that
-contradicts another or is unusable, and a row that never arrives (`oracle.event_logs`). Therefore:
+events without a gap before them violate it, read as a run in progress. Two things can undo this: a row that contradicts
+another or is unusable, and a row that never arrives (`oracle.event_logs`). Therefore:
 
 - at the first contradicting or unusable row of a run, all its reported verdicts are withdrawn, and there are no more
   reports before the run has ended;
-- then the run is judged whole (`oracle.logs.quarantine`), and a reported verdict that does not hold of all its
-  rows is withdrawn.
+- then the run is judged whole (`oracle.logs.quarantine`), and a reported verdict that does not hold for all its rows
+  is withdrawn.
 
 A log does not mark the end of a run. There are two ways to determine it.
 
-*By the clock of the machine.* A run ends when no event of it has arrived for some time (`idle_timeout`). Only time in
-which the stream runs counts, so no run ends while every batch takes longer than that. A quiet run cannot be
-distinguished from a source that is behind for longer than the timeout with short batches: where that may happen, name
-an `event_time`.
+*By the clock of the machine.* A run ends when no event of it has arrived for some time (`idle_timeout`). Only time
+while the stream runs counts, so no run ends while every batch takes longer than that. A quiet run cannot be
+distinguished from a source that lags by more than the timeout with short batches: if that may happen, name an
+`event_time`.
 
 *By the time in the log* (`event_time`, the name of a column of time stamps). A run ends when the latest time in the
 log, less `max_lateness`, is past its last event by `idle_timeout`. Clocks, stops and backlogs do not matter. But while
@@ -56,21 +56,21 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
 
-#: Record types of live runs only: a verdict is withdrawn; an order will be reported when the run has ended.
+#: Record types only of live runs: a verdict is withdrawn; an order will be reported when the run has ended.
 WITHDRAWN, LATER = "withdrawn", "later"
 #: In seconds: the time without events after which a run ends; how long its end is remembered; the greatest lateness of
 #: events.
 IDLE_TIMEOUT, RETENTION, MAX_LATENESS = 60.0, 3600.0, 10.0
 #: The monitor of a live run holds at most this many events.
 HELD_UP_TO = 50_000
-#: Between two polls no more than this part of the idle timeout counts: while one takes longer, events may be waiting.
+#: The most of the idle timeout that counts between two polls: while a poll takes longer, events may be waiting.
 COUNTED_A_POLL = 1 / 3
 #: Times outside the years 0 to 9999 are ignored; in seconds since 1970.
 _EARLIEST, _LATEST = -62e9, 253e9
 
 
 class LiveRun:
-    """A live run: all its rows, and the monitor of those that have no missing one before them.
+    """A live run: all its rows, and the monitor of those without a gap before them.
 
     `first`: the index of the first event of each process.
     """
@@ -82,7 +82,7 @@ class LiveRun:
         )
         self.rows: dict[tuple[str, int], str] = {}
         self.about: dict[str, list[Row]] = {}
-        #: Rows that have no valid place.
+        #: Rows without a valid place.
         self.unplaced: list[str] = []
         self.reported: list[str] = []
         self.deferred: list[str] = []
@@ -117,7 +117,7 @@ class LiveRun:
             yield from self._violations() if problem is None else self._withdrawn(problem.message)
 
     def _contradiction(self, row: Row) -> BadInput | None:
-        """Why a row contradicts an earlier one about its message, also one that the monitor has forgotten."""
+        """Why a row contradicts an earlier one about its message, even one that the monitor has forgotten."""
         if row.kind == "internal":
             return None
         about = self.about.setdefault(row.message, [])
@@ -160,16 +160,16 @@ class LiveRun:
 
 @dataclass
 class _State:
-    """The state of a live log: its runs, when the last event of each came, and when runs ended.
+    """The state of a live log: its runs, the time of each one's last event, and when runs ended.
 
-    Times are seconds since 1970 in the log, or seconds for which the stream has run.
+    Times are seconds since 1970 in the log, or seconds of stream running time.
     """
 
     runs: dict[str, LiveRun] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
     ended: dict[str, float] = field(default_factory=dict)
     now: float = 0.0
-    #: The last batch of Spark's that is contained.
+    #: The last Spark batch included.
     batch: int = -1
 
 
@@ -178,7 +178,7 @@ class LiveLog:
 
     `first` is the index of the first event of each process. `event_time` names a column of the log (of lines, a key):
     time stamps, ISO 8601 texts, or seconds since 1970. An event without a time belongs to its run and does not prolong
-    it. `checkpoint`: a file for the state. It is read by `pickle`: give no file but one of your own.
+    it. `checkpoint`: a file for the state. It is read by `pickle`: use only your own.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class LiveLog:
             self._polled = monotonic()  # the time that the batch took does not count
 
     def poll(self) -> None:
-        """Ends the runs whose time has come; to be called more often than the idle timeout."""
+        """Ends the runs that are due; must be called more often than the idle timeout."""
         with self._lock:
             self._advance()
             records = list(self._ended())
@@ -247,7 +247,7 @@ class LiveLog:
             yield from self.state.runs.setdefault(run, LiveRun(run, self.query, self.first)).add(lines)
 
     def _advance(self) -> None:
-        """Advances the clock of the stream, if there is no other."""
+        """Advances the stream's clock, unless the log has event times."""
         now = monotonic()
         if self.event_time is None and self._polled is not None:
             self.state.now += min(now - self._polled, COUNTED_A_POLL * self.idle_timeout)
@@ -263,7 +263,7 @@ class LiveLog:
         state.ended = {run: at for run, at in state.ended.items() if state.now - at < self.retention}
 
     def _report(self, records: list[Record]) -> None:
-        """Reports records, and then saves the state: after an interruption between, they are reported again."""
+        """Reports records, then saves the state: after an interruption in between, they are reported again."""
         if records:
             self.on_records(records)
         if self.checkpoint is not None:
@@ -287,7 +287,7 @@ class LiveLog:
 
 
 def _seconds(time: object) -> float | None:
-    """A time in seconds since 1970; None if it is none, or not of the years 0 to 9999."""
+    """A time in seconds since 1970; None if invalid, or outside the years 0 to 9999."""
     if isinstance(time, str):
         time = _parsed(time)
     if isinstance(time, datetime):

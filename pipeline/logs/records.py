@@ -1,7 +1,6 @@
-"""The records of judged runs: verdicts with witnesses, quarantined rows, holes; as batches of Arrow, and in files.
+"""The records of judged runs: verdicts with witnesses, quarantined rows, holes; as Arrow batches, and in files.
 
-The monitor decides most runs, many at once; the specification decides those that it leaves: with holes, or with rows
-that cannot be used.
+The monitor decides most runs, many at once; the specification decides the others: those with holes or unusable rows.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ _VERDICTS = {KEPT: "kept", BROKEN: "broken"}
 class Query:
     """The orders to decide for each run.
 
-    `witnesses`: of every violation; with "first" of each order that of the first run alone, by name, of those decided
-    together; or none.
+    `witnesses`: of every violation; or with "first", for each order only that of the first run, by name, of those
+    decided together; or none.
     """
 
     orders: tuple[str, ...]
@@ -142,7 +141,7 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
 def _verdicts_by_monitor(
     rows: NamedRows, monitor: Monitor, runs: Numbers, outcomes: Numbers, query: Query
 ) -> Iterator[pa.RecordBatch]:
-    """The records of the verdicts on these runs, all of which the monitor has decided, by run and order."""
+    """The records of the verdicts on these runs, all decided by the monitor, by run and order."""
     import pyarrow as pa
 
     names = rows.named["run"].names
@@ -168,7 +167,7 @@ def _verdicts_by_monitor(
 
 
 def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> Numbers:
-    """For each run and order, whether it is the one with the least name, of these runs that break the order."""
+    """For each run and order, whether the run has the least name among those that violate the order."""
     first = np.zeros(outcomes.shape, bool)
     for k in range(outcomes.shape[1]):
         broken = runs[outcomes[runs, k] == BROKEN].tolist()
@@ -181,13 +180,13 @@ def _first_by_name(names: pa.StringArray, runs: Numbers, outcomes: Numbers) -> N
 
 
 def refuse_taken(out: Path) -> None:
-    """Raises `BadInput` if there is something in the folder."""
+    """Raises `BadInput` if the folder is not empty."""
     if out.exists() and any(out.iterdir()):
         raise BadInput("the folder exists already", hint="name a new folder", file=str(out))
 
 
 def write_records(out: Path, runs: ClassifiedRuns) -> None:
-    """Writes the records of these runs as Parquet; the folder is there when all of them are in it, and not before."""
+    """Writes the records of these runs as Parquet; the folder appears only when complete."""
     import pyarrow as pa
     import pyarrow.dataset as ds
 
@@ -226,7 +225,7 @@ def _records_of(runs: ClassifiedRuns) -> Iterator[pa.RecordBatch]:
 
 @contextmanager
 def _finished_folder(out: Path) -> Iterator[Path]:
-    """A folder beside that one, which gets its name at the end, or is removed."""
+    """A temporary folder beside that one, which is renamed to it at the end, or removed on failure."""
     out.parent.mkdir(parents=True, exist_ok=True)
     unfinished = out.parent / f".{out.name}.{os.getpid()}.unfinished"
     unfinished.mkdir()

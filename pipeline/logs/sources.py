@@ -1,6 +1,6 @@
 """The sources of event logs in Spark: data frames, lines of JSON, and Parquet files.
 
-Tasks read the rows in batches of Arrow, as plain rows (`oracle.logs.columns`), by the functions that read a log in
+Tasks read the rows in Arrow batches, as plain rows (`oracle.logs.columns`), with the functions that read a log in
 memory. A row that could not be read as columns keeps its `text`, which goes to quarantine.
 """
 
@@ -36,10 +36,9 @@ Batches = Iterable["pa.RecordBatch"]
 
 @dataclass(frozen=True)
 class Source:
-    """The rows of a log: those that `read`, in a task, makes of the batches of a frame.
+    """The rows of a log, made by `read`, in a task, from the batches of a frame.
 
-    `count` counts the rows again; `with_clocks` makes of the batches rows that all keep their `text`, in which their
-    clocks are.
+    `count` recounts the rows; `with_clocks` makes rows that all keep their `text`, which contains their clocks.
     """
 
     frame: DataFrame
@@ -73,9 +72,9 @@ def source_of(events: Source | DataFrame) -> Source:
 def read(spark: SparkSession, path: str) -> Source:
     """The rows of Parquet, or of JSON Lines: a file, or a folder of files.
 
-    Parquet that all executors see under this path they read themselves, one row group after the other, which is several
-    times cheaper than Spark's conversion of columns to rows and back. Raises `BadInput` if a file cannot be read, or
-    lacks the columns of a log.
+    If all executors see Parquet files under this path, they read them directly, row group by row group, which is
+    several times cheaper than Spark's conversion of columns to rows and back. Raises `BadInput` if a file cannot be
+    read, or lacks the columns of a log.
     """
     if not is_parquet(path):
         return lines_of(_opened(spark.read.text, path))
@@ -109,9 +108,9 @@ def _opened(reader: Callable[[str], DataFrame], path: str) -> DataFrame:
 
 
 def is_parquet(path: str) -> bool:
-    """True if the names of the files are those of Parquet; of a remote dataset its own name decides.
+    """True if the file names are those of Parquet; for a remote dataset its own name decides.
 
-    Raises `BadInput` if files of both kinds are in one folder, or files of another format.
+    Raises `BadInput` if a folder mixes both kinds, or has files of another format.
     """
     if "://" in path:
         return path.rstrip("/").endswith(_PARQUET)
@@ -175,7 +174,7 @@ def _parquet_files(spark: SparkSession, files: Iterable[Path]) -> Source:
 
 
 def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns: bool = False) -> Iterator[pa.Table]:
-    """The row groups with these numbers, with the columns of a log, or all."""
+    """The row groups with these numbers, with the columns of a log, or all columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -217,7 +216,7 @@ def _lines_as_text(batches: Batches) -> Iterator[pa.Table]:
 
 
 def texts_as_rows(lines: Iterable[bytes]) -> pa.Table:
-    """Lines as plain rows of which nothing is read but the run."""
+    """Lines as plain rows with only the run read."""
     return table_of_rows([_unread(line) for line in lines])
 
 
@@ -235,7 +234,7 @@ def _lines(batch: pa.RecordBatch) -> list[bytes]:
 
 
 def plain_line(line: bytes) -> Row:
-    """One line of JSON as a row. A line that is no event keeps its text."""
+    """One line of JSON as a row. A line that is not an event keeps its text."""
     try:
         return read_row(0, line.decode())
     except (UnusableRow, UnicodeDecodeError):
@@ -243,12 +242,12 @@ def plain_line(line: bytes) -> Row:
 
 
 def _unread(line: bytes) -> Row:
-    """The line as a row of which nothing is read but the run; bytes that are not UTF-8 are shown in hexadecimal."""
+    """The line as a row with only the run read; bytes that are not UTF-8 are shown in hexadecimal."""
     return Row(0, run_of(line), "", 0, UNREADABLE, text=line.decode(errors="backslashreplace"))
 
 
 def run_of(line: bytes) -> str:
-    """The run that a line names, as `read_row` has it."""
+    """The run named in a line, as in `read_row`."""
     fields = object_in(line)
     run = UNKNOWN_RUN if fields is None else fields.get("run")
     return "" if run is None else str(run) if type(run) is int or run == "" or is_name(run) else UNKNOWN_RUN

@@ -47,7 +47,9 @@ def invariants_in_time() -> Evidence:
 
 @cache
 def lemma_by_z3(name: str) -> Evidence:
-    """A lemma of [MF] §3.3 follows from those, one of which is not kept without the rule that it rests on."""
+    """A lemma of [MF] §3.3 follows from those invariants; without the rule it rests on, some invariant is not
+    preserved.
+    """
     variant, changed = (DeliversInAnyOrder, "deliver") if name == "Lemma 4" else (PostsWithoutWaiting, "post")
     weaker = [claim for claim in buffer_lemmas.in_time(variant).claims()["invariants"] if claim.name.endswith(changed)]
     lemma = buffer_lemmas.in_time().claims()[name]
@@ -58,7 +60,7 @@ def lemma_by_z3(name: str) -> Evidence:
 
 
 def sends_first(each: int, names: Sequence[str] = ("P1", "P2")) -> str:
-    """Each process sends that many messages to the next one, and only then receives as many."""
+    """Each process sends that many messages to the next one before it receives as many."""
     lines = []
     for p, name in enumerate(names):
         sends = [f"send m{p + 1}.{k + 1} to {names[(p + 1) % len(names)]}" for k in range(each)]
@@ -67,11 +69,11 @@ def sends_first(each: int, names: Sequence[str] = ("P1", "P2")) -> str:
 
 
 def circular_wait(n: int, m: int) -> tuple[int | None, int]:
-    """The least number of messages with which processes can wait in a circle for each other's places, each buffer
-    holding one; and how many states were examined.
+    """The least number of messages with which processes can wait in a cycle for space in each other's one-place
+    buffers; and the number of states examined.
 
-    Searched for among the states after at most m sends: processes with a full output buffer, each with a message that a
-    full input buffer of another of them keeps out. If each of them wants to send one message more, none can go on.
+    The search covers the states after at most m sends, for processes with a full output buffer whose message is kept
+    out by the full input buffer of another of them. If each of them wants to send one more message, none can proceed.
     """
     system = system_of(BufferBounded(n, parameters={"output": 1, "input": 1}), Free(n, m))
     least: int | None = None
@@ -98,7 +100,7 @@ def mf8(quick: bool) -> Evidence:
     return ends(ran("buffer", "mf-fig1"), "always") & only & found("Fig. 3: the messages cross", fig3)
 
 
-#: How the lemmas are read.
+#: The reading of the lemmas.
 IN_EVERY_RUN = "one event is causally before another if it comes first in every interleaving in which the other happens"
 
 

@@ -1,6 +1,6 @@
 """The counterexamples bundled as files, compared with those that the ledger finds.
 
-`write(entry, evidence)` makes the files of a claim anew; a file is never written by hand.
+`write(entry, evidence)` regenerates the files of a claim; a file is never written by hand.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ def run(name: str) -> Run:
 
 
 def _checks(name: str) -> list[SavedCheck]:
-    from crownless.model_check.runs.saved_runs import read_checks  # its schemas are made when it is imported
+    from crownless.model_check.runs.saved_runs import read_checks  # its schemas are built on import
 
     return read_checks(library.path(name, ".json").read_bytes(), name)
 
 
 def facts() -> list[dict[str, Any]]:
-    """Of every bundled counterexample: its name, what it is, the claim it is to, and its title."""
+    """For every bundled counterexample: its name, its kind, the claim that it belongs to, and its title."""
     runs = [
         {"name": name, "kind": "run", "claim": check.claim, "text": check.title}
         for name in library.counterexamples(".json")
@@ -58,7 +58,7 @@ def _facts_of_computation(name: str) -> dict[str, Any]:
 
 
 def program_of(run: Run) -> str:
-    """The program whose run it is: what each process hands over, and where it takes a delivery, in order."""
+    """The program of the run: what each process submits, and where it receives a delivery, in order."""
     lines: dict[str, list[str]] = {process: [] for process in run.processes}
     for action in run.actions:
         if action.action == "send":
@@ -69,7 +69,7 @@ def program_of(run: Run) -> str:
 
 
 def is_as_found(entry: Entry, shown: Shown) -> bool:
-    """True if the bundled file has exactly this."""
+    """True if the bundled file contains exactly this computation or run."""
     assert shown.bundled is not None
     if shown.bundled not in library.counterexamples(suffix_of(shown)):
         return False
@@ -81,7 +81,7 @@ def suffix_of(shown: Shown) -> str:
 
 
 def text_of(entry: Entry, shown: Shown) -> str:
-    """The content of its file: a run as `crownless check --json` prints one that breaks something, or the notation."""
+    """The content of the file: a run in the format of `crownless check --json` for a violation, or the notation."""
     if isinstance(shown.what, Run):
         return _json_of(entry, shown.title, shown.what)
     summary = f"To {entry.id}, {entry.source}: {shown.title}."
@@ -90,7 +90,7 @@ def text_of(entry: Entry, shown: Shown) -> str:
 
 
 def _json_of(entry: Entry, title: str, run: Run) -> str:
-    """One line an action, in the keys of `crownless check --json`."""
+    """One line per action, with the keys of `crownless check --json`."""
     head = {"claim": entry.id, "source": entry.source, "title": title, "protocol": entry.id}
     actions = ",\n  ".join(json.dumps(action, ensure_ascii=False) for action in run.json())
     processes = json.dumps(list(run.processes), ensure_ascii=False)
@@ -102,7 +102,7 @@ def _json_of(entry: Entry, title: str, run: Run) -> str:
 
 
 def write(entry: Entry, evidence: Evidence) -> list[str]:
-    """Writes the files of what is shown; their names."""
+    """Writes the files of the computations and runs shown; returns their names."""
     names = []
     for shown in evidence.shown:
         if shown.bundled is not None:

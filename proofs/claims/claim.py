@@ -1,8 +1,8 @@
-"""Claims, and the evidence for them, which is a value that knows its own reach.
+"""Claims, and the evidence for them, which is a value that knows its own scope.
 
-A claim has, as data, each of its readings with its recorded verdict. Evidence for a reading is put together of parts
-with `&`: it shows something if each part does, it reaches as far as they do, and the verdict follows from their kinds.
-Which reading decides is the policy in docs/errors_in_the_texts.md, applied in `verdict_of`.
+A claim stores each of its readings with its recorded verdict as data. Evidence for a reading is combined from parts
+with `&`: it shows something if each part does, its scope is theirs combined, and the verdict follows from their kinds.
+The policy in docs/errors_in_the_texts.md says which reading decides; `verdict_of` applies it.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from crownless.proofs.induction.evidence import Evidence, Verdict
 
 VERDICTS: tuple[Verdict, ...] = ("proved", "checked", "measured", "refuted", "repaired", "open")
 
-#: Of a statement that holds, as far as its scope says.
+#: Verdicts on a statement that holds, within its scope.
 HOLDS: tuple[Verdict, ...] = ("proved", "checked", "measured")
 
 
 class Reading(NamedTuple):
-    """One way to read a claim, or a statement beside it, and the verdict of that."""
+    """One reading of a claim, or a statement beside it, and its verdict."""
 
     text: str
     verdict: Verdict
-    #: False of what the text does not say (rule 7 of the policy), which repairs no claim.
+    #: False if the text does not state it (rule 7 of the policy); such a reading repairs no claim.
     said: bool = True
 
 
 def verdict_of(readings: Sequence[Reading]) -> Verdict:
-    """The verdict of a claim with these readings, the letter first: rules 1 and 2 of the policy."""
+    """The verdict on a claim with these readings, the literal one first: rules 1 and 2 of the policy."""
     by_letter, *others = readings
     if any(reading.verdict == "open" for reading in others):
         return "open"
@@ -38,7 +38,7 @@ def verdict_of(readings: Sequence[Reading]) -> Verdict:
     return "repaired" if any(reading.said and reading.verdict in HOLDS for reading in others) else "refuted"
 
 
-#: Recomputes the evidence for a claim, of several readings one each, the letter first; if quick, up to a smaller bound.
+#: Recomputes the evidence for a claim: one item per reading, the literal one first; if quick, up to a smaller bound.
 Recomputation = Callable[[bool], Evidence | Sequence[Evidence]]
 
 
@@ -47,24 +47,24 @@ class Entry:
     """A claim in the ledger."""
 
     id: str
-    #: Where it is made: bibliography key and section.
+    #: Where the text makes it: bibliography key and section.
     source: str
-    #: What it says, in this project's words.
+    #: The statement, in this project's words.
     statement: str
-    #: Each reading with the verdict that stands in the ledger, the letter first; of one reading, without its text.
+    #: Each reading with its recorded verdict, the literal one first; a single reading has no text.
     judged: tuple[Reading, ...]
     recompute: Recomputation
-    #: Which reading was taken, where the text is ambiguous, damaged, or silent.
+    #: Which reading was chosen, where the text is ambiguous, damaged, or silent.
     reading: str = ""
 
     @property
     def recorded(self) -> Verdict:
-        """The verdict that stands in the ledger; the ledger fails if the evidence no longer gives it."""
+        """The recorded verdict; the ledger fails if the evidence no longer gives it."""
         return verdict_of(self.judged)
 
     @property
     def text(self) -> str:
-        """The text that makes it, by how its name begins."""
+        """The text that makes it, by the prefix of its name."""
         return self.id.rstrip("0123456789")
 
     @property
@@ -80,7 +80,7 @@ class Entry:
         return every
 
 
-#: Every claim by its name, as the files of the texts state them.
+#: Every claim by name, as the files of the texts state them.
 STATED: dict[str, Entry] = {}
 
 
@@ -94,8 +94,8 @@ def claim(
 ) -> Callable[[Recomputation], Recomputation]:
     """Registers the evidence for a claim.
 
-    :param verdicts: its recorded verdict; or that of each reading, the letter first.
-    :param not_said: the verdicts of statements beside it that the text does not make.
+    :param verdicts: its recorded verdict; or one per reading, the literal one first.
+    :param not_said: the verdicts on additional statements that the text does not make.
     """
     judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
     readings = [Reading(text, verdict) for text, verdict in judged.items()]

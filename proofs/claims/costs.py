@@ -1,4 +1,4 @@
-"""The claims about what protocols cost, measured in repeated simulations of their machines under a clock."""
+"""The claims about the costs of protocols, measured in repeated simulations of their machines under a clock."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ from .monitored_machines import MonitoredBlocking, monitored
 
 @dataclass(frozen=True)
 class Runs:
-    """Repetitions of one experiment, with seeds 0, 1, …: the same messages and latencies whatever the protocol."""
+    """Repetitions of one experiment with seeds 0, 1, …: the same messages and latencies for every protocol."""
 
     experiment: Experiment
     runs: tuple[Measured, ...]
 
     def __getitem__(self, figure: str) -> Estimate:
-        """The mean of a figure, with its confidence interval."""
+        """The mean of a metric, with its confidence interval."""
         return _estimated(getattr(run, figure) for run in self.runs)
 
     def most(self, figure: str) -> float:
-        """The greatest of a figure in all runs."""
+        """The maximum of a metric over all runs."""
         return float(max(getattr(run, figure) or 0.0 for run in self.runs))
 
     @property
@@ -50,7 +50,7 @@ class Runs:
         return sum(run.undelivered > 0 for run in self.runs)
 
     def more(self, other: Runs, figure: str) -> Estimate:
-        """How much greater a figure is than in the other, run by run on the same messages and latencies."""
+        """How much greater a metric is than in the other runs, paired by run on the same messages and latencies."""
         pairs = zip(self.runs, other.runs, strict=True)
         figures = [(getattr(run, figure), getattr(beside, figure)) for run, beside in pairs]
         return _estimated(one - another for one, another in figures if None not in (one, another))
@@ -63,13 +63,13 @@ def _estimated(values: Iterable[float | None]) -> Estimate:
 
 
 def simulated(protocol: str, n: int, load: float, runs: int, **settings: Any) -> Runs:
-    """Simulates a protocol that often, with these settings of an `Experiment`; see `crownless cost`."""
+    """Simulates a protocol this many times, with these settings of an `Experiment`; see `crownless cost`."""
     experiment = Experiment(protocol, n, load=load, **settings)
     return Runs(experiment, tuple(simulate(replace(experiment, seed=seed)) for seed in range(runs)))
 
 
 def both(names: tuple[str, str], n: int, load: float, runs: int, **settings: Any) -> tuple[Runs, Runs]:
-    """The same of two protocols."""
+    """The same simulations of two protocols."""
     one, other = (simulated(name, n, load, runs, **settings) for name in names)
     return one, other
 
@@ -85,7 +85,7 @@ def surely_below(found: Estimate, value: float) -> bool:
 
 
 def describe(runs: Iterable[Runs]) -> str:
-    """The number of simulations and of messages, as text."""
+    """The numbers of simulations and messages, as text."""
     every = list(runs)
     count = sum(len(each.runs) for each in every)
     return f"{count} simulations of {sum(len(each.runs) * each.experiment.messages for each in every):,} messages"
@@ -93,7 +93,7 @@ def describe(runs: Iterable[Runs]) -> str:
 
 # -- [MF] --------------------------------------------------------------------------------------------------------------
 
-#: Messages of a process in a mean latency. By theory the extra delay is `FELT`, in mean latencies, at `CROSSING`.
+#: Messages per process and mean latency. In theory the extra delay, in mean latencies, is `FELT` at `CROSSING`.
 TRIED_LOADS = (0.01, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.3)
 FELT, CROSSING = 0.1, 1 / 32
 
@@ -124,7 +124,7 @@ def mf24(quick: bool) -> list[Evidence]:
             and all(waits_for_the_one_before(i, local) for i, local in enumerate(now.locals))
         ),
     )
-    # Each message is handed over, posted, got and acknowledged: four steps, one of which takes in an acknowledgement.
+    # Each message is submitted, posted, got and acknowledged: four steps, one of which receives an acknowledgement.
     two_packets = in_every_state(
         "each message takes one packet and one acknowledgement",
         system,
@@ -277,7 +277,7 @@ def sa13(quick: bool) -> Evidence:
     def extra_messages(n: int, k: Setting) -> Runs:
         return simulated("extra-messages", n, 0.3, runs, messages=messages, parameters={"k": k})
 
-    never = (n - 1) ** 2 + 1  # no matrix comes to so many entries
+    never = (n - 1) ** 2 + 1  # no matrix has this many entries
     thresholds: dict[str, Setting] = {
         "k=n+1": n + 1,
         "k=2n": 2 * n,
@@ -290,7 +290,7 @@ def sa13(quick: bool) -> Evidence:
     lost = {label: each.more(optimal, "added") for label, each in ours.items()}
     larger = {size: extra_messages(size, size + 1)["control"] for size in (4, 8)}
     every = [*ours.values(), optimal, matrix]
-    # Causal order itself makes a message wait alike, whatever carries the information; only extra messages add to that.
+    # Causal order itself delays messages equally, however the information travels; only extra messages add to that.
     waits = [some.more(optimal, "added") for some in (none, matrix)]
     same_waits = all(abs(more.mean) + more.error < 1e-9 for more in waits)
     costs_more = surely_above(least["control"], 1) and none.most("control") == 0

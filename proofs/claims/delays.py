@@ -1,8 +1,8 @@
 """The longest time that [MG] Fig. 8 may withhold an acknowledgement: a bound, and a run that exceeds n t.
 
-Packets take at most t. A message is received where it arrives; its acknowledgement is sent at once, or as soon as the
-send is acknowledged that was open then. So times are bounded by each other, and z3 reasons about them; the bound is
-compared with all runs of the protocol's own code.
+Packets take at most t. A message is received on arrival; its acknowledgement is sent at once, or as soon as the send
+that is open at that time is acknowledged. So times bound each other, and z3 reasons about them; the bound is compared
+with all runs of the protocol's own code.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from .claim import claim
 from .costs import describe, simulated
 from .evidence import program, system_of
 
-#: The most that a packet takes, in ticks; at one process no two things happen in the same tick.
+#: The longest latency of a packet, in ticks; no two events of one process happen in the same tick.
 T = 100
 
 
 def bound(n: int) -> int:
-    """The most that an acknowledgement is withheld among n processes, in t."""
+    """The longest time that an acknowledgement is withheld among n processes, in t."""
     return 2 * (n - 2)
 
 
@@ -40,7 +40,7 @@ def bound(n: int) -> int:
 
 @cache
 def bound_is_proved() -> Evidence:
-    """By induction over the sender, from the smallest process on; and there is something that it is about."""
+    """By induction over the sender, from the smallest process up; the induction is not vacuous."""
     claims = [step(about) for about in ("a send is open", "an acknowledgement is withheld")]
     return by_z3(
         "an acknowledgement is withheld for 2(n − 2) t at most, by induction over the sender",
@@ -51,8 +51,9 @@ def bound_is_proved() -> Evidence:
 
 
 def step(about: str) -> Claim:
-    """Of a message m: its send is open for at most 2(P(s) − 1) t, its acknowledgement withheld for 2(P(r) − 1) t, if
-    all messages of smaller senders are acknowledged in as much time as that. As P(r) < n, that is 2(n − 2) t at most.
+    """For a message m: its send is open for at most 2(P(s) − 1) t, and its acknowledgement withheld for at most 2(P(r)
+    − 1) t, if all messages of smaller senders are acknowledged within the same bounds. As P(r) < n, that is at most 2(n
+    − 2) t.
     """
     message = z3.DeclareSort("Message")
     sender, receiver = (z3.Function(name, message, z3.IntSort()) for name in ("sender", "receiver"))
@@ -78,7 +79,7 @@ def step(about: str) -> Claim:
 
 
 class Longest(NamedTuple):
-    """The most that any acknowledgement is withheld, in t, and in how many states of the system and of time."""
+    """The longest time that any acknowledgement is withheld, in t, and the number of timed states examined."""
 
     n: int
     messages: int
@@ -88,10 +89,10 @@ class Longest(NamedTuple):
 
 @cache
 def longest(n: int, m: int, kind: Callable[..., MurtyGarg] = MurtyGarg) -> Longest:
-    """Over all runs of Fig. 8 of up to m messages, in whole t: in each t any number of things may happen, but what was
-    in flight when it began arrives before it ends.
+    """Over all runs of Fig. 8 of up to m messages, in whole t: any number of events may happen within each t, but
+    packets in flight when it begins arrive before it ends.
 
-    That is the greatest there is: what bounds the times of a run are sums of t, so that the longest of them is one.
+    No run takes longer: the bounds on the times of a run are sums of t, and so is their maximum.
     """
     system = system_of(kind(n), Free(n, m))
     start: tuple[State, frozenset[Packet], tuple[int, ...]] = (system.initial(), frozenset(), (0,) * n)
@@ -118,7 +119,7 @@ def longest(n: int, m: int, kind: Callable[..., MurtyGarg] = MurtyGarg) -> Longe
 
 
 class Timed(NamedTuple):
-    """A run of a program of Fig. 8, and when each of its actions happened, in ticks."""
+    """A run of a program of Fig. 8, with the times of its actions, in ticks."""
 
     run: Run
     times: tuple[int, ...]
@@ -133,7 +134,7 @@ class Timed(NamedTuple):
 
 
 def timed(text: str, sends: Mapping[str, int], delays: Mapping[str, int]) -> Timed:
-    """The run in which messages are handed over at these times, and packets take these delays, all others t."""
+    """The run in which messages are submitted at these times, and packets take these delays, all others t."""
     workload = program(text)
     system = system_of(MurtyGarg(len(workload.processes)), workload)
     agenda: list[tuple[int, int, Packet | None, str]] = [
@@ -160,7 +161,7 @@ def timed(text: str, sends: Mapping[str, int], delays: Mapping[str, int]) -> Tim
 
 # -- the claim ---------------------------------------------------------------------------------------------------------
 
-#: P4 receives m1 while its send of m2 is open, which P3 acknowledges only when that of m3 is acknowledged, and so on.
+#: P4 receives m1 while its send of m2 is open; P3 acknowledges m2 only when m3 is acknowledged, and so on.
 CHAIN = """
 P1: receive
 P2: send m4 to P1; receive

@@ -1,6 +1,6 @@
-"""Evidence of each kind: proofs, checks, searches for runs, programs, and enumerations. Each knows its own reach.
+"""Evidence of each kind: proofs, checks, searches for runs, programs, and enumerations. Each knows its own scope.
 
-What many claims rest on, a check or a proof, is computed once.
+A check or a proof that many claims rest on is computed once.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ OF_STAGES = (
     "one"
 )
 
-#: Of what is live: z3 shows that the first one goes on; that each does at last is an induction that nothing checks.
+#: For liveness: z3 shows that the head can proceed; that every message eventually does is an unchecked induction.
 BY_FAIRNESS_IN_WORDS = "z3 shows who can go on; that therefore each does at last (fairness, and induction) is in words"
 
 
 @cache
 def proof_of(protocol: str) -> ProofReport:
-    """The report of z3's proof of a protocol for every n."""
+    """The report on z3's proof of a protocol for every n."""
     return prove(protocol, PROOFS[protocol])
 
 
 def proved(protocol: str | ProofReport, *shown: str, scope: str = "") -> Evidence:
-    """z3 shows this of a protocol: safe, optimal, live; by default all three."""
+    """z3 shows these properties of a protocol: by default safe, optimal and live."""
     report = proof_of(protocol) if isinstance(protocol, str) else protocol
     if isinstance(report.proof, QueueProof):
         reach = scope or OF_STAGES
@@ -91,7 +91,7 @@ def ran(protocol: str, program: str, orders: tuple[str, ...] = ()) -> CheckResul
 def explored(
     machine: ProtocolMachine, workload: Workload, *, orders: tuple[str, ...] = ("fifo", "causal"), **settings: Any
 ) -> CheckResult:
-    """Every interleaving of a machine that need not be registered, by default over the channel it needs."""
+    """Every interleaving of a machine that need not be registered; the default channel is the one it needs."""
     return run_check(Check(machine, workload=workload, orders=orders, **settings), engine="plain")
 
 
@@ -102,14 +102,14 @@ def ended(
     crash: str | None = None,
     orders: tuple[str, ...] = ("fifo", "causal"),
 ) -> CheckResult:
-    """Every interleaving of a program in which receives that no message is left for may stay undone."""
+    """Every interleaving of a program in which receives without a message left for them need not complete."""
     decided = properties_of(machine, orders, program=False, crash=crash is not None)
     properties = tuple(known for known in decided if known.kind != "sometimes" and known != NEVER_BLOCKS)
     return explored(machine, workload, orders=orders, crash=crash, properties=properties)
 
 
 def system_of(machine: ProtocolMachine, workload: Workload, **settings: Any) -> System:
-    """The transition system of such a machine, with these settings of a `Check` and no order to judge."""
+    """The transition system of such a machine, with these settings of a `Check` and no order to check."""
     return Check(machine, workload=workload, orders=("asynchronous",), **settings).resolve().system()
 
 
@@ -119,7 +119,7 @@ def program(text: str, name: str = "") -> Program:
 
 
 def holds(result: CheckResult, *properties: str) -> bool:
-    """True if these properties hold, over every interleaving of the check; by default all that were judged."""
+    """True if these properties hold over every interleaving of the check; by default all that were judged."""
     verdicts = {each.property.name: each.verdict for each in result.properties}
     assert set(properties) <= verdicts.keys(), f"not judged: {set(properties) - verdicts.keys()}"
     return result.exploration.stopped is None and all(
@@ -128,7 +128,7 @@ def holds(result: CheckResult, *properties: str) -> bool:
 
 
 def judged(result: CheckResult) -> list[str]:
-    """The properties that say something of every run."""
+    """The judged properties that must hold in every run."""
     return [each.property.name for each in result.properties if each.property.kind != "sometimes"]
 
 
@@ -138,12 +138,12 @@ def safe(result: CheckResult) -> bool:
 
 
 def live(result: CheckResult) -> bool:
-    """True if all is delivered and no process is blocked; in a program: if every run completes."""
+    """True if everything is delivered and no process is blocked; for a program: if every run completes."""
     return holds(result, *(each.property.name for each in result.properties if each.property.kind == "live"))
 
 
 def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evidence:
-    """Every interleaving of the checks keeps these properties; by default all that were judged."""
+    """Every interleaving of the checks satisfies these properties; by default all that were judged."""
     every = [results] if isinstance(results, CheckResult) else list(results)
     broken = [
         Shown(f"breaks {name}", run)
@@ -158,12 +158,12 @@ def keep(results: CheckResult | Sequence[CheckResult], *properties: str) -> Evid
 
 
 def breaks(result: CheckResult, name: str, title: str, bundled: str | None = None) -> Evidence:
-    """A shortest run of a check breaks the property."""
+    """A shortest run of a check violates the property."""
     return found(title, result[name].run, bundled, within(result))
 
 
 def ends(results: CheckResult | Sequence[CheckResult], completes: str, title: str = "") -> Evidence:
-    """Runs of a program come to its end: always, sometimes, or never; a run that does not is shown with the title."""
+    """Runs of a program complete: always, sometimes, or never; a run that does not is shown with the title."""
     every = [results] if isinstance(results, CheckResult) else list(results)
     shown = [Shown(title, run) for result in every if title and (run := result["completes"].run) is not None]
     machines = ", ".join(result.protocol for result in every)
@@ -172,7 +172,7 @@ def ends(results: CheckResult | Sequence[CheckResult], completes: str, title: st
 
 
 def within(*results: CheckResult) -> str:
-    """How far checks reach, in few words; each says more of itself (`CheckResult.scope`)."""
+    """The scope of checks, in brief; `CheckResult.scope` gives the details of each."""
     bounds = []
     for result in results:
         if isinstance(result.workload, Program):
@@ -185,23 +185,23 @@ def within(*results: CheckResult) -> str:
 
 
 def states(*results: CheckResult) -> str:
-    """How many states that took, in words."""
+    """The number of states explored, as text."""
     return f"{sum(result.exploration.states for result in results):,} states"
 
 
 def length(run: Run | None) -> str:
-    """How many actions a run takes."""
+    """The number of actions in a run."""
     return "none" if run is None else str(len(run.actions))
 
 
 @cache
 def realized(protocol: str, n: int, m: int, *, self_sends: bool = False) -> Realization:
-    """Which order a protocol generates exactly."""
+    """The order that a protocol realizes exactly."""
     return realize(Check(protocol, n, m, self_sends=self_sends))
 
 
 def generates(protocol: str, order: str, *bounds: tuple[int, int], self_sends: bool = False) -> Evidence:
-    """Up to each bound a protocol generates the computations of an order, all of them and no others."""
+    """Up to each bound a protocol generates exactly the computations of an order."""
     answers = [realized(protocol, n, m, self_sends=self_sends) for n, m in bounds]
     count = sum(answer.computations for answer in answers)
     scope = "; ".join(f"every computation of {n} processes and up to {m} messages" for n, m in bounds)
@@ -221,7 +221,7 @@ def in_every_state(
     title: str = "a state in which it fails",
     history: HistoryVariable | None = None,
 ) -> Evidence:
-    """Something holds in every reachable state of a system to which it applies; there must be such states."""
+    """A predicate holds in every reachable state of a system to which it applies; there must be such states."""
     cases = count = 0
     fails = False
     for now in reachable(system, history=history):
@@ -242,7 +242,7 @@ def in_some_state(
     bundled: str | None = None,
     history: HistoryVariable | None = None,
 ) -> Evidence:
-    """A shortest run leads to a state of which something holds."""
+    """A shortest run leads to a state that satisfies the predicate."""
     return found(title, shortest_run_to(system, wanted, history=history), bundled)
 
 
@@ -255,7 +255,7 @@ def enumerated(
     scope: str = "",
     title: str = "a computation in which it fails",
 ) -> Evidence:
-    """Something holds of all items to which it applies, of which there must be some; the first that fails is shown."""
+    """A predicate holds of all items to which it applies; there must be some. The first failure is shown."""
     cases = count = 0
     failing = None
     for item in items:

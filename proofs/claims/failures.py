@@ -1,4 +1,4 @@
-"""The claims of [SES] on liveness and on the failure of a site, and shortest runs to what shows them."""
+"""The claims of [SES] on liveness and on the failure of a site, with shortest runs as witnesses."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ from .evidence import breaks, ended, explored, keep, program, proved, searched, 
 
 
 def remembering(kind: type[ProtocolMachine], workload: Workload, crash: str | None = None) -> System:
-    """The system, with a monitor that remembers the computation."""
+    """The system, with a monitor that records the computation."""
     machine = kind(len(workload.processes))
     return system_of(machine, workload, crash=crash, monitors=(History(machine.n, "causal"),))
 
 
 def events(now: Reached, p: int) -> Sequence[tuple[str, Message]]:
-    """The events of a process so far, as (`send` or `receive`, message), in a system that is `remembering`."""
+    """The events of a process so far, as (`send` or `receive`, message), in a `remembering` system."""
     line: Sequence[tuple[str, Message]] = now.monitor_state[1][p]
     return line
 
@@ -44,8 +44,8 @@ def first_run(
 ) -> Run | None:
     """A shortest run to such a state; None if there is none.
 
-    `only`: some actions, and in which states alone they happen. `then`: an action that is shown at the end, with
-    what all survivors learn by it.
+    `only`: maps some actions to the states in which alone they are allowed. `then`: an action appended to the run, with
+    what all survivors learn from it.
     """
     ends: list[Reached] = []
 
@@ -78,7 +78,7 @@ def _with_what_is_learnt(now: Reached, then: str) -> list[LocalStep]:
 
 
 def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
-    """Of each message that waits: the sites i with VT(S)[i] < VT[i] in its pair, S, and the packet."""
+    """For each waiting message: the sites i with VT(S)[i] < VT[i] in its pair, S, and the packet."""
     for packet in now.system.refused(now.state):
         s = packet.destination
         time = now.locals[s].time
@@ -86,36 +86,36 @@ def missing(now: Reached) -> Iterator[tuple[list[int], int, Packet]]:
 
 
 def numbers_a_message_for(now: Reached, s: int, packet: Packet, i: int) -> bool:
-    """True if event VT[i] of site i, VT being the pair for S, is the emission of a message for S."""
+    """True if event VT[i] of site i, where VT is the pair for S, is the emission of a message for S."""
     kind, message = events(now, i)[packet.stamp.buffer[s][i] - 1]
     return kind == "send" and s in message.receivers
 
 
 def all_of_the_first_is_delivered(now: Reached) -> bool:
-    """P1 has crashed, and the others have delivered all that it sent to them."""
+    """True if P1 has crashed and the others have delivered everything it sent to them."""
     flight = [packet for packet in now.in_flight if packet.destination]
     waiting = [packet for local in now.locals[1:] for packet in local.waiting]
     return all(packet.source for packet in (*flight, *waiting))
 
 
 def never(now: Reached) -> bool:
-    """In no state."""
+    """False in every state."""
     return False
 
 
 def somebody_waits_for_ever(now: Reached) -> bool:
-    """Nothing can happen any more, and a message waits at a survivor of P1."""
+    """True if no action is enabled and a message waits at a survivor of P1."""
     return not now.moves and any(local.waiting for local in now.locals[1:])
 
 
 def is_at_rest(now: Reached) -> bool:
-    """Nothing is in flight to a survivor of P1, and none has anything that it might deliver."""
+    """True if nothing is in flight to a survivor of P1, and no survivor holds a deliverable message."""
     deliverable = [now.system.machine.receive(i, local, None) for i, local in enumerate(now.locals) if i]
     return not any(deliverable) and not any(packet.destination for packet in now.in_flight)
 
 
 def agreed_event(now: Reached) -> int:
-    """The number on which the survivors of P1 would agree now."""
+    """The number that the survivors of P1 would agree on now."""
     survivors = {i: local for i, local in enumerate(now.locals) if i}
     failure = now.system.machine.agree(survivors, 0)
     assert isinstance(failure, Failure)
@@ -123,7 +123,7 @@ def agreed_event(now: Reached) -> int:
 
 
 def oldest_undelivered(now: Reached) -> int | None:
-    """The number of P1's first event that is the emission of a message which its receiver has not delivered."""
+    """The number of P1's first event that is the emission of a message not yet delivered to its receiver."""
     return next(
         (
             number
@@ -168,7 +168,7 @@ def ses16(quick: bool) -> Evidence:
     )
 
 
-#: Fig. 6, but that S3 goes on and another site hears from it.
+#: Fig. 6, except that S3 goes on and another site hears from it.
 FIG_6_AND_ON = """
 S1: send M1 to S2; send M2 to S3
 S2: receive; receive; receive; receive
@@ -208,7 +208,7 @@ def ses17(quick: bool) -> Evidence:
     )
 
 
-#: Z, which waits for M1, may still be in flight when Q informs S3 of P; the number agreed on is then 3.
+#: Z, which waits for M1, may still be in flight when Q informs S3 of P; the agreed number is then 3.
 ONCE_MORE = """
 S1: send M1 to S2; send M2 to S3; send P to S3; send Q to S3
 S2: receive; receive
@@ -268,6 +268,6 @@ def ses18(quick: bool) -> list[Evidence]:
 
 
 def _all_wait_for_m1(now: Reached) -> bool:
-    """All is sent, S2 has nothing, and nothing can happen any more."""
+    """True if all is sent, S2 has received nothing, and no action is enabled."""
     sent = {message.name for p in range(4) for kind, message in events(now, p) if kind == "send"}
     return not now.moves and len(sent) == 6 and not events(now, 1)

@@ -1,4 +1,4 @@
-"""[MG] Fig. 8: shortest runs that break an order, also that of intents; costs of runs; and runs in time."""
+"""[MG] Fig. 8: shortest runs that violate an order, including that of intents; costs of runs; and timed runs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .evidence import OF_STAGES, explored, system_of
 
 
 class IntendedOrder(Monitor):
-    """A process's sends happen in the order in which it handed the messages over; or those to one receiver do."""
+    """The order in which a process submitted messages is that of its sends; or of its sends to one receiver."""
 
     watches = ("in-order",)
 
@@ -52,7 +52,7 @@ class IntendedOrder(Monitor):
 def first_run_that_breaks(
     name: str, kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered"
 ) -> Run | None:
-    """A shortest run, of the free workload, that breaks `synchronous`, `causal`, `fifo`, `in-order` (of intents) or
+    """A shortest run of the free workload that violates `synchronous`, `causal`, `fifo`, `in-order` (of intents) or
     `in-order-to-one` (receiver).
     """
     of_intents = name.startswith("in-order")
@@ -64,7 +64,7 @@ def first_run_that_breaks(
 
 
 class Cost(NamedTuple):
-    """Of a run: messages to bigger and to smaller processes, and control packets transmitted."""
+    """The cost of a run: messages to bigger and to smaller processes, and transmitted control packets."""
 
     up: int
     down: int
@@ -72,7 +72,7 @@ class Cost(NamedTuple):
 
 
 def costs(n: int, m: int) -> set[Cost]:
-    """The costs of the runs of Fig. 8 at whose end nothing is in flight or waits, m messages in each."""
+    """The costs of the runs of Fig. 8 with m messages that end with nothing in flight or waiting."""
     workload = Free(n, m)
     ends = set()
     for now in reachable(system_of(MurtyGarg(n), workload), history=CONTROL_PACKETS):
@@ -95,7 +95,7 @@ CONTROL_PACKETS = HistoryVariable(0, _counted)
 
 
 class SendsToAnybody(Priorities):
-    """No priorities: a process that is active sends its message itself, also to a bigger one."""
+    """No priorities: an active process sends every message itself, even to a bigger process."""
 
     def taking(self, *, passive: bool) -> StageEvent:
         event, now, l = super().taking(passive=passive), self.before, self.logic
@@ -104,22 +104,22 @@ class SendsToAnybody(Priorities):
 
 
 class CommitsWhenItAsks(Priorities):
-    """A message to a bigger process is committed by its sender with the request."""
+    """The sender commits a message to a bigger process when it transmits the request."""
 
     def asking(self) -> StageEvent:
         return super().asking()._replace(happens=lambda: [self.commit(self.m)])
 
 
 class CommitsOnAcknowledgement(Priorities):
-    """The bigger process commits its message when the acknowledgement comes."""
+    """The bigger process commits its message when it receives the acknowledgement."""
 
     def going_on(self) -> StageEvent:
         return super().going_on()._replace(happens=lambda: [self.commit(self.m)])
 
 
 def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
-    """[MG] §4.2.1, of each event of Fig. 8: what i commits is just what i transmits, or receives, as a message packet;
-    and that goes from a bigger to a smaller process.
+    """[MG] §4.2.1, for each event of Fig. 8: i commits exactly the message packets that it transmits or receives, and
+    these go from a bigger to a smaller process.
     """
     run = abstraction()
     now, i, l = run.before, run.i, run.logic
@@ -146,7 +146,7 @@ def commit_claims(abstraction: type[Priorities] = Priorities) -> list[Claim]:
 
 @cache
 def commits_go_downhill() -> Evidence:
-    """Of Fig. 8; neither without its priorities, nor if commits were made elsewhere."""
+    """This holds for Fig. 8; not without its priorities, nor if commits happened elsewhere."""
     variants = (SendsToAnybody, CommitsWhenItAsks, CommitsOnAcknowledgement)
     return by_z3(
         "in each event of the stages of a message what a process commits is just what it transmits to a smaller "

@@ -1,4 +1,4 @@
-"""The claims of [MG] that no protocol of a class realises synchronous order."""
+"""The claims of [MG] that no protocol of a given class realises synchronous order."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def mg4(quick: bool) -> Evidence:
     return no_symmetric_protocol() & found("two crossing messages, sent first by both", crossing) & fails
 
 
-#: A process that sends first, and its message late; the process before it goes on and sends to the one after it.
+#: A process that sends first, with its message late; its predecessor goes on and sends to its successor.
 RING_CUT_SHORT = """
 P1: send m1 to P2; receive m3
 P2: receive next; receive m1
@@ -89,7 +89,7 @@ def mg5(quick: bool) -> list[Evidence]:
 
 
 def _polled(quick: bool) -> list[Workload]:
-    """The messages of the ring, and those where P1's is late and P3's next one goes to P2 ([MG] Fig. 4(b))."""
+    """The messages of the ring, and those of the run with P1's late and P3's next one to P2 ([MG] Fig. 4(b))."""
     ring = program("P1: send m1 to P2; receive\nP2: send m2 to P3; receive\nP3: send m3 to P1; receive", "a ring")
     plain = RING_CUT_SHORT.replace("receive m3", "receive").replace("receive next; receive m1", "receive; receive")
     return [ring] if quick else [ring, program(plain, "a ring cut short"), Free(2, 3), Free(3, 3)]
@@ -97,7 +97,7 @@ def _polled(quick: bool) -> list[Workload]:
 
 @cache
 def _polls(workload: Workload) -> Evidence:
-    """Synchronous order is kept, and each message is committed by the step in which it arrives; polls are in vain."""
+    """Synchronous order is kept, and each message is committed in the step of its arrival; polls may be in vain."""
     machine = ReceiversAsk(len(workload.processes))
     check = ended if isinstance(workload, Program) else explored
     result = check(machine, workload, orders=("synchronous",))
@@ -115,7 +115,7 @@ def _polls(workload: Workload) -> Evidence:
 
 @cache
 def _placed_afterwards(n: int, m: int) -> Evidence:
-    """Of all runs to their ends, lines in order of places: synchronous, each send placed in time."""
+    """For all complete runs, lines in order of places: synchronous, each send placed in time."""
     forms, in_time = set(), True
     for now in reachable(system_of(PlacedAfterwards(n), Free(n, m))):
         local = now.locals

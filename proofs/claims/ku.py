@@ -47,7 +47,7 @@ TO_ANOTHER = "nobody sends to himself, which the text does not say, though it sp
 
 
 class Shows(NamedTuple):
-    """One action as the text shows it: the matrix on the message, and what the process has after it."""
+    """One action as the text shows it: the matrix on the message, and the resulting state of the process."""
 
     process: int
     action: str
@@ -59,7 +59,7 @@ class Shows(NamedTuple):
 
 NOBODY_SENT = ((0, 0, 0), (0, 0, 0), (0, 0, 0))
 M1 = ((0, 0, 1), (0, 0, 0), (0, 0, 0))
-#: Bob's matrix before he merges what came with m2.
+#: Bob's matrix before he merges the one attached to m2.
 M2 = ((0, 1, 0), (0, 0, 0), (0, 0, 0))
 M1_AND_M2 = ((0, 1, 1), (0, 0, 0), (0, 0, 0))
 ALL_THREE = ((0, 1, 1), (0, 0, 1), (0, 0, 0))
@@ -217,7 +217,7 @@ def ku6(quick: bool) -> Evidence:
     sets = _link_sets(n, up_to=2 if quick else n * (n - 1))
     thinned = [(TellsWhatMayBeRelayed(n, links), Linked(n, m, links)) for links in sets]
     thinner = sum(len(machine.reaches) < n * n for machine, _ in thinned)
-    # P2 is taken to send nothing, and does: what it received is then too little.
+    # P2 is assumed to send nothing, but sends: what it received is then insufficient.
     wrong = explored(TellsWhatMayBeRelayed(3, frozenset({(0, 1), (0, 2), (2, 0), (2, 1)})), Free(3, 3))
     which = f"{len(sets)} sets of links between {n} processes, {'up to two links' if quick else 'which are all'}"
     same = all(same_guard(machine, Rst(n), workload).shows for machine, workload in thinned)
@@ -230,7 +230,7 @@ def ku6(quick: bool) -> Evidence:
 
 @cache
 def _link_sets(n: int, up_to: int) -> list[frozenset[tuple[int, int]]]:
-    """Every set of so many links between processes, but the empty one."""
+    """Every non-empty set of that many links between processes."""
     links = [(p, q) for p, q in product(range(n), repeat=2) if p != q]
     return [frozenset(some) for r in range(1, up_to + 1) for some in combinations(links, r)]
 
@@ -253,7 +253,7 @@ def ku7(quick: bool) -> Evidence:
 
 @cache
 def _with_deliv() -> ProofReport:
-    """The proof of the form that the text has in mind, which keeps DELIV."""
+    """The proof for the form that the text has in mind, which keeps DELIV."""
     counts = Counts(
         lambda now, p, k, l: now.local(p).sent[k][l],
         lambda now, p, k: now.local(p).deliv[k],
@@ -306,7 +306,7 @@ def ku8(quick: bool) -> list[Evidence]:
 
 
 def _disagreement(machine: Rst, workload: Workload) -> Run | None:
-    """A shortest run after which nothing is in flight, and not all have the same SENT."""
+    """A shortest run after which nothing is in flight and the SENT matrices differ."""
     return shortest_run_to(
         system_of(machine, workload), lambda now: not now.in_flight and len({local.sent for local in now.locals}) > 1
     )
@@ -381,7 +381,9 @@ def _is_harmless(name: str) -> bool:
 
 @cache
 def _pairs() -> tuple[set[frozenset[str]], set[frozenset[str]]]:
-    """Two changes that are right together and wrong alone, each of them; and those the other way round."""
+    """Two changes that are correct together and wrong alone, each on its own; and pairs for which it is the other way
+    round.
+    """
     repair, break_ = set[frozenset[str]](), set[frozenset[str]]()
     for pair in combinations(CHANGES, 2):
         one_piece = len({CHANGES[name].piece for name in pair}) == 1

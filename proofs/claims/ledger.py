@@ -17,16 +17,16 @@ from crownless.runtime.printable import some
 from . import buffers, bundled, costs, delays, failures, impossibilities, ku, mf, mg, sa, ses, thresholds, vector_time  # noqa: F401  (each states the claims of its text)
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
-#: The five texts, by how the names of their claims begin.
+#: The five texts, by the prefix of their claims' names.
 TEXTS = ("MF", "SES", "MG", "KU", "SA")
 
-#: Every claim by its name, text by text, in order.
+#: Every claim by name, grouped by text, in order.
 CLAIMS = dict(sorted(STATED.items(), key=lambda named: (TEXTS.index(named[1].text), named[1].number)))
 
 
 @dataclass(frozen=True)
 class Finding:
-    """The recomputed evidence of a claim, that of each reading and all of it together, with the time that took."""
+    """The recomputed evidence for a claim, per reading and combined, with the time it took."""
 
     entry: Entry
     of_readings: tuple[Evidence, ...]
@@ -38,7 +38,7 @@ class Finding:
 
     @property
     def judged(self) -> tuple[Reading, ...]:
-        """Each reading with the verdict that its evidence gives it; it is open if its evidence fails."""
+        """Each reading with the verdict of its evidence; open if its evidence fails."""
         return tuple(
             reading._replace(verdict=found.verdict if found.shows else "open")
             for reading, found in zip(self.entry.judged, self.of_readings, strict=True)
@@ -46,7 +46,7 @@ class Finding:
 
     @property
     def readings(self) -> tuple[Reading, ...]:
-        """Each reading of a claim that has several; the letter first."""
+        """The readings of a claim that has several, the literal one first."""
         return self.judged if len(self.judged) > 1 else ()
 
     @property
@@ -59,7 +59,7 @@ class Finding:
 
     @property
     def unlike_bundled(self) -> list[str]:
-        """The names of bundled files that do not have what was found."""
+        """The names of bundled files that differ from what was found."""
         return [
             shown.bundled
             for shown in self.evidence.shown
@@ -68,7 +68,7 @@ class Finding:
 
     @property
     def facts(self) -> list[tuple[str, str]]:
-        """What is printed of it, each fact with its name."""
+        """The printed facts, each with its name."""
         readings = [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
         reading = [("reading", self.entry.reading)] if self.entry.reading else []
         return [*reading, (self.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
@@ -91,14 +91,14 @@ class Finding:
 
 
 def summary(findings: Sequence[Finding]) -> str:
-    """How many claims have which verdict."""
+    """The number of claims with each verdict."""
     counts = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{some(len(findings), 'claim')}: {verdicts}"
 
 
 def entries_named(names: Iterable[str]) -> list[Entry]:
-    """The claims of these names, or of these texts (``MF``); all, if none is named. Raises `BadInput`."""
+    """The claims with these names, or of these texts (``MF``); all by default. Raises `BadInput`."""
     chosen = []
     for name in names:
         of_text = [entry for entry in CLAIMS.values() if entry.text == name.upper()]
@@ -111,7 +111,7 @@ def entries_named(names: Iterable[str]) -> list[Entry]:
 def recompute(
     entries: Iterable[Entry], *, quick: bool = False, progress: Callable[[Entry], None] | None = None
 ) -> Iterable[Finding]:
-    """Recomputes the evidence for claims, one after the other; within `stoppable` it ends where that ends."""
+    """Recomputes the evidence for claims, one after the other; ends early within `stoppable`."""
     for entry in entries:
         if progress is not None:
             progress(entry)
@@ -122,5 +122,5 @@ def recompute(
             evidence = (Evidence(False, "nothing", f"z3 came to no answer: {reason}"),) * len(entry.judged)
         stopped = stop_reason()
         if stopped is not None:
-            raise Stopped(stopped)  # what was found since then is not to be relied on
+            raise Stopped(stopped)  # evidence cached since then is unreliable
         yield Finding(entry, evidence, time.monotonic() - began)

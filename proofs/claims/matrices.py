@@ -1,4 +1,4 @@
-"""Evidence for claims of [Kup] and [SA]: protocols compared guard by guard, and a run taken action by action."""
+"""Evidence for claims of [Kup] and [SA]: protocols compared by their guards, and a run shown action by action."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from .evidence import explored, in_every_state, system_of
 
 @cache
 def check_changes(n: int, m: int, *names: str) -> CheckResult:
-    """The matrix protocol with these changes, every interleaving."""
+    """Checks every interleaving of the matrix protocol with these changes."""
     return explored(changed(n, *names), Free(n, m))
 
 
 class ScriptedStep(NamedTuple):
-    """The packets that an action transmits or takes in, and the local state after it."""
+    """The packets that an action transmits or receives, and the local state after it."""
 
     packets: Sequence[Packet]
     local: Any
 
 
 def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
-    """The run of these (process, action, message), as far as it goes, and what each transmits and leaves."""
+    """The run of these (process, action, message), as far as possible, with each action's packets and local state."""
     state, steps, seen = system.initial(), [], []
     for process, action, name in script:
         moves = [
@@ -52,7 +52,7 @@ def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tupl
     return run_of(system, steps), seen
 
 
-# -- one protocol beside another ---------------------------------------------------------------------------------------
+# -- two protocols in lockstep -----------------------------------------------------------------------------------------
 
 
 class Both(NamedTuple):
@@ -61,9 +61,9 @@ class Both(NamedTuple):
 
 
 class LockstepProduct(ProtocolMachine):
-    """A protocol that decides, and with it another, which sees the same messages of the application.
+    """A deciding protocol in lockstep with another one that sees the same application messages.
 
-    The other one has a single step for each input, and sends no packets but the messages.
+    The other protocol has a single step for each input, and sends no packets except the messages.
     """
 
     promises = "causal"
@@ -103,7 +103,7 @@ class LockstepProduct(ProtocolMachine):
 
 
 def guards_in(now: Reached) -> set[tuple[bool, bool]]:
-    """Of every message in flight: whether the one protocol would deliver it, and the other."""
+    """For every message in flight: whether the one protocol would deliver it, and whether the other would."""
     machine, locals_ = now.system.machine, now.locals
     assert isinstance(machine, LockstepProduct)
     arrivals = [(p.destination, locals_[p.destination], p) for p in now.in_flight if p.message is not None]
@@ -111,7 +111,7 @@ def guards_in(now: Reached) -> set[tuple[bool, bool]]:
 
 
 def same_guard(decides: ProtocolMachine, watches: ProtocolMachine, workload: Workload) -> Evidence:
-    """In every state the two would deliver the same of the messages in flight."""
+    """In every state both protocols would deliver the same messages in flight."""
     return in_every_state(
         f"the same guard as {type(watches).__name__}",
         system_of(LockstepProduct(decides, watches), workload),

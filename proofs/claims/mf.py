@@ -145,7 +145,7 @@ def mf6(quick: bool) -> list[Evidence]:
 
 
 def _accepted_once_merged() -> bool:
-    """True if a first message is accepted where its matrix has been merged already."""
+    """True if a first message is accepted where its matrix has already been merged."""
     machine = RstBefore(2)
     (message,) = next(computations(2, 1)).messages
     ((_, (packet,), _),) = machine.send(message.sender, machine.initial(message.sender), message)
@@ -225,7 +225,7 @@ def mf18(quick: bool) -> Evidence:
     return keep(result, "causal") & each & ends(result, "always")
 
 
-#: How the two figures are read.
+#: The reading of the two figures.
 CROWNS = (
     "a crown has two messages or more. Overlapping, nested: of two crowns of three messages, with none in common, each "
     "process sends in one, sends in the other, and receives in the first first, or in the second"
@@ -364,15 +364,15 @@ def mf25(quick: bool) -> Evidence:
 
 
 def _smallest(kept: str, broken: str) -> Computation | None:
-    """A computation of fewest messages, then processes, that keeps one order and breaks the other, by graph and by
-    search: m messages are among 2m processes at most, so that none is left out.
+    """A computation with the fewest messages, then processes, that keeps one order and violates the other, by graph and
+    by search: m messages involve at most 2m processes, so the search is complete.
     """
     smallest = next(
         c
         for m in range(1, 6)
         for n in range(1, 2 * m + 1)
         for c in computations(n, m)
-        if all(c.lines)  # else it is one of fewer processes
+        if all(c.lines)  # otherwise it is a computation of fewer processes
         and not decide(c, broken).kept
         and decide(c, kept).kept
     )

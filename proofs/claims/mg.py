@@ -134,7 +134,7 @@ def mg9(quick: bool) -> list[Evidence]:
     ]
 
 
-#: Processes and messages of every smaller system: with fewer messages than four, or not among four processes.
+#: Processes and messages of every smaller system: fewer than four messages, or fewer than four processes.
 BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
 
 
@@ -180,7 +180,7 @@ def mg10(quick: bool) -> list[Evidence]:
 
 
 def _is_crownless(split: Split) -> bool:
-    """True if the application's part is not synchronous, and has no crown by either relation as printed."""
+    """True if the application's part is not synchronous, and has no crown by either printed relation."""
     if decide(split.application, "synchronous").kept:
         return False
     return not any(map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed)))
@@ -260,7 +260,7 @@ def _size_of(split: Split) -> str:
 
 
 def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NONE_SMALLER) -> Evidence:
-    """That none is smaller than the bundled counterexample, which is left to the full run."""
+    """No smaller one than the bundled counterexample exists; only the full run checks this."""
     return fact(True, "", LEFT_TO_THE_FULL_RUN) if quick else fact(none_smaller(), "", f"z3: {scope}")
 
 

@@ -20,7 +20,7 @@ from .evidence import explored
 
 
 class Received(NamedTuple):
-    """That a message was received, and what its receiver had sent before."""
+    """A received message, and the earlier sends of its receiver."""
 
     message: Message
     at: int
@@ -28,7 +28,7 @@ class Received(NamedTuple):
 
 
 class Watching(NamedTuple):
-    """A local state, with what its process has sent, and the receives in the past of its last event."""
+    """A local state, with the sends of its process and the receives in the past of its last event."""
 
     inner: Any
     sent: tuple[Message, ...]
@@ -38,17 +38,17 @@ class Watching(NamedTuple):
 
 class Stamp(NamedTuple):
     known: frozenset[Received]
-    sent: tuple[Message, ...]  #: what the sender sent before
+    sent: tuple[Message, ...]  #: the sender's earlier sends
 
 
 class Monitored(ProtocolMachine):
-    """A machine whose packets carry what happened before them, so that SC and RC can be seen at each receive.
+    """A machine whose packets carry their causal past, so that SC and RC can be checked at each receive.
 
-    The events are [MG]'s: a message is sent where its packet is transmitted, and received where that arrives.
+    The events are [MG]'s: a message is sent when its packet is transmitted, and received when it arrives.
     """
 
     kind: type[ProtocolMachine]
-    #: The kinds of packets through which → goes.
+    #: The kinds of packets that → goes through.
     through: ClassVar[tuple[str, ...]] = ("message", "ack", "request")
     sends_before_delivery = False
     promises = "synchronous"
@@ -105,13 +105,13 @@ class Monitored(ProtocolMachine):
 
 
 class MonitoredMurtyGarg(Monitored):
-    """Fig. 8; → goes through requests too."""
+    """Fig. 8; → also goes through requests."""
 
     kind = MurtyGarg
 
 
 class MonitoredAcknowledgements(MonitoredMurtyGarg):
-    """Fig. 8; → goes through the application's messages and acknowledgements alone."""
+    """Fig. 8; → goes only through the application's messages and acknowledgements."""
 
     through = ("message", "ack")
 
@@ -128,7 +128,7 @@ class MonitoredByTheLetter(Monitored):
 
 @cache
 def monitored(kind: type[Monitored], n: int, m: int, program: str = "") -> CheckResult:
-    """Every interleaving of a watched machine: up to m messages of n processes, or a program."""
+    """Every interleaving of a monitored machine: up to m messages of n processes, or a program."""
     workload: Workload = Program(parse(program)) if program else Free(n, m)
     properties = tuple(Property(name, "always", name) for name in kind.invariants)
     return explored(kind(n), workload, orders=("asynchronous",), properties=properties)

@@ -1,4 +1,4 @@
-"""Evidence about the pairs of [SES]: their number, by the letter and as `impl` has it, and single steps put to z3."""
+"""Evidence about the pairs of [SES]: their number, by the letter and as in `impl`, and single steps proved by z3."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def _scope(protocol: type) -> str:
     return FOR_MULTICASTS if issubclass(protocol, SesMulticast) else FOR_UNICASTS
 
 
-# -- how many there are ------------------------------------------------------------------------------------------------
+# -- the numbers of pairs ----------------------------------------------------------------------------------------------
 
 
 def pairs_in(buffer: Value) -> int:
-    """How many pairs there are in what a site keeps, or in what accompanies a message."""
+    """The number of pairs in a site's buffer, or attached to a message."""
     return sum(any(row) for part in _parts(buffer) for row in part)
 
 
@@ -49,19 +49,19 @@ def _parts(buffer: Value) -> tuple[Value, ...]:
 
 
 class PairCounts(NamedTuple):
-    """How many pairs there are at most in a site's buffer, and in what accompanies a message; in so many states."""
+    """The greatest numbers of pairs in a site's buffer and attached to a message; and the number of states."""
 
     kept: int
     carried: int
-    #: How many of those that accompany a message are for the site where it arrives.
+    #: The number of attached pairs that are for the site where the message arrives.
     for_receiver: int
     states: int
-    #: A shortest run after which a message is accompanied by more than N pairs.
+    #: A shortest run after which more than N pairs are attached to a message.
     too_many: Run | None
 
 
 def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
-    """Over every interleaving of so many multicasts."""
+    """Over every interleaving of this many multicasts."""
     system = system_of(kind(n), Free(n, messages, sends="multicast"))
     kept = carried = for_receiver = count = 0
     for now in reachable(system):
@@ -78,8 +78,8 @@ def count_pairs(kind: type[SesMulticast], n: int, messages: int) -> PairCounts:
 
 
 class _Site:
-    """Any site i of any number, in any state; the states after it has sent a message, to j among others if the protocol
-    has multicasts, and after it has delivered one of j.
+    """Any site i of any number, in any state; the states after it has sent a message (to j among others, if the
+    protocol has multicasts), and after it has delivered a message of j.
     """
 
     def __init__(self, protocol: type[Ses]) -> None:
@@ -106,7 +106,7 @@ class _Site:
 
 @cache
 def lemma_2(protocol: type[Ses]) -> Evidence:
-    """The invariants of the proof imply that the pairs of a site are of its past; and they are not negative."""
+    """The invariants of the proof imply that the pairs of a site are in its past; and they are not negative."""
     (proof,) = (proof for proof in (SES, SES_DELETE, SES_MULTICAST) if proof.protocol is protocol)
     run = proof.world(protocol)
     names = (
@@ -130,7 +130,7 @@ def lemma_2(protocol: type[Ses]) -> Evidence:
 
 @cache
 def no_pair_for_itself(protocol: type[Ses]) -> Evidence:
-    """By induction: a site has no pair for itself, so that it has fewer pairs than there are sites."""
+    """By induction: a site has no pair for itself, so it has fewer pairs than there are sites."""
     site = _Site(protocol)
 
     def none(state: State) -> Term:
@@ -148,7 +148,7 @@ def no_pair_for_itself(protocol: type[Ses]) -> Evidence:
 
 @cache
 def older_pair_says_nothing_more() -> Evidence:
-    """Given Lemma 2, a discarded pair is at most the one that takes its place."""
+    """Given Lemma 2, a discarded pair is at most the one that replaces it."""
     site = _Site(Ses)
     past = site.every(lambda k: site.state.buffer[site.j][k] <= site.state.time[k])
     shows = site.every(lambda k: site.state.buffer[site.j][k] <= site.sent.buffer[site.j][k])
@@ -174,7 +174,7 @@ def merged_pair_says_the_same() -> Evidence:
 
 @cache
 def same_as_impl() -> Evidence:
-    """The same messages are accepted, and the same state is left, as with older pairs discarded."""
+    """The same messages are accepted, and the resulting states are equal, as when older pairs are discarded."""
     site = _Site(PairsBesides)
     letter, impl, every = site.machine, for_every_n(SesMulticast, site.terms), site.every
     receiver = State(site.terms.any_vector("time of j"), site.terms.any_matrix("buffer of j"))

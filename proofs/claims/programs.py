@@ -1,4 +1,4 @@
-"""Evidence about programs and what they become, and about delays and losses in every run."""
+"""Evidence about programs and their computations, and about delays and losses in every run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .evidence import figure, in_every_state, program, system_of
 
 
 def bundled_system(protocol: str, name: str) -> System:
-    """A bundled program under a protocol, over the channel it needs."""
+    """A bundled program under a protocol, over the channel that the protocol needs."""
     workload = Program(load_program(name))
     return system_of(protocol_named(protocol)(len(workload.processes)), workload)
 
@@ -37,17 +37,17 @@ def _arrivals_too(system: System, arrived: tuple[str, ...], step: LocalStep) -> 
     return arrived
 
 
-#: In which order messages get into input buffers.
+#: The order in which messages enter input buffers.
 ARRIVALS = HistoryVariable((), _arrivals_too)
 
 
 def in_flight(now: Reached) -> set[str]:
-    """The names of the messages that are in flight, or arrived and refused."""
+    """The names of messages in flight, or arrived and refused."""
     return {packet.message.name for packet in now.in_flight if packet.message is not None}
 
 
 def refused(now: Reached) -> set[str]:
-    """The names of the messages that have arrived and must wait."""
+    """The names of messages that have arrived and must wait."""
     return {packet.message.name for packet in now.system.refused(now.state) if packet.message is not None}
 
 
@@ -87,12 +87,12 @@ def _losses_too(system: System, remembered: Any, step: LocalStep) -> Any:
     return lost, owed
 
 
-#: What was lost, (sender, receiver, message) or `more` than one packet; and what is not delivered.
+#: What was lost: (sender, receiver, message), or `more` than one packet; and the undelivered messages.
 LOSSES = HistoryVariable((None, frozenset()), _losses_too)
 
 
 def stuck_after_a_loss(protocol: str, end: str, n: int, m: int) -> Evidence:
-    """Other messages that stay undelivered once one packet is lost have the sender of the lost one, or its receiver."""
+    """Other messages that stay undelivered after the loss of one packet share its sender or its receiver."""
     place = ("sender", "receiver").index(end)
 
     def others(now: Reached) -> list[Message]:
@@ -113,14 +113,14 @@ def stuck_after_a_loss(protocol: str, end: str, n: int, m: int) -> Evidence:
 
 @cache
 def on(protocol: str, text: str, name: str, settings: tuple[tuple[str, int], ...] = ()) -> CheckResult:
-    """The check of a protocol on a program written here, under that name."""
+    """The check of a protocol on a program given here, under that name."""
     check = Check(protocol, program=program(text, name).script, orders=("causal",), parameters=dict(settings))
     return run_check(check, engine="plain")
 
 
 @cache
 def outcomes(protocol: str, name: str, text: str = "") -> frozenset[Form]:
-    """All that a bundled program, or the one written, can be when it has come to its end."""
+    """All outcomes of a bundled program, or of the given one."""
     workload = Program(notation.parse(text) if text else load_program(name))
     kind = protocol_named(protocol)
     reached = generate(kind(len(workload.processes)), workload, channel_named(kind.needs_channel))
@@ -129,7 +129,7 @@ def outcomes(protocol: str, name: str, text: str = "") -> frozenset[Form]:
 
 
 def becomes(protocol: str, name: str, because: str, forms: set[Form] | frozenset[Form]) -> Evidence:
-    """A bundled program becomes just these computations."""
+    """The computations of a bundled program are exactly these."""
     return fact(outcomes(protocol, name) == forms, because)
 
 
@@ -145,13 +145,13 @@ def form(c: Computation) -> Form:
 
 
 def plain_programs(n: int, m: int, *, complete: bool = True, self_sends: bool = False) -> list[str]:
-    """Every program that some computation of n processes and m messages completes, all its receives plain."""
+    """Every program of plain receives that some computation of n processes and m messages completes."""
     every = computations(n, m, complete=complete, self_sends=self_sends)
     return list(dict.fromkeys(map(plain_program, every)))
 
 
 def plain_program(c: Computation) -> str:
-    """The program that does what the computation does; messages are named by their sender and its statement."""
+    """The program of the computation; messages are named by their sender and statement."""
     lines = []
     for p, line in enumerate(c.lines):
         statements: list[str] = []
@@ -164,9 +164,8 @@ def plain_program(c: Computation) -> str:
 
 
 def three_crowns(name: str) -> str | None:
-    """How the two strong crowns of three messages of a figure lie to each other, where they have no message in common:
-    `overlapping` (every process has the events of one crown's send, the other's, its receive, the other's), `nested`
-    (the other's both lie between); None if neither.
+    """How two three-message strong crowns of a figure that share no message relate: `overlapping` (on every process
+    their events alternate, ABAB), `nested` (ABBA); None if neither.
     """
     c = figure(name)
     of_three = [set(crown.messages) for crown in crowns(c, strong=True) if len(crown.messages) == 3]

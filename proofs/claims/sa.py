@@ -57,7 +57,7 @@ ANY_MATRIX = "any number of processes, any matrices and any DELIV"
 
 
 class AnyStamp:
-    """A process i of any system, what it has delivered, and two matrices that a message may carry."""
+    """Process i of any system, its deliveries, and two matrices that a message may carry."""
 
     def __init__(self) -> None:
         self.terms = terms = Terms()
@@ -85,7 +85,7 @@ class AnyStamp:
 
 
 def _kept_by_each_step(name: str, invariant: Callable[[AnyStamp, State], Term]) -> list[Claim]:
-    """An invariant of process i of the matrix protocol as §3 prints it, by its own code: at the start, and kept."""
+    """An invariant of process i of the matrix protocol as §3 prints it, by its own code: initial and preserved."""
     some = AnyStamp()
     machine, i, j = for_every_n(CountsOnce, some.terms), some.i, some.j
     before = State(some.terms.any_matrix("sent"), some.deliv)
@@ -205,8 +205,8 @@ def sa3(quick: bool) -> list[Evidence]:
 
 @cache
 def clearing_is_safe() -> Evidence:
-    """What is cleared is asked for by the entry that stays; not so without that entry, or if messages did not wait for
-    what they ask.
+    """The remaining entry requires whatever the cleared ones required; this fails without that entry, or if messages
+    did not wait for what they require.
     """
     variants = [constraints.clearing_claims(kind) for kind in (ClearsTheWholeColumn, WaitsForNothing)]
     return by_z3(
@@ -281,8 +281,8 @@ def sa7(quick: bool) -> Evidence:
 
 @cache
 def delivery_strengthens() -> Evidence:
-    """Lemma 2 for deliveries, and Lemma 3; with no maximum, or if messages did not wait for what they ask, the one or
-    the other would fail.
+    """Lemma 2 for deliveries, and Lemma 3; without the maximum, or if messages did not wait for what they require, one
+    or the other would fail.
     """
     kinds = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
     return by_z3(
@@ -341,7 +341,7 @@ def sa10(quick: bool) -> Evidence:
 
 @cache
 def _thresholds_that_differ(quick: bool) -> list[CheckResult]:
-    """In the free workload; and in programs, where the text's least threshold, n+1, acts."""
+    """In the free workload; and in programs, where the text's least threshold, n+1, takes effect."""
     few: list[tuple[int, int, Setting]] = [(3, 4, (2, 4, 9)), (4, 3, (2, 3, 5, 16))]
     three: list[Setting] = [4, (3, 4, 5), (5, 4, 3)]
     results = [searched("extra-messages", n, m, parameters={"k": k}) for n, m, k in few]

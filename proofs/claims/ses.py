@@ -319,7 +319,9 @@ def ses15(quick: bool) -> list[Evidence]:
 
 
 def _fig_2_in_two_orders(kind: type[ProtocolMachine]) -> Run | None:
-    """A run of Fig. 2 in which two sites see the writes in two orders, if there is one; they take what comes."""
+    """A run of Fig. 2 in which two sites see the writes in different orders, if there is one; messages are received in
+    any order.
+    """
     text = re.sub(r"receive W\d", "receive", library.path("ses-fig2").read_text(encoding="utf-8"))
 
     def two_orders(now: Reached) -> bool:

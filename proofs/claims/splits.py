@@ -1,4 +1,4 @@
-"""Computations with control messages ([MG] §4.2), one by one: the conditions on them, and their crowns."""
+"""Enumerated computations with control messages ([MG] §4.2): the conditions on them, and their crowns."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crownless.spec.library import is_control
 
 @dataclass(frozen=True)
 class Split(Conditions):
-    """A computation whose messages are in part the application's ([MG]'s ℰ), the others control messages (ℰᶜ)."""
+    """A computation with application messages ([MG]'s ℰ) and control messages (ℰᶜ)."""
 
     whole: Computation
     own: tuple[int, ...]  #: the application's messages
@@ -52,7 +52,7 @@ class Split(Conditions):
 
     @cached_property
     def application(self) -> Computation:
-        """The application's view of it."""
+        """The application's view of the computation."""
         return project(self.whole, self.own)
 
     def leads_within_own_as_printed(self, e: int, f: int) -> bool:
@@ -67,7 +67,7 @@ class Split(Conditions):
         )
 
     def chain_leads(self, e: int, f: int) -> bool:
-        """True if a chain of events leads from e to f whose first message, if any, is the application's."""
+        """True if a chain of events whose first message, if any, is the application's leads from e to f."""
         c = self.whole
         successors = c.immediate_successors()
         line = [x for x in range(e, c.event_count) if c.process_of[x] == c.process_of[e]]
@@ -79,7 +79,7 @@ class Split(Conditions):
         return f in reached
 
     def own_pairs(self) -> Iterator[tuple[int, int]]:
-        """Every two events of the application's messages, in both orders."""
+        """Every ordered pair of events of the application's messages."""
         return permutations([event for m in self.own for event in (self.send(m), self.receive(m))], 2)
 
     def crown_sizes(self, before: Callable[[int, int], Any]) -> list[int]:
@@ -94,7 +94,7 @@ class Split(Conditions):
         ]
 
     def answers_only(self) -> bool:
-        """True if each control message is an acknowledgement, after a receive: the only one from receiver to sender."""
+        """True if each control message acknowledges, after its receive, a different message of the application."""
         answered = set[int]()
         for c, control in enumerate(self.whole.messages):
             if c in self.own:
@@ -114,7 +114,7 @@ class Split(Conditions):
 
 
 def splits(n: int, m: int) -> Iterator[Split]:
-    """Every complete computation of n processes and m messages, two or more of which are the application's."""
+    """Every complete computation of n processes and m messages, at least two of which are the application's."""
     for whole in computations(n, m):
         for size in range(2, m + 1):
             for own in combinations(range(m), size):
@@ -122,11 +122,11 @@ def splits(n: int, m: int) -> Iterator[Split]:
 
 
 def splits_up_to(*bounds: tuple[int, int]) -> list[Split]:
-    """All of them, for each number of processes up to that many messages; the smallest first."""
+    """All splits of n processes and at most m messages, for each bound (n, m); smallest first."""
     every = [split for n, m in bounds for messages in range(2, m + 1) for split in splits(n, messages)]
     return sorted(every, key=lambda split: (len(split.whole.messages), len(split.whole.processes)))
 
 
 def split_by_names(whole: Computation) -> Split:
-    """The split whose control messages are those called c1, c2, …"""
+    """The split whose control messages are named c1, c2, …"""
     return Split(whole, tuple(m for m, message in enumerate(whole.messages) if not is_control(message)))

@@ -1,4 +1,4 @@
-"""The claim of [SA] that a threshold bounds the entries that are kept and carried."""
+"""The claim of [SA] that a threshold bounds the number of entries kept and carried."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from . import bundled
 from .claim import claim
 from .evidence import enumerated, program, system_of
 
-#: Where P1 has heard from both others its matrix has four entries, the least threshold that the text allows for n = 3.
+#: When P1 has heard from both others, its matrix has four entries: the text's least threshold for n = 3.
 FOUR_ENTRIES = """
 P1: send a to P2; send b to P3; receive; receive; send c to P2
 P2: send d to P3; send e to P1; receive; receive; receive
@@ -39,7 +39,7 @@ P4: send i to P3; send j to P2
 
 
 def never(n: int) -> int:
-    """A threshold that no matrix of n processes comes to."""
+    """A threshold that no matrix of n processes reaches."""
     return (n - 1) ** 2 + 1
 
 
@@ -48,7 +48,7 @@ def extra(n: int, k: Setting) -> ExtraMessages:
 
 
 class Largest(NamedTuple):
-    """The most entries that any process keeps, and that any message carries; and whether an extra message was sent."""
+    """The most entries that any process keeps and that any message carries; and whether an extra message was sent."""
 
     kept: int
     carried: int
@@ -58,7 +58,7 @@ class Largest(NamedTuple):
 
 @cache
 def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str) -> Largest:
-    """Over the free workload of that many messages, or over a program."""
+    """Over the free workload with that many messages, or over a program."""
     machine = kind(n, parameters={"k": k})
     system = system_of(machine, Free(n, what) if isinstance(what, int) else program(what))
     kept, carried, any_extra, count = 0, 0, False, 0
@@ -75,7 +75,7 @@ def _largest(kind: Callable[..., ExtraMessages], n: int, k: int, what: int | str
     return Largest(kept, carried, any_extra, count)
 
 
-#: Messages of the application, and deliveries among them, of the smallest run in which one extra message is not enough.
+#: Messages of the application, and deliveries among them, in the smallest run where one extra message is not enough.
 MESSAGES, DELIVERIES = 10, 5
 
 
@@ -141,14 +141,14 @@ def sa6(quick: bool) -> list[Evidence]:
 
 
 def _full_patterns(n: int) -> list[tuple[tuple[int, ...], ...]]:
-    """Every pattern of n entries or more in the matrix of the last process, whose own column is zero."""
+    """Every pattern of at least n entries in the matrix of the last process, whose own column is zero."""
     rows = [(*row, 0) for row in product(range(2), repeat=n - 1)]
     return [matrix for matrix in product(rows, repeat=n) if sum(map(sum, matrix)) >= n]
 
 
 def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], ...]) -> bool:
-    """True if, whatever it clears of this matrix with the least threshold, k = n, fewer than k entries are left, and
-    one in each column that had any, after an extra message to each process whose column is less.
+    """True if, whatever it clears of this matrix with the least threshold, k = n, fewer than k entries remain, with one
+    in each column that had any, after an extra message to each process whose column is cleared.
     """
     n = len(matrix)
     machine = kind(n, parameters={"k": n})
@@ -163,7 +163,7 @@ def _goes_on(kind: Callable[..., ExtraMessages], matrix: tuple[tuple[int, ...], 
 
 @cache
 def left_by_one() -> Run | None:
-    """A shortest run of the bundled program after which one extra message has left more than k = 5 entries."""
+    """A shortest run of the bundled program after which one extra message leaves more than k = 5 entries."""
     machine = ClearsOnce(4, parameters={"k": 5})
     return shortest_run_to(
         system_of(machine, program(bundled.program_of(bundled.run("counterexample-sa6")))),
@@ -173,6 +173,6 @@ def left_by_one() -> Run | None:
 
 @cache
 def _none_smaller() -> bool:
-    """None with fewer messages and deliveries."""
+    """No such run has fewer messages and deliveries."""
     smaller = [(sends, receives) for sends in range(1, MESSAGES) for receives in range(1, min(sends + 1, DELIVERIES))]
     return none_smaller([Clearings(4, 5, MESSAGES, DELIVERIES)], (Clearings(4, 5, *size) for size in smaller))

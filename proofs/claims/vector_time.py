@@ -20,7 +20,7 @@ from .evidence import breaks, enumerated, figure, keep, searched
 
 
 def timed_computations(quick: bool) -> Iterator[Computation]:
-    """Computations on which clocks are tried, each once: of unicasts and local events, and of multicasts."""
+    """The computations used to check clocks, without duplicates: of unicasts and local events, and of multicasts."""
     for n, counts in ((3, range(1, 4)), (2, (4,))) if quick else ((4, range(1, 4)), (3, (4,)), (2, (5,))):
         for m in counts:
             yield from with_local_events(n, m)
@@ -39,7 +39,7 @@ TIMED = {
 def with_local_events(n: int, m: int) -> Iterator[Computation]:
     """Every computation of n processes with m unicasts and local events.
 
-    A local event is made of a message that is never received, of those of one process to the first other.
+    A local event is encoded as a message that is never received, from its process to the first other one.
     """
     for c in computations(n, m, complete=False):
         if all(q == (c.messages[number].sender == 0) for number, q in c.unreceived):
@@ -55,12 +55,12 @@ def with_local_events(n: int, m: int) -> Iterator[Computation]:
 
 
 def kept_and_late(clock: Clock, some: Iterable[Computation]) -> Computation | None:
-    """The first in which causal order is kept and a message is late."""
+    """The first computation in which causal order is kept and a message is late."""
     return next((c for c in some if decide(c, "causal").kept and stale_messages(c, clock)), None)
 
 
 class SendsDoNotTick(VectorClock):
-    """A send, where there are no other local events, leaves the clock as it is."""
+    """A send leaves the clock unchanged unless there are other local events."""
 
     def after_event(self, time: tuple[int, ...], p: int) -> tuple[int, ...]:
         return time
@@ -68,7 +68,7 @@ class SendsDoNotTick(VectorClock):
 
 @cache
 def vector_time_by_z3() -> Evidence:
-    """Vector time in full, by one entry, and Proposition 2, by induction on the run; not of clocks that do not tick."""
+    """Vector time in full, by one entry, and Proposition 2, by induction on the run; not for clocks without ticks."""
     variants = [vector_time.kept_claims(clock) for clock in (DeliveriesDoNotTick, NothingTicks)]
     return by_z3(
         f"{len(vector_time.claims())} claims by induction on the run, of the clock's own code: an event happened "

@@ -27,27 +27,27 @@ from .templates import (
     contexts,
 )
 
-#: Of two numbers of some processes, by how much the first is at most greater than the second.
+#: For two numbers of some processes: the greatest amount by which the first may exceed the second.
 General = dict[tuple[Number, Number], int]
 
-#: A bound that is none.
+#: No bound.
 NONE = 99
 
 
 @dataclass
 class Bounds:
-    """The bounds that may hold under some circumstances, each as tight as what was seen allows."""
+    """The candidate bounds under some conditions, each as tight as the observed states allow."""
 
     given: tuple[Literal, ...]
     less: Array
     more: Array
     by: Array
-    #: How weak a bound may be.
+    #: The weakest bound that is kept.
     loosest: int
     seen: bool = False
 
     def absorb(self, on: OnNumericStates, numbers: Array) -> bool:
-        """Weaken or drop what is false of these states; True if that changes anything."""
+        """Weaken or drop candidates that are false in these states; True if anything changed."""
         rows = on.all_hold(self.given)
         if not rows.any():
             return False
@@ -69,7 +69,7 @@ class Bounds:
 
 class InContext:
     """The candidates about some variables. A literal is identified by its place in `literals`, its negation by the next
-    or the one before; a disjunction by the sum of 2 to the power of each of its literals.
+    or the previous place; a disjunction by the sum of 2 to the power of each of its literals.
     """
 
     def __init__(self, context: Context) -> None:
@@ -85,15 +85,15 @@ class InContext:
         for size in range(1, context.together + 1):
             some = [[self.place[literal] for literal in each] for each in context.disjunctions() if len(each) == size]
             self.disjunctions[size] = np.array(some, dtype=np.int64).reshape(-1, size)
-        #: Those that hold whatever happens, since = is what it is.
+        #: Disjunctions that always hold, by the meaning of =.
         self.always: list[int] = []
         self.changed = True
         self._basis: list[Clause] = []
-        #: The disjunctions that the others follow from.
+        #: The disjunctions that imply the others.
         self.essential: list[int] = []
 
     def __len__(self) -> int:
-        """How many there are; a bound that could be tighter is one."""
+        """The number of candidates; a bound that could be tighter counts as one."""
         return sum(len(each.by) for each in self.bounds) + sum(map(len, self.disjunctions.values()))
 
     def absorb(self, some: NumericStates) -> bool:
@@ -117,7 +117,7 @@ class InContext:
         return [literal for k, literal in enumerate(self.literals) if mask >> k & 1]
 
     def minimal(self) -> list[int]:
-        """The disjunctions of which no part is a candidate itself, the shortest first."""
+        """The disjunctions without a part that is itself a candidate, shortest first."""
         kept: list[int] = []
         for some in self.disjunctions.values():
             shorter = list(kept)
@@ -128,7 +128,7 @@ class InContext:
         return kept
 
     def basis(self, general: General, said: Sequence[Sequence[Literal]]) -> list[Clause]:
-        """Some that all others follow from, and from what is known of fewer things: bounds in general, disjunctions."""
+        """Candidates that imply all others, also given those about fewer things: bounds in general, disjunctions."""
         if self.changed:
             known = [*self.always, *self._instances(said)]
             self.essential = _essential(self.minimal(), known)
@@ -138,7 +138,7 @@ class InContext:
         return self._basis
 
     def _instances(self, said: Sequence[Sequence[Literal]]) -> list[int]:
-        """A statement about one message, made of each of several."""
+        """The instances of a statement about one message, one for each of several messages."""
         if len(self.context.messages) < 2:
             return []
         processes = list(
@@ -159,7 +159,7 @@ class InContext:
 
 
 class Candidates:
-    """Candidates for invariants: all sentences of the grammar that hold of all states seen so far."""
+    """Candidate invariants: all sentences of the grammar that hold in all states seen so far."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
@@ -169,7 +169,7 @@ class Candidates:
         return sum(map(len, self.parts))
 
     def absorb(self, situations: Iterable[NumericState]) -> bool:
-        """Weaken or drop what is false of one of these; True if that changes anything."""
+        """Weaken or drop candidates that are false in one of these states; True if anything changed."""
         alike = defaultdict(list)
         for situation in situations:
             alike[situation.n, len(situation.sender)].append(situation)
@@ -181,8 +181,8 @@ class Candidates:
         return changed
 
     def settle(self, always: Callable[[Context, Clause], bool]) -> None:
-        """After the first states: drop what is said of circumstances that never occurred, and separate what holds
-        whatever happens.
+        """After the first states: drop the candidates about conditions that never occurred, and separate those that
+        always hold.
         """
         for part in self.parts:
             part.bounds = [each for each in part.bounds if each.seen]
@@ -192,7 +192,7 @@ class Candidates:
             part.changed = True
 
     def forget(self, clause: Clause, context: Context) -> None:
-        """It is no candidate any more, nor is it with a looser bound."""
+        """Drop this candidate, and with it every looser bound."""
         part = next(part for part in self.parts if part.context is context)
         part.changed = True
         if isinstance(clause.then, Bound):
@@ -207,7 +207,7 @@ class Candidates:
             part.disjunctions[len(places)] = some[~(np.sort(some, axis=1) == places).all(axis=1)]
 
     def basis(self) -> list[tuple[Context, list[Clause]]]:
-        """By context, some of them that all others follow from."""
+        """By context, candidates that imply all others."""
         general: General = {}
         found = []
         said: list[list[Literal]] = []
@@ -227,7 +227,7 @@ class Candidates:
 
 
 def as_clause(literals: Collection[Literal], context: Context) -> Clause:
-    """What is then is what is not given; best something that holds, and says most."""
+    """The conclusion is the literal not among the hypotheses; preferably a positive one that says most."""
     order = {literal.relation: k for k, literal in enumerate(context.relations)}
     telling = ("precedes", "knows", "delivered", "is its number", "sent", "same message", "same process")
 
@@ -256,7 +256,7 @@ def _negated(mask: int) -> int:
 
 
 def _propagated(holds: int, disjunctions: Iterable[int]) -> int | None:
-    """The consequences of these literals, one at a time; None if they cannot hold together."""
+    """The consequences of these literals, one at a time; None if they are contradictory."""
     rest = list(disjunctions)
     while True:
         fails, waiting, before = _negated(holds), [], holds
@@ -278,7 +278,7 @@ def _propagated(holds: int, disjunctions: Iterable[int]) -> int | None:
 
 
 def _essential(disjunctions: list[int], always: list[int]) -> list[int]:
-    """Without those that follow from the others, the longest dropped first."""
+    """The disjunctions without those implied by the others; the longest are dropped first."""
     kept = [each for each in disjunctions if each not in always]
     for each in sorted(kept, key=lambda each: each.bit_count(), reverse=True):
         others = [other for other in kept if other != each]
@@ -288,7 +288,7 @@ def _essential(disjunctions: list[int], always: list[int]) -> list[int]:
 
 
 def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General) -> list[Clause]:
-    """Bounds that all others follow from, by adding up, and from those under weaker circumstances."""
+    """Bounds that imply all others by addition, and by those under weaker conditions."""
     context = part.context
     size = len(context.numbers)
     cost = np.array([_cost(number) for number in context.numbers])
@@ -321,7 +321,7 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
                     if known[c, d] > by:
                         known = np.minimum(known, np.minimum(known[:, c, None] + (by + known[d, None, :]), NONE))
         if (np.diag(known) < 0).any():
-            continue  # it cannot be
+            continue  # impossible
         for a, b, by in kept:
             by_way = known[a] + known[:, b]
             aside = (known[a] + known[:, a] > 0) & (known[b] + known[:, b] > 0)
@@ -333,8 +333,8 @@ def _bounds_basis(part: InContext, disjunctions: Sequence[int], general: General
 
 @cache
 def _images(context: Context, given: tuple[Literal, ...]) -> Array:
-    """For each way to take other processes for the variables that nothing is given of, the places of the numbers then;
-    first the one that changes nothing.
+    """For each choice of other processes for the variables without hypotheses, the new places of the numbers; the
+    identity comes first.
     """
     places = {number: k for k, number in enumerate(context.numbers)}
     fixed = {process.of for literal in given for process in literal.of if isinstance(process, Process)}
@@ -352,7 +352,7 @@ def _closed(matrix: Array) -> Array:
 
 
 def _cost(number: Number) -> int:
-    """Which of two equal numbers is spoken of: the simpler one."""
+    """The cost of mentioning a number: of two equal ones the simpler is used."""
     kinds = ("zero", "number", "count", "local", "stamp")
     places = (number.of, *number.at)
     return 4 * len(number.at) + kinds.index(number.kind) + sum(isinstance(p, Process) and bool(p.role) for p in places)
@@ -360,8 +360,8 @@ def _cost(number: Number) -> int:
 
 @cache
 def _in_general(context: Context) -> list[tuple[int, int, tuple[Number, Number]]]:
-    """Of each pair of numbers of which something may be known in a context of fewer messages: which two, with the
-    variables of that.
+    """For each pair of numbers that a context of fewer messages may bound: the pair, with the variables of that
+    context.
     """
     found = []
     for (a, less), (b, more) in product(enumerate(context.numbers), repeat=2):

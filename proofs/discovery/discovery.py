@@ -1,10 +1,10 @@
 """Automatic discovery of the invariants by which a protocol realises causal order, for every n.
 
-Nobody says how the protocol works. Candidates are made of its variables and of the history variables of a run
-(`templates`); those that simulated runs refute are dropped (`candidates`), and so are those that some step need not
-keep (`houdini`). What is left is inductive. If it entails that a message is only accepted when all that was sent before
-to its receiver is delivered, the protocol is safe, and the few invariants that this rests on are reported; likewise
-that it is optimal and live, as in `causal_order`.
+No hint is given how the protocol works. Candidates are built from its variables and the history variables of a run
+(`templates`). Simulated runs refute some of them (`candidates`); those that some step need not keep are dropped too
+(`houdini`). The rest is inductive. If it implies that a message is accepted only after all messages sent before it to
+its receiver are delivered, the protocol is safe, and the few invariants needed for this are reported; likewise for
+optimal and live, as in `causal_order`.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from .templates import Clause, Context, OnTerms, Vocabulary
 Progress = Callable[[str], None]
 
 SEED = 1
-#: Simulated runs: how many processes and messages, how many runs; and of each run every state, or every third.
+#: Simulated runs: numbers of processes, messages and runs; every state of each run, or every third.
 RUNS = ((2, 6, 10, 1), (3, 6, 20, 1), (4, 6, 10, 1), (3, 12, 20, 3), (4, 12, 20, 3), (5, 12, 20, 3), (4, 16, 10, 3))
 
 
@@ -47,32 +47,32 @@ class Discovered:
     """The invariants found of a protocol."""
 
     protocol: str
-    #: Sentences of the grammar; those that no simulated run refutes; those that every step keeps.
+    #: Numbers of sentences of the grammar; of those that no simulated run refutes; of those that every step keeps.
     candidates: int
     survived: int
     inductive: int
-    #: So many simulated runs, with so many states.
+    #: Numbers of simulated runs and of their states.
     runs: int
     situations: int
-    #: True if a simulated run breaks causal order. The search then ends, unless `anyway`.
+    #: True if a simulated run violates causal order. The search then ends, unless `anyway`.
     overtakes: bool
-    #: The inductive ones follow from so many of them.
+    #: The number of invariants that imply all inductive ones.
     independent: int
-    #: So many were dropped since z3 gave up.
+    #: The number dropped because z3 gave up.
     given_up: int
     safe: Outcome
     optimal: Outcome
     live: Outcome
-    #: The invariants that safety rests on, none of which can be left out; and those that optimality takes beside them.
+    #: A minimal set of invariants that implies safety; and the additional ones needed for optimality.
     needed: tuple[str, ...]
     needed_for_optimal: tuple[str, ...]
-    #: True if z3 shows them again of all processes and messages at once.
+    #: True if z3 also proves them for all processes and messages at once.
     confirmed: bool
     seconds: float
 
     @property
     def verdict(self) -> str:
-        """As of a check."""
+        """As in a check."""
         return {"proved": "holds", "refuted": "violated"}.get(self.safe, "unknown")
 
     def json(self) -> dict[str, Any]:
@@ -92,21 +92,21 @@ class Discovered:
         lines = [self.summary]
         if self.safe != "refuted":
             lines.append(
-                f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive, which follow from "
+                f"of the candidates {tried}, and z3 shows {self.inductive:,} to be inductive; all follow from "
                 f"{self.independent}"
             )
         if self.needed:
-            again = "; z3 shows it again with nothing chosen for it" if self.confirmed else ""
-            lines += [f"safe, by these, none of which can be left out{again}:", *(f"- {line}" for line in self.needed)]
+            again = "; z3 confirms it without instantiation" if self.confirmed else ""
+            lines += [f"safe, by these invariants, all of them needed{again}:", *(f"- {line}" for line in self.needed)]
         if self.needed_for_optimal:
-            lines += ["optimal, by these beside them:", *(f"- {line}" for line in self.needed_for_optimal)]
+            lines += ["optimal, by these additional ones:", *(f"- {line}" for line in self.needed_for_optimal)]
         if self.safe == "proved" and self.optimal != "proved":
-            lines.append("that it is optimal, and so live, does not follow")
+            lines.append("optimality, and so liveness, does not follow")
         return lines
 
     @property
     def summary(self) -> str:
-        """In one line how far it goes."""
+        """A one-line summary of the result."""
         if self.safe == "refuted":
             return f"{self.protocol}: a simulated run breaks causal order"
         found = f"{self.protocol}: {self.inductive:,} of {self.candidates:,} candidates are inductive"
@@ -123,20 +123,20 @@ def discover(
     *,
     anyway: bool = False,
 ) -> Discovered:
-    """Look for invariants; `effort`: z3's steps for one query. `anyway`: also of a protocol of which a simulated run
-    breaks causal order. Raises `BadInput` if the protocol's steps cannot be put to z3.
+    """Look for invariants; `effort`: z3 steps per query. `anyway`: also if a simulated run violates causal order.
+    Raises `BadInput` if the protocol's steps cannot be put to z3.
     """
     machine = protocol_named(protocol) if isinstance(protocol, str) else protocol
     name = protocol if isinstance(protocol, str) else machine.__name__
     if isinstance(PROOFS.get(name), QueueProof):
         raise BadInput(
-            f"{name}: --discover is of protocols of vectors and matrices, and not of queues",
+            f"{name}: --discover supports protocols of vectors and matrices, not of queues",
             hint=f"its proof names its invariants: crownless prove {name}",
         )
     if machine.sends != "unicast":
         raise BadInput(
-            f"{name}: --discover is of messages to one process, and not of multicasts",
-            hint=f"its proof is of them: crownless prove {name}",
+            f"{name}: --discover supports messages to one process, not multicasts",
+            hint=f"its proof covers them: crownless prove {name}",
         )
     return _Discovery(name, machine, effort, progress or (lambda line: None)).found(anyway)
 
@@ -149,8 +149,8 @@ class _Discovery:
             self.run.events()
         except (TypeError, ValueError, IndexError, AttributeError, AssertionError) as error:
             raise BadInput(
-                f"{name}: its steps cannot be put to z3: they branch on what it keeps, or it keeps more than numbers",
-                hint=f"crownless check {name} looks at all runs up to a bound",
+                f"{name}: its steps cannot be put to z3: they branch on its state, or its state is not only numbers",
+                hint=f"crownless check {name} explores all runs up to a bound",
             ) from error
         self.vocabulary = Vocabulary.of(self.run)
         self.induction = Induction(self.machine, self.run, self.vocabulary, effort)
@@ -201,7 +201,7 @@ class _Discovery:
     # -- candidates ----------------------------------------------------------------------------------------------------
 
     def _simulate(self, candidates: Candidates, anyway: bool) -> tuple[int, int, bool]:
-        """How many runs, how many states of them were tried, and whether one breaks causal order."""
+        """The numbers of runs and of their states, and whether one run violates causal order."""
         random, runs, seen, overtakes = Random(SEED), 0, 0, False
         for n, messages, some, step in RUNS:
             for _ in range(some):
@@ -215,20 +215,20 @@ class _Discovery:
                 runs, seen = runs + 1, seen + len(run[::step])
         return runs, seen, overtakes
 
-    # -- what follows --------------------------------------------------------------------------------------------------
+    # -- consequences --------------------------------------------------------------------------------------------------
 
     def _query(self, given: Iterable[Term], messages: Sequence[Term], processes: Sequence[Term]) -> CounterexampleQuery:
         return CounterexampleQuery(self.run, self.vocabulary, given, messages, processes, steps=self.effort)
 
     def _safe(self) -> tuple[CounterexampleQuery, Term]:
-        """That m is accepted, and some x to the same receiver, sent before it, is not delivered."""
+        """m is accepted, but some x sent before it to the same receiver is not delivered."""
         run, x = self.run, z3.Const("missing", self.run.message)
         given = [*run.in_flight.values(), run.accepted]
         missing = z3.And(run.precedes(x, run.m), run.to(x, run.i), z3.Not(run.arrived(run.before, x, run.i)))
         return self._query(given, [run.m, x], [run.i]), missing
 
     def _optimal(self, given: Sequence[Placed], at_hand: Sequence[Placed]) -> list[Placed] | None:
-        """The invariants that show of each part of the guard that it holds once all before m is delivered."""
+        """The invariants that imply, for each part of the guard, its truth once everything before m is delivered."""
         run, now = self.run, self.run.before
         numbered = run.all_numbered
         if not theorem("at the start", {}, numbered(run.start), self.effort) or not all(
@@ -258,14 +258,16 @@ class _Discovery:
         return used
 
     def _live(self) -> bool:
-        """Of the messages in flight the earliest is accepted, if the protocol is optimal; this says nothing of it."""
+        """If the protocol is optimal, the earliest message in flight is accepted; optimality itself is not checked
+        here.
+        """
         proof = CausalOrder(self.machine, {}, (), (), lambda run, k: run.m)
         return all(theorem(*claim, effort=self.effort) for claim in proof.claims()["live"])
 
-    # -- the few that safety rests on ----------------------------------------------------------------------------------
+    # -- a minimal set for safety --------------------------------------------------------------------------------------
 
     def _closed(self, some: Sequence[Placed], given: Sequence[Placed]) -> list[Placed]:
-        """With all that is used to show that they are kept."""
+        """These invariants, with all that are used to show that they are kept."""
         closed, waiting = list(some), list(some)
         while waiting:
             self.report(f"{len(closed)} invariants are needed, {len(waiting)} of them to be shown")
@@ -277,7 +279,7 @@ class _Discovery:
         return closed
 
     def _irreducible(self, some: Sequence[Placed], safe: Callable[[Sequence[Placed]], bool]) -> list[Placed]:
-        """Without any of them that can be left out, as long as the rest keeps itself and shows safety."""
+        """These invariants without any that can be left out while the rest remains inductive and implies safety."""
         needed, before = list(some), len(some) + 1
         while len(needed) < before:
             before = len(needed)
@@ -288,10 +290,10 @@ class _Discovery:
                     needed = fewer
         return needed
 
-    # -- asking again --------------------------------------------------------------------------------------------------
+    # -- confirmation --------------------------------------------------------------------------------------------------
 
     def _confirmed(self, needed: Sequence[Placed]) -> bool:
-        """True if z3 shows the same of all processes and messages, with nothing instantiated for it."""
+        """True if z3 proves the same for all processes and messages, without instantiation."""
         proof = CausalOrder(
             self.machine,
             {str(number): _of_all(*placed) for number, placed in enumerate(needed)},
@@ -310,7 +312,7 @@ def _fewest_messages_last(placed: Placed) -> tuple[int]:
 
 
 def _of_all(context: Context, clause: Clause) -> Callable[[AnyRun, Any], Term]:
-    """The clause as an invariant, of all processes and messages."""
+    """The clause as an invariant over all processes and messages."""
 
     def holds(run: AnyRun, now: Any) -> Term:
         things = {

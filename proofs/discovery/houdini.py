@@ -1,11 +1,11 @@
 """Houdini: the candidates that a protocol keeps at every step, for any number of processes and messages.
 
-Houdini (Flanagan & Leino, 2001): what a step does not keep, given all candidates, is dropped, until every step keeps
-all that is left. Here z3 is never asked about all processes and messages: a step and a broken candidate speak of a
-few, and a hypothesis is of use only in what it says of these. It is given that as soon as a state that z3 has in
-mind breaks it. A state that breaks none of them is a counterexample as it stands, since what holds of all things
-holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false of what it comes
-to is dropped or weakened.
+Houdini (Flanagan & Leino, 2001): a candidate that a step does not keep, given all candidates, is dropped, until every
+step keeps all remaining ones. Here z3 never gets a query about all processes and messages: a step and a violated
+candidate involve a few, and a hypothesis is useful only for its instances about these. Such an instance is added as
+soon as z3's state violates it. A state that violates none of them is a genuine counterexample, since a statement about
+all things holds of some; so the protocol itself takes the step there, on ints, and every candidate that is false in the
+resulting state is dropped or weakened.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from .candidates import Candidates
 from .numeric_states import NumericState, delivered, nothing_happened, sent
 from .templates import Clause, Context, NumericStates, OnNumericStates, OnTerms, Vocabulary, leaf_terms
 
-#: A clause, and the context whose variables it has.
+#: A clause, with the context of its variables.
 Placed = tuple[Context, Clause]
 
-#: Of one hypothesis that a state breaks z3 is given at most that many instances at a time.
+#: At most this many instances of one violated hypothesis are added to a query at a time.
 AT_A_TIME = 4
 
 
 class QueryGaveUp(Exception):
-    """z3 neither finds a state nor shows that there is none."""
+    """z3 finds neither a state nor a proof that there is none."""
 
 
 class Entries(Eliminator):
-    """An entry of an array of which nothing is known is a function of the array's arguments, and of the place."""
+    """An entry of an array about which nothing is known is a function of the array's arguments and the index."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,9 +62,9 @@ class Entries(Eliminator):
 
 
 class CounterexampleQuery:
-    """Whether a state satisfies some clauses and terms, on given processes and messages; reusable.
+    """A reusable query for a state, on given processes and messages, that satisfies some clauses and terms.
 
-    `messages` and `processes`: the things that are spoken of.
+    `messages` and `processes`: the things that the query mentions.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class CounterexampleQuery:
         changed: Iterable[Term] = (),
         steps: int = EFFORT,
     ) -> None:
-        """`changed`: terms in which quantifiers may be hidden; what they speak of belongs to the things."""
+        """`changed`: terms in which quantifiers may be hidden; the things that they mention are added."""
         self.run, self.vocabulary = run, vocabulary
         self.messages = list(messages)
         self.processes = [*processes, *(end(message) for message in messages for end in (run.sender, run.receiver))]
@@ -101,8 +101,8 @@ class CounterexampleQuery:
         return [self._uncovered(given)]
 
     def _uncovered(self, term: Term) -> Term:
-        """The term without arrays, and with a name in place of each quantifier in it; if that is false, there is a
-        thing of which it is.
+        """The term without arrays, with a name in place of each of its quantifiers; if that is false, some thing is a
+        witness.
         """
         term = z3.simplify(self._arrays.eliminated(term))
         for quantified in [each for each in _subterms(term) if z3.is_quantifier(each) and not each.is_lambda()]:
@@ -121,7 +121,7 @@ class CounterexampleQuery:
         return term
 
     def counterexample(self, wanted: Term, given: Sequence[Placed]) -> NumericState | None:
-        """A state in which `wanted` and all that is given hold; None if there is none. Raises `QueryGaveUp`."""
+        """A state in which `wanted` and all given clauses hold; None if there is none. Raises `QueryGaveUp`."""
         asked = z3.FreshBool("asked")
         self.solver.add(z3.Implies(asked, self._uncovered(wanted)))
         try:
@@ -141,7 +141,7 @@ class CounterexampleQuery:
             self.solver.add(z3.Not(asked))
 
     def core(self, wanted: Term, given: Sequence[Placed]) -> list[Placed] | None:
-        """The given clauses that rule out `wanted`; None if it is possible, or z3 gives up."""
+        """Given clauses that rule out `wanted`; None if it is possible, or z3 gives up."""
         try:
             if self.counterexample(wanted, given) is not None:
                 return None
@@ -153,8 +153,8 @@ class CounterexampleQuery:
     def least(
         self, wanted: Term, given: Sequence[Placed], last: Callable[[Placed], Any] = lambda clause: 0
     ) -> list[Placed] | None:
-        """Those of the given clauses that rule out `wanted`, none of which can be left out; None if they do not. They
-        are left out in the order of `last`.
+        """A minimal subset of the given clauses that rules out `wanted`; None if they do not. Clauses are removed in
+        the order of `last`.
         """
         used = self.core(wanted, given)
         if used is None:
@@ -165,17 +165,17 @@ class CounterexampleQuery:
         return used
 
     def _examined(self, model: Term, given: Sequence[Placed]) -> tuple[NumericState, list[tuple[Placed, Term]]]:
-        """The state, and the given clauses that it breaks, each with an instance that is false there."""
+        """The state, and the given clauses that it violates, each with an instance that is false there."""
         messages, processes = self._things(model, self.messages), self._things(model, self.processes)
         state = self._situation(model, messages, processes)
         broken = self._broken(state, messages, processes, given)
         return state, [(placed, self._arrays.eliminated(instance)) for placed, instance in broken]
 
-    # -- what z3 has in mind -------------------------------------------------------------------------------------------
+    # -- the states of z3 ----------------------------------------------------------------------------------------------
 
     @staticmethod
     def _things(model: Term, terms: Sequence[Term]) -> list[Term]:
-        """One term for each thing, the first that there is."""
+        """One term for each thing: the first one found."""
         values = [model.eval(term, model_completion=True) for term in terms]
         found: dict[int, Term] = {}
         for value, term in zip(values, terms, strict=True):
@@ -233,7 +233,7 @@ class CounterexampleQuery:
     def _broken(
         self, situation: NumericState, messages: Sequence[Term], processes: Sequence[Term], given: Sequence[Placed]
     ) -> Iterator[tuple[Placed, Term]]:
-        """The clauses that it breaks, and what they say of where it does."""
+        """The clauses that the state violates, each with its violated instances."""
         some = NumericStates(self.vocabulary, [situation])
         meanings: dict[int, OnNumericStates] = {}
         for placed in given:
@@ -250,7 +250,7 @@ class CounterexampleQuery:
 
 
 def _subterms(term: Term) -> Iterator[Term]:
-    """The term and its parts, each once; not those within quantifiers, but for the quantifiers themselves."""
+    """The term and its subterms, without duplicates; quantifiers are included, but not their bodies."""
     seen, rest = set(), [term]
     while rest:
         each = rest.pop()
@@ -264,7 +264,7 @@ def _subterms(term: Term) -> Iterator[Term]:
 
 
 class Stage:
-    """A step of a run, or the start: what is given, and what is then, also of a state."""
+    """A step of a run, or the start: its hypotheses, and the state after it, on terms and in a concrete state."""
 
     def __init__(self, run: AnyRun, machine: type[ProtocolMachine], event: Event | None) -> None:
         self.run, self.machine, self.event = run, machine, event
@@ -289,7 +289,7 @@ def _mentions(term: Term, function: Term) -> bool:
 
 
 class Induction:
-    """The questions whether the start has, and each step keeps, what clauses say."""
+    """The queries whether clauses hold at the start, and whether each step keeps them."""
 
     def __init__(
         self, protocol: type[ProtocolMachine], run: AnyRun, vocabulary: Vocabulary, steps: int = EFFORT
@@ -323,7 +323,7 @@ class Induction:
         return self._queries[key]
 
     def fails(self, stage: Stage, placed: Placed) -> Term:
-        """That the clause does not hold after the step."""
+        """A formula: the clause does not hold after the step."""
         key = id(stage), placed
         if key not in self._terms:
             context, clause = placed
@@ -337,7 +337,7 @@ class Induction:
         clauses: Sequence[Clause],
         given: Sequence[Placed],
     ) -> NumericState | None:
-        """A state after a step that breaks one of the clauses, from one that breaks nothing given."""
+        """A state after a step that violates one of the clauses, from a state that satisfies all given clauses."""
         query = self.query(stage, context)
         before = query.counterexample(
             z3.Or([self.fails(stage, (context, clause)) for clause in clauses]),
@@ -346,8 +346,8 @@ class Induction:
         return None if before is None else stage.replayed(before, 0)
 
     def kept_by(self, placed: Placed, given: Sequence[Placed]) -> list[Placed] | None:
-        """The given clauses that are used to show that the clause holds at the start and after each step; None if it
-        does not, or z3 gives up.
+        """The given clauses that show that the clause holds at the start and after each step; None if it does not, or
+        z3 gives up.
         """
         used: list[Placed] = []
         for stage in self.stages:
@@ -374,7 +374,7 @@ def always(run: AnyRun) -> Callable[[Context, Clause], bool]:
 
 
 def _entry(leaf: Term) -> list[Term]:
-    """An entry of a variable, whichever."""
+    """Any entry of a variable."""
     while is_array(leaf):
         leaf = leaf[z3.FreshConst(leaf.sort().domain(), "any")]
     return [leaf]
@@ -382,10 +382,10 @@ def _entry(leaf: Term) -> list[Term]:
 
 @dataclass(frozen=True)
 class Kept:
-    """The clauses that every step keeps, and those that they follow from."""
+    """The clauses that every step keeps, and a subset that implies them."""
 
     basis: list[tuple[Context, list[Clause]]]
-    #: So many were dropped since z3 did not find out.
+    #: The number dropped because z3 gave up.
     given_up: int
 
     @property
@@ -394,7 +394,7 @@ class Kept:
 
 
 def kept(induction: Induction, candidates: Candidates, progress: Callable[[str], None] | None = None) -> Kept:
-    """Drop what is not kept until all that is left is."""
+    """Drop candidates that are not kept until all remaining ones are."""
     found = Kept(candidates.basis(), 0)
     rounds = [(stage, k) for stage in induction.stages for k in range(len(found.basis))]
     quiet = place = 0
@@ -423,7 +423,7 @@ def kept(induction: Induction, candidates: Candidates, progress: Callable[[str],
 def _one_by_one(
     induction: Induction, stage: Stage, context: Context, clauses: Sequence[Clause], given: Sequence[Placed]
 ) -> tuple[NumericState | None, list[Clause]]:
-    """A counterexample to one of them; or else those of which z3 does not find out whether they are kept."""
+    """A counterexample to one of the clauses; or else the clauses for which z3 gives up."""
     forgotten = []
     for clause in clauses:
         try:

@@ -1,7 +1,7 @@
 """States of a few processes and messages in plain numbers, with their history variables.
 
-Here the protocol takes its steps on ints. Candidates for invariants are tried on what simulated runs come to, and on
-the states with which z3 shows that a step does not keep them; these need not be states of any run.
+Here the protocol takes its steps on ints. Candidate invariants are evaluated in the states of simulated runs, and in
+the states with which z3 shows that a step does not keep them; the latter need not be reachable.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ Numbers = tuple[int, ...]
 
 @dataclass(frozen=True)
 class NumericState:
-    """Processes and messages are numbered from 0. What belongs for good to a message not yet sent may be anything."""
+    """Processes and messages are numbered from 0. The fixed attributes of a message not yet sent are arbitrary."""
 
     local: tuple[Any, ...]  #: by process
-    sender: Numbers  #: by message, as all that follows
+    sender: Numbers  #: by message, like all fields below
     receiver: Numbers
     number: Numbers  #: on its channel, from 1
-    is_its_number: Truths  #: True if the message of its number on its channel is this one
+    is_its_number: Truths  #: True if this message has its number on its channel
     stamp: tuple[Any, ...]
     precedes: tuple[
         Truths, ...
@@ -46,7 +46,7 @@ class NumericState:
 
     @property
     def overtakes(self) -> bool:
-        """True if a message is delivered, and one to the same receiver, whose send happened before, is not."""
+        """True if a message is delivered but one to the same receiver whose send happened before is not."""
         messages = range(len(self.sender))
         return any(
             self.delivered[m]
@@ -63,14 +63,14 @@ class NumericState:
 
 
 def nothing_happened(machine: ProtocolMachine, like: NumericState) -> NumericState:
-    """The start, with what belongs to the messages of this state for good."""
+    """The start, with the fixed attributes of this state's messages."""
     n, no = like.n, (False,) * len(like.sender)
     local = tuple(machine.initial(i) for i in range(n))
     return replace(like, local=local, sent=no, delivered=no, knows=(no,) * n, count=((0,) * n,) * n)
 
 
 def sent(machine: ProtocolMachine, now: NumericState, m: int) -> NumericState:
-    """The sender of m sends it; what belongs to m for good is given."""
+    """The sender of m sends it; the fixed attributes of m are given."""
     i, j = now.sender[m], now.receiver[m]
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
     return replace(
@@ -96,7 +96,7 @@ def delivered(machine: ProtocolMachine, now: NumericState, m: int) -> NumericSta
 
 
 def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Random) -> Iterator[NumericState]:
-    """Every moment of a random run; to the last, one message more than are sent in it."""
+    """Every state of a random run; the last one has one unsent message."""
     machine = protocol(n)
     k = messages + 1
     (step,) = machine.send(0, machine.initial(0), Message("m", 0, (1,)))
@@ -123,7 +123,7 @@ def simulated(protocol: type[ProtocolMachine], n: int, messages: int, random: Ra
 
 
 def _about_to_send(machine: ProtocolMachine, now: NumericState, m: int, i: int, j: int) -> NumericState:
-    """m is what i sends to j now."""
+    """m is the message that i sends to j now."""
     (step,) = machine.send(i, now.local[i], Message("m", i, (j,)))
     return replace(
         now,
@@ -136,7 +136,7 @@ def _about_to_send(machine: ProtocolMachine, now: NumericState, m: int, i: int, 
 
 
 def _with_anything(machine: ProtocolMachine, now: NumericState, random: Random) -> NumericState:
-    """Of the messages that are not sent nothing is known: whatever is said of them without need shall be wrong."""
+    """The attributes of unsent messages become arbitrary, to refute every candidate about them that is not needed."""
     messages = range(len(now.sender))
     unsent = [m for m in messages if not now.sent[m]]
     for m in unsent:

@@ -8,13 +8,13 @@ from .templates import Bound, Clause, Context, Literal, Number, Process, Vocabul
 
 
 class ClauseRenderer:
-    """How the words of a protocol are read."""
+    """Renders clauses with the names of a protocol's variables."""
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.vocabulary = vocabulary
 
     def sentences(self, context: Context, clauses: Sequence[Clause]) -> list[str]:
-        """The sentences: a bound both ways is an equation, an implication both ways an equivalence."""
+        """The sentences: bounds both ways become an equation, implications both ways an equivalence."""
         rest, found = list(clauses), []
         while rest:
             clause = rest.pop(0)
@@ -43,7 +43,7 @@ class ClauseRenderer:
         return a.given, f"{self.number(first.less)} = {self._more(first)}"
 
     def _equivalence(self, a: Clause, b: Clause) -> tuple[Sequence[Literal], str] | None:
-        """Where one thing more is given, and its opposite, or what follows and what is given change places."""
+        """Joins two clauses where one hypothesis is negated, or where hypothesis and conclusion are swapped."""
         here = [literal for literal in a.given if literal not in b.given]
         there = [literal for literal in b.given if literal not in a.given]
         if len(here) != 1 or len(there) != 1:

@@ -1,9 +1,9 @@
 """The grammar of candidate invariants over the variables of a run, the same for every protocol.
 
 Its words are the protocol's own variables, found by their shape (a number, a vector or a matrix at each process, and in
-each stamp), and the history variables of the run. Its sentences say of all processes and messages that they have this
-or that relation, or that, where some of these relations hold, one number is at most another, or one more, or one less.
-⇔ and = are two sentences each. Every word has two meanings: on terms of z3, and on many plain states at a time.
+each stamp), and the history variables of the run. Its sentences state relations of all processes and messages, or that
+under some relations one number is at most another, or one more, or one less. ⇔ and = are two sentences each. Every word
+has two meanings: on terms of z3, and on many plain states at a time.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .numeric_states import NumericState
 
 
 class Process(NamedTuple):
-    """A process: a variable, or the sender or the receiver of a message."""
+    """A process variable, or the sender or receiver of a message."""
 
     of: str
     role: str = ""
@@ -35,16 +35,16 @@ class Process(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number: 0, a message's number, how many are sent on a channel, or an entry of a protocol's variable."""
+    """A number: 0, a message's number, the number of messages sent on a channel, or an entry of a protocol variable."""
 
     kind: str  #: "zero", "number", "count", "local" or "stamp"
-    of: str | Process = ""  #: whose: a message, or a process
+    of: str | Process = ""  #: the owner: a message or a process
     at: tuple[Process, ...] = ()  #: the entry
-    leaf: int = 0  #: which of the protocol's variables
+    leaf: int = 0  #: the protocol variable, by place
 
 
 class Literal(NamedTuple):
-    """A relation that holds, or does not."""
+    """A relation or its negation."""
 
     relation: str
     of: tuple[str | Process, ...]
@@ -64,14 +64,14 @@ class Bound(NamedTuple):
 
 
 class Clause(NamedTuple):
-    """For all processes and messages: where all of `given` hold, so does `then`."""
+    """For all processes and messages: if all of `given` hold, so does `then`."""
 
     given: tuple[Literal, ...]
     then: Literal | Bound
 
 
 class Leaf(NamedTuple):
-    """One of a protocol's variables: what it is called, where it stands in the value, and how many indices it has."""
+    """One of a protocol's variables: its name, its place in the value, and its number of indices."""
 
     name: str
     path: tuple[int, ...]
@@ -79,7 +79,7 @@ class Leaf(NamedTuple):
 
 
 def leaves(value: Any, name: str, path: tuple[int, ...] = ()) -> list[Leaf]:
-    """The variables that a protocol's value consists of, given as terms; `name` for one that has none."""
+    """The variables in a protocol's value, given as terms; `name` names a single one."""
     if isinstance(value, tuple):
         names = [field.upper() for field in value._fields] if hasattr(value, "_fields") else [name] * len(value)
         return [leaf for k, part in enumerate(value) for leaf in leaves(part, names[k], (*path, k))]
@@ -90,7 +90,7 @@ def leaves(value: Any, name: str, path: tuple[int, ...] = ()) -> list[Leaf]:
 
 
 def _rank(value: Term) -> tuple[int, Term]:
-    """How many indices an entry has, and what it is."""
+    """The number of indices of an entry, and its sort."""
     rank, sort = 0, value.sort()
     while sort.kind() == z3.Z3_ARRAY_SORT:
         rank, sort = rank + 1, sort.range()
@@ -99,7 +99,7 @@ def _rank(value: Term) -> tuple[int, Term]:
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The variables of a protocol: of a process, and of a stamp."""
+    """The variables of a protocol: of a process and of a stamp."""
 
     local: tuple[Leaf, ...]
     stamp: tuple[Leaf, ...]
@@ -119,21 +119,21 @@ LEAST, MOST = -1, 1  # of `Bound.by`
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """Some variables; the sentences that are made of them are the candidates."""
+    """Some variables; the candidates are the sentences built from them."""
 
     processes: tuple[str, ...]
     messages: tuple[str, ...]
     numbers: tuple[Number, ...]
-    #: Which pairs of them are compared.
+    #: The pairs of them that are compared.
     compared: Callable[[Number, Number], bool]
-    #: Under what circumstances.
+    #: The conditions for comparing them.
     given: tuple[tuple[Literal, ...], ...]
     relations: tuple[Literal, ...]
     #: The greatest number of literals in a sentence without numbers.
     together: int
 
     def bounds(self) -> Iterator[tuple[tuple[Literal, ...], list[tuple[int, int]]]]:
-        """Under each circumstance, the pairs of numbers that are compared, by their places in `numbers`."""
+        """Under each condition, the pairs of numbers that are compared, by their places in `numbers`."""
         places = {number: k for k, number in enumerate(self.numbers)}
         for given in self.given:
             fixed = {process.of for literal in given for process in _processes(literal.of) if not process.role}
@@ -146,7 +146,7 @@ class Context:
             yield given, pairs
 
     def disjunctions(self) -> Iterator[tuple[Literal, ...]]:
-        """Literals one of which may hold always."""
+        """Sets of literals whose disjunction may always hold."""
         for size in range(1, self.together + 1):
             for some in combinations(self.relations, size):
                 for signs in product((True, False), repeat=size):
@@ -158,7 +158,7 @@ def _processes(of: Iterable[str | Process]) -> list[Process]:
 
 
 def _variables(*numbers: Number) -> list[str]:
-    """The process variables in them, as they come."""
+    """Their process variables, in order of appearance."""
     names = [place.of for number in numbers for place in _processes((number.of, *number.at)) if not place.role]
     return list(dict.fromkeys(names))
 
@@ -187,7 +187,7 @@ def _of_processes(vocabulary: Vocabulary) -> Context:
 def _circumstances(
     always: tuple[Literal, ...], maybe: Sequence[Literal], most: int = 2
 ) -> tuple[tuple[Literal, ...], ...]:
-    """The literals that always hold, and at most so many of the others."""
+    """The literals that always hold, and up to the given number of others."""
     some = [
         chosen
         for size in range(most + 1)
@@ -267,7 +267,7 @@ def _of_two_messages(vocabulary: Vocabulary) -> Context:
 
 @dataclass(frozen=True)
 class OnTerms:
-    """The meaning of a sentence in a state of any run, for the things that the variables stand for."""
+    """The meaning of a sentence in a state of any run, with its variables bound to these things."""
 
     run: AnyRun
     now: SymbolicState
@@ -329,7 +329,7 @@ Array = Any  # of numbers or truth values, by state and then as in `NumericState
 
 
 class NumericStates:
-    """States of as many processes and messages, as arrays."""
+    """States with equal numbers of processes and messages, as arrays."""
 
     def __init__(self, vocabulary: Vocabulary, some: Sequence[NumericState]) -> None:
         self.n, self.messages, self.size = some[0].n, len(some[0].sender), len(some)
@@ -357,7 +357,7 @@ def _at(value: Any, path: tuple[int, ...]) -> Any:
 
 
 class OnNumericStates:
-    """The meaning of a sentence in states: a truth value for each choice of what a context's variables stand for."""
+    """The meaning of a sentence in states: a truth value for each choice of values for a context's variables."""
 
     def __init__(self, some: NumericStates, context: Context) -> None:
         self.some = some
@@ -410,7 +410,7 @@ class OnNumericStates:
         return together
 
     def broken(self, clause: Clause) -> Array:
-        """The places where it is false."""
+        """The places where the sentence is false."""
         given = self.all_hold(clause.given)
         if isinstance(clause.then, Literal):
             return given & ~self.holds(clause.then)

@@ -1,19 +1,18 @@
 """Any run of a protocol of multicasts, for any number of receivers (`any_run`).
 
-`send` goes through the receivers of a message in a comprehension, which has no end for a set of unknown size. Here it
-runs on `Receivers`: one, two or three processes of which nothing is known, two in both orders; and `copies` sees to it
-that neither the state afterwards nor the packet for one of them depends on how many there are, and in which order.
+`send` iterates over the receivers of a message in a comprehension, which would not end for a set of unknown size. Here
+it runs on `Receivers`: one, two or three arbitrary processes, two in both orders; `copies` checks that neither the
+resulting state nor the packet for one of them depends on their number or order.
 
-Then one packet speaks for all, of any number, since `branch_free` admits nothing that could distinguish four
-receivers from three. In it a list comes from another entry by entry, each in the same way (comprehensions have no
-condition, and carry nothing from one entry to the next), or is put together of lists; it is neither cut, nor measured,
-nor compared, nor read by place. So
+Then one packet represents all, for any number, since `branch_free` admits nothing that could distinguish four receivers
+from three. There, a list is derived from another entry by entry, uniformly (comprehensions have no condition, and carry
+nothing from one entry to the next), or concatenated from lists; it is never sliced, measured, compared, or indexed. So
 
-- a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, however many there are;
-- how many packets there are is a sum of powers of the number N of receivers, no coefficient negative: 1 for N = 1
-  leaves one power with the coefficient one, and 2 for N = 2 the first. So there are N for every N;
-- a list can be taken apart only if its length is the same for N = 1, 2 and 3, hence for every N; so nothing else, and
-  no state, comes from a list of receivers.
+- a packet for the receiver r is ``e(r)``, with one expression ``e`` for all of them, whatever their number;
+- the number of packets is a sum of powers of the number N of receivers, with no negative coefficient: 1 for N = 1
+  leaves one power with coefficient one, and 2 for N = 2 the first power. So there are N for every N;
+- a list can be unpacked only if its length is the same for N = 1, 2 and 3, hence for every N; so nothing else, and no
+  state, comes from a list of receivers.
 """
 
 from __future__ import annotations
@@ -35,16 +34,16 @@ ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
     "a copy is what its sender put on the channel; it may take any time, overtake others, and be lost",
     CAUSAL_PAST,
-    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+    "live: whatever stays deliverable is eventually delivered, and nothing is lost",
 )
 
-#: A loop is run over so many receivers, and fewer; two of them in both orders.
+#: Loops are run for at most this many receivers; two of them in both orders.
 MOST = 3
 
 
 @dataclass(frozen=True)
 class Receivers:
-    """A set of processes of any size: a few of it, of which nothing is known, and which processes are in it."""
+    """A set of processes of any size: a few arbitrary members, and a membership predicate."""
 
     some: tuple[Term, ...]
     has: Callable[[Term], Term]
@@ -53,14 +52,14 @@ class Receivers:
         return iter(self.some)
 
     def as_symbols(self, loops: bool) -> AnyReceivers:
-        """As a machine finds them."""
+        """The form that a machine is given."""
         return AnyReceivers(tuple(map(Symbol, self.some)), self.has, loops)
 
 
 class AnyMulticast(AnyRun):
-    """A run in which messages are to sets of processes; i takes the next step, with its copy of the message m."""
+    """A run in which messages go to sets of processes; i takes the next step, with its copy of the message m."""
 
-    #: If broadcasts only: each is to all others.
+    #: True if there are only broadcasts, each to all other processes.
     broadcasts = False
 
     ends = 1
@@ -84,7 +83,7 @@ class AnyMulticast(AnyRun):
         return self.processes(holds)
 
     def packet(self, m: Term) -> Packet:
-        """The copy of a message for i; who else has one it cannot ask but by `ops.indicator`."""
+        """The copy of a message for i; it learns who else has one only through `ops.indicator`."""
         sender = self.sender(m)
         receivers: Any = Receivers((), lambda k: self.to(m, k))
         return Packet(sender, self.i, "message", Message("m", sender, receivers), self.stamp(m, self.i))
@@ -100,7 +99,7 @@ class AnyMulticast(AnyRun):
         return z3.If(self.to(self.m, l), self.m, super()._brought(l, k))
 
     def _same(self, one: Any, other: Any) -> Term:
-        """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees it."""
+        """True if these values are equal, entry by entry. Comprehensions are eliminated before z3 sees them."""
         return z3.And([self._same_term(a, b) for a, b in zip(leaves(one), leaves(other), strict=True)])
 
     def _same_term(self, a: Term, b: Term) -> Term:
@@ -112,8 +111,8 @@ class AnyMulticast(AnyRun):
 def copies(
     machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
 ) -> tuple[Step, Callable[[Term], Packet]]:
-    """What process i does when it sends to these processes, and the packet for each; raises `Refused` if the packets
-    are not made each for itself, in whatever order, however many there are.
+    """The step of process i when it sends to these processes, and the packet for each; raises `Refused` unless each
+    packet is built independently of the order and number of the others.
     """
     some = [z3.FreshConst(terms.process, "receiver") for _ in range(MOST)]
     k, l = z3.FreshConst(terms.process, "k"), z3.FreshConst(terms.process, "l")
@@ -145,7 +144,7 @@ def copies(
 
 
 def _read(value: Any, k: Term, l: Term) -> list[Term]:
-    """Any entry of each of its vectors and matrices, so that terms can be compared."""
+    """An arbitrary entry of each of its vectors and matrices, so that terms can be compared."""
     return [z3.simplify(_entry(leaf, [k, l])) for leaf in leaves(value)]
 
 

@@ -1,11 +1,11 @@
 """Any run of a protocol, as z3 sees it: any number of processes and messages, one step after another.
 
-A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). Beside it stands what the
-specification speaks of, its history variables: which messages are sent and delivered, and what each process knows, that
-is, which sends are in its causal past. What belongs to a message once and for all is a function of it, constrained when
-it is sent: its sender and receiver, its number on its channel, its stamp, and which sends happened before its own.
+A protocol of vectors and matrices takes its steps by its own code, run on terms (`terms`). The history variables are
+those of the specification: which messages are sent and delivered, and what each process knows, that is, which sends are
+in its causal past. The fixed attributes of a message are functions of it, constrained when it is sent: its sender and
+receiver, its number on its channel, its stamp, and which sends happened before its own.
 
-Assumed of the world, and of nothing else, is what `ASSUMED` says.
+`ASSUMED` lists all assumptions about the environment.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ASSUMED = (
     "each message is sent once, to one process that is not its sender, and delivered at most once",
     "a packet is what its sender put on the channel; it may take any time, overtake others, and be lost",
     CAUSAL_PAST,
-    "live: what can be delivered from some moment on is delivered at last, and nothing is lost",
+    "live: whatever stays deliverable is eventually delivered, and nothing is lost",
 )
 
 ACCEPTED = "i accepts m"
@@ -38,20 +38,20 @@ TO_ANOTHER = "m is not to its sender"
 
 @dataclass(frozen=True)
 class SymbolicState:
-    """All that changes in a run, in one state; each part a function to a term."""
+    """Everything that changes in a run, in one state; each part maps its arguments to a term."""
 
     local: Callable[[Term], Any]  #: process → its local state
     sent: Callable[[Term], Term]  #: message → True if it is sent
-    #: Message → True if it is delivered. In `any_multicast`: message, process → True if it is to this process.
+    #: Message → True if it is delivered. In `any_multicast`: message, process → True if delivered to this process.
     delivered: Callable[..., Term]
     knows: Callable[[Term, Term], Term]  #: process, message → True if its send is in the causal past of the process
-    #: Sender, receiver → how many messages have been sent on this channel. In `any_multicast`: sender → how many by it.
+    #: Sender, receiver → number of messages sent on this channel. In `any_multicast`: sender → number sent by it.
     count: Callable[..., Term]
-    witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; a proof says which
+    witness: Callable[[Term, Term, Term], Term]  #: process, l, k → a message that it knows; the proof says which
 
 
 class Event(NamedTuple):
-    """A step that some process may take: what is given when it does, and what is then."""
+    """A step that some process may take: its hypotheses, and the state after it."""
 
     name: str
     given: Mapping[str, Term]
@@ -60,10 +60,10 @@ class Event(NamedTuple):
 
 
 class AnyRun:
-    """A run of the protocol at any moment; process `i` takes the next step, with the message `m`."""
+    """An arbitrary state of a run of the protocol; process `i` takes the next step, with the message `m`."""
 
     def __init__(self, protocol: type[ProtocolMachine], *, terms: Terms | None = None, message: Term = None) -> None:
-        """Of any number of processes and messages, unless sorts of so many are given."""
+        """Any number of processes and messages, unless finite sorts are given."""
         self.terms = terms = Terms() if terms is None else terms
         self.machine = for_every_n(protocol, terms)
         for method in ("internal", "receive", "agree"):
@@ -100,9 +100,9 @@ class AnyRun:
             z3.Function("witness", process, process, process, message),
         )
 
-    # -- what differs where messages are to several (`any_multicast`) --------------------------------------------------
+    # -- differences for multicasts (`any_multicast`) ------------------------------------------------------------------
 
-    #: A channel is from a process to another; or from a process to all, where there is a copy for each receiver.
+    #: A channel goes from one process to another; or from one process to all, with a copy for each receiver.
     ends = 2
 
     def _address(self) -> None:
@@ -116,11 +116,11 @@ class AnyRun:
         return self.receiver(x) == p
 
     def channel(self, sender: Term, x: Term) -> tuple[Term, ...]:
-        """The channel of a message of this sender."""
+        """The channel of a message from this sender."""
         return sender, self.receiver(x)
 
     def copy(self, p: Term) -> tuple[Term, ...]:
-        """What distinguishes the copy for this process from others: nothing, where there is but one."""
+        """Distinguishes the copy for this process from others; empty for unicast."""
         return ()
 
     def packet(self, m: Term) -> Packet:
@@ -129,7 +129,7 @@ class AnyRun:
         return Packet(sender, self.i, "message", Message("m", sender, (receiver,)), self.stamp(m))
 
     def _sending(self) -> tuple[Step, Term, Term]:
-        """What i does when it sends m; that m is to others; and that m carries what i attaches."""
+        """The step of i when it sends m: m goes to other processes and carries what i attaches."""
         i, m = self.i, self.m
         j = self.receiver(m)
         step = sent(self.machine, i, self.before.local(i), Message("m", i, (j,)))
@@ -139,14 +139,14 @@ class AnyRun:
         return step, i != j, z3.And(*[a == b for a, b in stamps])
 
     def _brought(self, l: Term, k: Term) -> Term:
-        """The witness that m brings for an entry."""
+        """The witness that m carries for an entry."""
         return self.witness(self.m, l, k)
 
     def arrived(self, now: SymbolicState, x: Term, p: Term) -> Term:
         """True if the message is to this process and delivered to it."""
         return now.delivered(x, *self.copy(p))
 
-    # -- speaking of all -----------------------------------------------------------------------------------------------
+    # -- quantifiers ---------------------------------------------------------------------------------------------------
 
     def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all messages, or all pairs of them."""
@@ -159,11 +159,11 @@ class AnyRun:
         return z3.ForAll(some, holds(*some))
 
     def each_delivery(self, holds: Callable[..., Term]) -> Term:
-        """For all places where a message may be delivered: of a unicast there is one, which need not be named."""
+        """For all places where a message may be delivered; a unicast has a single one, which is not named."""
         return holds()
 
     def all_numbered(self, now: SymbolicState) -> Term:
-        """Each number, up to how many there are, is that of a message of the channel."""
+        """Each number, up to the number of messages sent, is that of a message of the channel."""
         channel, number = [self.terms.any_process(name) for name in "kl"[: self.ends]], z3.Int("number")
         x = self.numbered(*channel, number)
         its = [end == given for end, given in zip(self.channel(self.sender(x), x), channel, strict=True)]
@@ -171,11 +171,11 @@ class AnyRun:
         there = z3.Implies(z3.And(number >= 1, number <= now.count(*channel)), is_it)
         return z3.ForAll([*channel, number], there, patterns=[x])
 
-    # -- what may happen -----------------------------------------------------------------------------------------------
+    # -- the possible events -------------------------------------------------------------------------------------------
 
     @property
     def start(self) -> SymbolicState:
-        """Nothing has happened."""
+        """The initial state."""
         no = z3.BoolVal(False)
         return replace(
             self.before,
@@ -187,7 +187,7 @@ class AnyRun:
         )
 
     def sending(self) -> Event:
-        """Process i sends the message m. From then on it is the witness of its receivers' rows."""
+        """Process i sends the message m, which becomes the witness of its receivers' rows."""
         i, m, before = self.i, self.m, self.before
         step, to_others, carries = self._sending()
         channel = self.channel(i, m)
@@ -217,8 +217,8 @@ class AnyRun:
         return Event("sending", given, after, sends=True)
 
     def delivering(self, takes: Callable[[Term, Term], Term] | None = None) -> Event:
-        """Process i delivers the message m. `takes`: True of the entries (l, k) of which m brings the greater one,
-        and so the witness.
+        """Process i delivers the message m. `takes`: True for the entries (l, k) that m raises, and whose witness it
+        replaces.
         """
         i, m, before = self.i, self.m, self.before
         step = taken_in(self.machine, i, before.local(i), self.packet(m))
@@ -240,7 +240,7 @@ class AnyRun:
         return Event("delivering", {**self.in_flight, ACCEPTED: self.accepted}, after)
 
     def events(self, takes: Callable[[Term, Term], Term] | None = None) -> list[Event]:
-        """All that may happen; `takes` as in `delivering`."""
+        """All possible steps; `takes` as in `delivering`."""
         return [self.sending(), self.delivering(takes)]
 
     @property
@@ -256,12 +256,12 @@ class AnyRun:
 
     @property
     def past_delivered(self) -> Term:
-        """What was sent to i, causally before m, is delivered: what causal order asks when m is."""
+        """All messages sent to i causally before m are delivered, as causal order requires when m is delivered."""
         i, m, now = self.i, self.m, self.before
         return self.messages(lambda x: z3.Implies(z3.And(self.precedes(x, m), self.to(x, i)), self.arrived(now, x, i)))
 
     def earliest(self, time: Callable[[Term], Term]) -> Term:
-        """No message that is in flight has an earlier time than m."""
+        """No message in flight has an earlier time than m."""
         now, m = self.before, self.m
 
         def waits(x: Term, p: Term) -> Term:
@@ -279,8 +279,8 @@ class AnyRun:
 
 
 def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Step:
-    """What a process does when it sends a message: what a run here takes it to do, and nothing else; raises `Refused`
-    if it does. (A packet for each receiver is looked at by `any_multicast`.)
+    """The step of a process that sends a message: exactly as assumed here; raises `Refused` if it differs.
+    (`any_multicast` checks the packet for each receiver.)
     """
     step = _only(machine, "send", machine.send(i, state, message), state, AppEvent("send", message))
     receivers = list(message.receivers)
@@ -297,7 +297,7 @@ def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Ste
 
 
 def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
-    """What a process does when a message comes: it is delivered, and nothing is sent; raises `Refused` if not so."""
+    """The step of a process on a received message: it delivers it and sends nothing; raises `Refused` otherwise."""
     assert packet.message is not None
     step = _only(machine, "on_packet", machine.on_packet(i, state, packet), state, AppEvent("deliver", packet.message))
     if step.packets:
@@ -316,7 +316,7 @@ def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: A
 
 
 def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
-    """The error for what a method of a machine `for_every_n` gives."""
+    """The error for a result of a method of a machine `for_every_n`."""
     error: Refused = machine.refused(method, reason, hint)
     return error
 
@@ -332,16 +332,16 @@ def parts(value: Any) -> list[Any]:
 
 
 def leaves(value: Any) -> list[Term]:
-    """The terms that a value consists of, in order. (All else in it is a constant of the protocol: `shape`.)"""
+    """The terms in a value, in order. (Everything else in it is a constant of the protocol: `shape`.)"""
     return [part for part in parts(value) if z3.is_expr(part)]
 
 
 def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the state") -> Any:
-    """What a value consists of, but for the values of its terms; raises `Refused` if something in it is neither a term
-    nor declared to be constant, such as a tuple that may grow: z3 would not see it.
+    """The structure of a value without its terms; raises `Refused` if a part of it is neither a term nor declared
+    constant, such as a tuple that may grow: z3 would not see it.
     """
     if z3.is_expr(value):
-        return str(value.sort())  # a sort itself can be compared with sorts alone
+        return str(value.sort())  # a sort can be compared only with sorts
     if value is None and what == "the stamp":
         return None
     if isinstance(value, tuple) and value:
@@ -362,7 +362,7 @@ def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the st
 
 
 def same_shape(machine: ProtocolMachine, method: str, one: Any, other: Any, what: str = "the state") -> None:
-    """Raises `Refused` unless the two differ in the values of their terms only: what is declared constant is so."""
+    """Raises `Refused` unless the two differ only in their terms: parts declared constant must be equal."""
     if shape(machine, method, one, what) != shape(machine, method, other, what):
         raise refused(machine, method, f"{what} changes in its form, or in what is declared constant")
 
@@ -381,7 +381,7 @@ def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
 
 
 def functions(name: str, value: Any, *of: Term) -> Callable[..., Any]:
-    """Values like this one, one for each thing of a sort, or each few of several, of which nothing is known."""
+    """Values of this form, one for each element of a sort, or each tuple of elements; nothing else is known of them."""
     each = [z3.Function(f"{name}-{k}", *of, leaf.sort()) for k, leaf in enumerate(leaves(value))]
     return lambda *things: _rebuilt(value, [function(*things) for function in each])
 

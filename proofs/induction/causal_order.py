@@ -1,14 +1,14 @@
-"""The proof obligations that a protocol realises causal order, for every n and any number of messages.
+"""The proof obligations for causal order, for every n and any number of messages.
 
-Given invariants, three things follow by z3, a query each conjunct:
+Given invariants, z3 shows three properties, one query per conjunct:
 
-- *safe*: when m is delivered at i, all messages to i whose sends happened before m's are delivered already;
+- *safe*: when m is delivered at i, all messages to i whose sends happened before m's are already delivered;
 - *optimal*: m waits only while one of those is missing; so no protocol for causal order could deliver it sooner;
-- *live*: of the messages in flight, one whose send no other's happened before is accepted. So as long as any message
-  is in flight one can be delivered, and under fair scheduling each is in the end: only finitely many were sent before.
+- *live*: among the messages in flight, one without an earlier one in flight is accepted. So as long as any message is
+  in flight one can be delivered, and under fair scheduling each eventually is: only finitely many were sent before.
 
-The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third
-rests on the second, and on happened-before having no cycle: a message is sent later than those before it.
+The first two rest on an induction: the invariants hold at the start, and every step keeps each of them. The third rests
+on the second, and on the absence of cycles in happened-before: a message is sent later than those before it.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from .any_run import ACCEPTED, ASSUMED, AnyRun, SymbolicState
 from .quantified import for_all
 from .theorem import Claim, never
 
-#: What holds at every moment: name → what it says of a moment of a run.
+#: Invariants by name, each a statement about a state of a run.
 Invariants = Mapping[str, Callable[[AnyRun, SymbolicState], Term]]
 
-#: What holds whatever is sent, to one process or to several: nothing is known before it is sent.
+#: Facts that hold for unicasts and multicasts alike: a message is unknown before it is sent.
 KNOWN_IS_SENT: Invariants = for_all(
     {
         "what is known or delivered is sent": (
@@ -41,7 +41,7 @@ KNOWN_IS_SENT: Invariants = for_all(
     }
 )
 
-#: What holds of messages and channels, whatever the protocol keeps: all that the world itself sees to.
+#: Facts about messages and channels that hold for any protocol, by the assumptions about the environment.
 OF_CHANNELS: Invariants = {
     **KNOWN_IS_SENT,
     **for_all(
@@ -67,21 +67,21 @@ OF_CHANNELS: Invariants = {
 
 PAST = "all sent to i before m is delivered"
 
-#: What is put to z3, mostly.
+#: The usual subject of a proof.
 CODE = "its code"
 
-#: What is shown: what that means, and which parts of the proof it takes.
+#: The properties shown: the meaning of each, and the parts of the proof that it needs.
 MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "safe": (
         "a message is delivered after all that was sent to its receiver causally before it",
         ("invariants", "safe"),
     ),
     "optimal": (
-        "it waits only while one of those is missing: nothing that keeps causal order delivers it sooner",
+        "it waits only while one of those is missing: no protocol that keeps causal order delivers it sooner",
         ("invariants", "optimal"),
     ),
     "live": (
-        "of the messages in flight the earliest is accepted, so that each is delivered in the end",
+        "the earliest message in flight is accepted, so each is eventually delivered",
         ("invariants", "optimal", "live"),
     ),
 }
@@ -89,7 +89,7 @@ MEANT: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class CausalOrder:
-    """A proof; each `…_by` names the invariants that are used, since z3 finds its way through a few more easily."""
+    """A proof; each `…_by` names the invariants used, since z3 succeeds more easily with a few."""
 
     protocol: type[ProtocolMachine]
     invariants: Invariants
@@ -97,19 +97,18 @@ class CausalOrder:
     optimal_by: Sequence[str]
     #: The message that is missing if entry k of the guard does not hold.
     missing: Callable[[AnyRun, Term], Term]
-    #: Of an invariant, the others that are used to show that a delivery keeps it; of one that is not here, all.
+    #: For an invariant, the others used to show that a delivery keeps it; all by default.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: Of what the receiver keeps, and m carries, the entries (l, k) that m brings. None: no witnesses are needed.
+    #: The receiver's values, m's values, and the entries (l, k) that m raises. None: no witnesses are needed.
     takes: Callable[[AnyRun, Term, Term], Term] | None = None
-    #: What may happen in a run, if not just that a message is sent or delivered.
+    #: The steps of a run, if not only the sending and the delivery of a message.
     world: type[AnyRun] = AnyRun
-    #: True if safe delivery of m replaces the guard, to show that its delivery keeps the invariants.
-    #: Safety follows from them, and from the guard.
+    #: True if safe delivery of m replaces the guard in the proof that its delivery keeps the invariants.
     safe_helps: bool = False
-    #: What is put to z3, and what of the protocol's code that is, if not all of it.
+    #: The subject of the proof: which part of the protocol's code, if not all of it.
     of: str = CODE
     remark: str = ""
-    #: What is assumed of the world.
+    #: The assumptions about the environment.
     assumed: Sequence[str] = ASSUMED
 
     def __repr__(self) -> str:
@@ -120,7 +119,7 @@ class CausalOrder:
         return MEANT
 
     def claims(self) -> dict[str, list[Claim]]:
-        """The claims to put to z3, part by part; raises `Refused` if the protocol is not one of which that says all."""
+        """The claims to put to z3, part by part; raises `Refused` if the proof does not apply to the protocol."""
         run = self.world(self.protocol)
         try:
             return self._claims(run)
@@ -139,13 +138,13 @@ class CausalOrder:
         }
 
     def of_three(self) -> tuple[AnyRun, Things]:
-        """A run of three processes and three messages, and what there is of each sort."""
+        """A run of three processes and three messages, with the elements of each sort."""
         process, message, things = three_of_each()
         return self.world(self.protocol, terms=Terms(process), message=message), things
 
     def vacuity(self) -> list[Claim]:
-        """That in no system of three processes and three messages, in no state in which the invariants hold, m is
-        accepted with something sent to i before it, nor any other event happens: each to be refuted.
+        """No system of three processes and three messages has a state satisfying the invariants in which m is accepted
+        with something sent to i before it, or any other event happens: each to be refuted.
         """
         run, things = self.of_three()
         x = z3.Const("before m", run.message)
@@ -188,15 +187,15 @@ class CausalOrder:
 
 
 def parts_of(guard: Term, k: Term) -> list[Term]:
-    """The conjuncts of a guard; a statement about all processes is made about an arbitrary k."""
+    """The conjuncts of a guard; a statement about all processes is instantiated with an arbitrary k."""
     if z3.is_quantifier(guard):
         return [z3.substitute_vars(guard.body(), k)]
     return [part for each in guard.children() for part in parts_of(each, k)] if z3.is_and(guard) else [guard]
 
 
 def _live(run: AnyRun) -> list[Claim]:
-    """Let `time` number the sends as they happen: what happened before was sent earlier; and the earliest message under
-    way has all its past delivered, so that it is accepted, if the protocol is optimal.
+    """Let `time` number the sends in order: messages that happened before were sent earlier; the earliest message in
+    flight has all its past delivered, so it is accepted if the protocol is optimal.
     """
     now, m = run.before, run.m
     time = z3.Function("time", run.message, z3.IntSort())

@@ -1,4 +1,4 @@
-"""Evidence: what was established, how far that reaches, and how, as a value. Parts are put together with `&`."""
+"""Evidence as a value: what was established, its scope, and the method. Parts are combined with `&`."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from .theorem import ATTEMPTS, EFFORT, Claim, theorem, vacuous
 
 #: proved: z3 shows it for any number of messages; checked: everything up to a bound was examined; measured: a quantity;
 #: refuted: a smallest counterexample is shown; repaired: refuted as printed, and the nearest true statement holds; and
-#: open: not decided yet, or what it rested on fails.
+#: open: not decided yet, or its basis fails.
 Verdict = Literal["proved", "checked", "measured", "refuted", "repaired", "open"]
 
 
-#: What parts of evidence make together: the verdict that comes last here.
+#: Combined evidence has the verdict that comes last here.
 _TOGETHER: tuple[Verdict, ...] = ("checked", "proved", "measured", "refuted", "open")
 
 
 class Shown(NamedTuple):
-    """A run or a computation that shows something, to be drawn: a counterexample, or a witness."""
+    """A run or computation to be drawn: a counterexample or a witness."""
 
     title: str
     what: Run | Computation
-    #: The name under which it is bundled, if it is: what is found must then be what the file has.
+    #: Its bundled name, if it is bundled: the file must then contain what was found.
     bundled: str | None = None
 
     def json(self) -> dict[str, Any]:
@@ -43,12 +43,12 @@ class Evidence:
     """The recomputed evidence for a reading of a claim, or a part of it."""
 
     shows: bool
-    #: How far it reaches: processes, messages, channel, what was assumed.
+    #: The scope: processes, messages, channel, assumptions.
     scope: str
     #: What was done and found, with figures.
     because: str
     shown: tuple[Shown, ...] = ()
-    #: The verdict of what it shows, if it does.
+    #: The verdict if it shows its statement.
     verdict: Verdict = "checked"
 
     def __and__(self, other: Evidence) -> Evidence:
@@ -59,11 +59,11 @@ class Evidence:
         return replace(self, verdict="refuted")
 
     def beside(self) -> Evidence:
-        """The same, beside what decides the verdict, which it does not raise."""
+        """The same, as a supplement that does not raise the verdict."""
         return replace(self, verdict="checked")
 
     def saying(self, because: str, scope: str | None = None) -> Evidence:
-        """The same, in other words."""
+        """The same, worded differently."""
         return replace(self, because=because, scope=self.scope if scope is None else scope)
 
 
@@ -80,7 +80,7 @@ def together(parts: Iterable[Evidence]) -> Evidence:
 
 
 def _joined(texts: Iterable[str]) -> str:
-    """The texts, each of their clauses once."""
+    """The texts joined, without duplicate clauses."""
     return "; ".join(dict.fromkeys(clause for text in texts if text for clause in text.split("; ")))
 
 
@@ -88,17 +88,17 @@ def _joined(texts: Iterable[str]) -> str:
 
 
 def fact(holds: bool, because: str, scope: str = "", *shown: Shown) -> Evidence:
-    """Something that was computed for a claim."""
+    """A fact computed for a claim."""
     return Evidence(holds, scope, because, shown)
 
 
 def measured(holds: bool, because: str, scope: str = "") -> Evidence:
-    """A quantity of simulations."""
+    """A quantity measured in simulations."""
     return Evidence(holds, scope, because, verdict="measured")
 
 
 def found(title: str, what: Run | Computation | None, bundled: str | None = None, scope: str = "") -> Evidence:
-    """A run or a computation that shows something, as its title says; it must have been found."""
+    """A run or computation that shows what its title says; it must have been found."""
     if what is None:
         return Evidence(False, scope, f"not found: {title}")
     size = f"{len(what.actions)} actions" if isinstance(what, Run) else f"{len(what.messages)} messages"
@@ -106,7 +106,7 @@ def found(title: str, what: Run | Computation | None, bundled: str | None = None
 
 
 def none_found(title: str, what: Run | Computation | None, because: str, scope: str = "") -> Evidence:
-    """What would be against a claim; it must not have been found."""
+    """A counterexample to a claim; it must not have been found."""
     return Evidence(what is None, scope, because, () if what is None else (Shown(title, what),))
 
 
@@ -123,20 +123,20 @@ def by_z3(
     refuted: Iterable[Iterable[Claim]] = (),
     scope: str = ANY_NUMBER,
 ) -> Evidence:
-    """z3 proves the claims. It has a model of all that is given in each of `possible`, so that the claims are about
-    something, and something against one of each group of claims in `refuted`, which lack what the claims rest on.
+    """z3 proves the claims. It has a model of the hypotheses in each of `possible`, so the claims are not vacuous, and
+    a countermodel for each group of claims in `refuted`, which lack an essential hypothesis.
     """
     bites = all(map(_any_refuted, refuted)) and all(vacuous("given", given).outcome == "refuted" for given in possible)
     proves = bites and all(theorem(*claim, attempts=ATTEMPTS) for claim in claims)
     return Evidence(proves, scope, f"z3: {because}", verdict="proved")
 
 
-#: Steps in which z3 sees at once what is against some claims.
+#: Steps within which z3 finds easy countermodels.
 A_FEW_STEPS = 100_000
 
 
 def _any_refuted(claims: Iterable[Claim]) -> bool:
-    """True if z3 has something against one of them, which it sees at once of some; if not, it is to try harder."""
+    """True if z3 has a countermodel to one of the claims; easy ones are tried first, then all with more effort."""
     every = list(claims)
     return any(
         theorem(*claim, effort=effort, attempts=ATTEMPTS).outcome == "refuted"
@@ -151,7 +151,7 @@ def each_alone(claims: Iterable[Claim]) -> list[list[Claim]]:
 
 
 def lacking_each(*claims: Claim) -> list[list[Claim]]:
-    """The claims without each of their hypotheses in turn."""
+    """The claims with each of their hypotheses left out in turn."""
     return [
         [claim._replace(given={other: term for other, term in claim.given.items() if other != name})]
         for claim in claims

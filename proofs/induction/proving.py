@@ -1,4 +1,4 @@
-"""The proof of a protocol, put to z3: the claims shown for every n, their assumptions, and what they rest on."""
+"""The proof of a protocol by z3: the claims shown for every n, their assumptions, and what they rest on."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from .theorem import ATTEMPTS, EFFORT, Claim, Outcome, Verdict, theorem, without
 
 Proof = CausalOrder | QueueProof
 
-#: The protocols of which something is proved, by name.
+#: Protocols with a proof, by name.
 PROOFS: Mapping[str, Proof] = {
     "rst": RST,
     "rst-sent-alone": RST_SENT_ALONE,
@@ -52,8 +52,8 @@ PROOFS: Mapping[str, Proof] = {
 
 
 def proof_of(protocol: type[ProtocolMachine]) -> Proof:
-    """The proof of a protocol, or that of the one it is derived from, put to its own code; raises `BadInput` if there
-    is none, or if the class cannot be one.
+    """The proof of a protocol, or of the protocol it is derived from, applied to its own code; raises `BadInput` if
+    there is none, or if the class is not a valid protocol.
     """
     check_class(protocol)
     for kind in protocol.__mro__:
@@ -62,22 +62,22 @@ def proof_of(protocol: type[ProtocolMachine]) -> Proof:
                 return proof if kind is protocol else replace(proof, protocol=protocol)
     name = qualified_name_of(protocol)
     hint = f"crownless check {name} explores all runs up to a bound; there are proofs of: {', '.join(PROOFS)}"
-    raise BadInput(f"{name}: there is no proof of it, nor of what it is derived from", hint=hint)
+    raise BadInput(f"{name}: neither it nor any of its base classes has a proof", hint=hint)
 
 
-#: What may be shown of a protocol; each proof says what it means of it, or leaves it out.
+#: The properties that may be shown of a protocol; each proof gives their meaning, or leaves them out.
 SHOWN = ("safe", "optimal", "live")
 
-#: Steps of z3 that show most claims here; see `necessary_hypotheses`.
+#: z3 steps that suffice for most claims here; see `necessary_hypotheses`.
 MOST = 100_000
 
-#: What a run that breaks these, up to a bound, refutes.
+#: The property that a violation of each of these, up to a bound, refutes.
 REFUTES = {"fifo": "safe", "causal": "safe", "delivers-all": "live"}
 
-#: The part of a proof that compares the machine's own steps with what is proved.
+#: The part of a proof that compares the machine's own steps with the proved ones.
 STEPS = "steps"
 
-#: What is said of a protocol; of the abstraction alone: the machine was compared with it up to a bound only.
+#: Outcome for a protocol; "of the abstraction": the machine was compared with it only up to a bound.
 PartOutcome = Literal["proved", "proved of the abstraction", "refuted", "not proved", "unknown", "not claimed"]
 
 
@@ -89,7 +89,7 @@ class Obligation:
     claim: Claim
     verdict: Verdict
     seconds: float
-    #: What the second solver says, if it was asked.
+    #: The second solver's verdict, if it was run.
     again: Outcome | None = None
 
     def __repr__(self) -> str:
@@ -104,14 +104,14 @@ class ProofReport:
     proof: Proof
     claims: tuple[Obligation, ...]
     #: True if z3 finds a state that the proof is about: one in which a message with a past at its receiver is
-    #: deliverable, and one for each event. Else the proof may be vacuous.
+    #: deliverable, and one for each event. Otherwise the proof may be vacuous.
     not_vacuous: bool
-    #: Of a proof about another form of the protocol: how its machine was compared with that.
+    #: For a proof about another form of the protocol: how the machine was compared with it.
     compared: tuple[Compared, ...]
     seconds: float
-    #: Why the machine's steps could not be compared with what is proved, if they could not.
+    #: Why the machine's steps could not be compared with the proved ones, if so.
     unsupported: str | None = None
-    #: Why not all of it was put to z3, if it was not.
+    #: Why not all claims were put to z3, if so.
     stopped: str | None = None
 
     def __repr__(self) -> str:
@@ -127,9 +127,9 @@ class ProofReport:
         return "\n".join([of, *shown, *stopped, "claims:", *claims, "assumed:", *assumed])
 
     def outcome(self, shown: str) -> PartOutcome:
-        """Refuted: a run of the machine breaks it. Not proved: z3 has a state in which a step of the proof fails,
-        which need not be one of a run. Where the machine's steps cannot be compared with what is proved, it is proved
-        of the abstraction; where they are other steps, that says nothing of the protocol.
+        """Refuted: a run of the machine violates it. Not proved: z3 has a state in which a step of the proof fails; it
+        need not be reachable. Where the machine's steps cannot be compared with the proved ones, it is proved of the
+        abstraction; where they differ, that says nothing about the protocol.
         """
         if shown not in self.proof.shown:
             return "not claimed"
@@ -147,25 +147,25 @@ class ProofReport:
 
     @property
     def refuted(self) -> list[str]:
-        """What a run of the machine breaks, of what was to be shown; then nothing rests on z3, or on an assumption."""
+        """The properties that a run of the machine violates; they need neither z3 nor assumptions."""
         return [shown for shown in SHOWN if self.outcome(shown) == "refuted"]
 
     @cached_property
     def refutation(self) -> Refutation | None:
-        """Where a proof of the machine's own code fails: a run of the machine that breaks what was to be shown."""
+        """Where a proof of the machine's own code fails: a run of the machine that violates what was to be shown."""
         if self.stopped is not None or not self.failures or not isinstance(self.proof, CausalOrder):
             return None
         return refutation(self.proof.protocol)
 
     @property
     def covers_machine(self) -> bool:
-        """True if what is proved is proved of the machine's own steps, whatever its state."""
+        """True if the proof covers the machine's own steps, in any state."""
         steps = all(put.verdict for put in self.claims if put.part == STEPS)
         return self.unsupported is None and steps and all(self.compared)
 
     @property
     def of(self) -> str:
-        """What is proved, and how far that is the machine."""
+        """The subject of the proof, and its relation to the machine."""
         if not self.covers_machine:
             return f"{self.proof.of}; not its machine"
         if isinstance(self.proof, QueueProof):
@@ -174,19 +174,19 @@ class ProofReport:
 
     @property
     def processes(self) -> str:
-        """Of how many processes it is proved of the machine."""
+        """The number of processes for which the machine is proved."""
         if not self.covers_machine:
             return "nowhere"
         return f"up to {max(each.processes for each in self.compared)}" if self.compared else "any number"
 
     @property
     def messages(self) -> str:
-        """Of how many messages it is proved of the machine."""
+        """The number of messages for which the machine is proved."""
         return "any number" if self.covers_machine else "nowhere"
 
     @property
     def confirmed(self) -> int | None:
-        """How many of the claims the second solver proves too; None if it was not asked."""
+        """The number of claims that the second solver also proves; None if it was not run."""
         if all(put.again is None for put in self.claims):
             return None
         return sum(put.again == "proved" for put in self.claims)
@@ -237,12 +237,12 @@ def prove(
     attempts: int = ATTEMPTS,
     recheck: bool = False,
 ) -> ProofReport:
-    """All claims of the proof, each put to z3, that many times if it gives up; `progress` is called with the name of
-    each before.
+    """All claims of the proof, each put to z3 with this many attempts if it gives up; `progress` is called with each
+    name first.
 
-    Within `stoppable` it ends where that ends, and what was not put to z3 by then is unknown.
+    Ends early within `stoppable`; claims not put to z3 by then are unknown.
 
-    With `recheck` what z3 proves is put to a second solver too; raises `BadInput` if that is not installed.
+    With `recheck`, claims that z3 proves are also put to a second solver; raises `BadInput` if that is not installed.
     """
     check_class(proof.protocol)
     with machine_errors(proof.protocol):
@@ -285,7 +285,7 @@ def _prove(
     seconds = time.monotonic() - started
     proved = ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
     try:
-        _ = proved.refutation  # looked for while it can be stopped
+        _ = proved.refutation  # searched only while it can be stopped
     except (Stopped, z3.Z3Exception):
         reason = stop_reason()
         if reason is None:
@@ -295,21 +295,21 @@ def _prove(
 
 
 def trusted(proof: Proof) -> tuple[str, ...]:
-    """The trusted base of a proof, beside its assumptions about the world."""
+    """The trusted base of a proof, besides its assumptions about the environment."""
     z3_itself = "z3, and Python with its integers"
     if not isinstance(proof, CausalOrder):
         return (z3_itself,)
     return (
         z3_itself,
-        "a machine's arithmetic, which z3 sees as terms, does on integers the same: tests compare every operation",
-        "its source is what runs: it is read to see that no step branches, counts, or depends on more than it is given",
+        "a machine's arithmetic agrees on integers and on z3's terms: tests compare every operation",
+        "its source is what runs: it is read to check that no step branches, counts, or reads more than its arguments",
     )
 
 
 def necessary_hypotheses(
     proof: Proof, effort: int = EFFORT, progress: Callable[[str], None] | None = None
 ) -> dict[str, list[str]]:
-    """Of each claim that z3 proves, the hypotheses without any one of which it does not, with a few times the steps."""
+    """For each claim proved by z3, the hypotheses each needed for it; z3 gets a few times the steps."""
     needed = {}
     for claims in proof.claims().values():
         for claim in claims:
@@ -319,7 +319,7 @@ def necessary_hypotheses(
                 (few for few in (MOST, 5 * MOST, effort) if few <= effort and theorem(*claim, effort=few)), None
             )
             if steps is not None:
-                # Without one that is needed there is nothing to find, and z3 may look for long.
+                # Without a needed hypothesis there is no proof to find, and z3 may search for long.
                 verdicts = without_each(*claim, effort=2 * steps)
                 needed[claim.name] = [
                     hypothesis if verdict.outcome == "refuted" else f"{hypothesis} (?)"

@@ -1,7 +1,7 @@
-"""Invariants as functions of what they are claimed of, `lambda run, now, p, x: …` of all p and x; and their induction.
+"""Invariants as functions of their subjects, `lambda run, now, p, x: …` for all p and x; and their induction.
 
-What follows the parameters of a state is quantified over, in the order of the parameters. Their names say of what
-sort they are, as in the texts: x, y, z and m are messages; i, j, k, l, p and q processes.
+The parameters after the state are quantified, in order. Their names give their sorts, as in the texts: x, y, z and m
+are messages; i, j, k, l, p and q processes.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ import z3
 
 from .theorem import Claim
 
-#: Parameter → the method that speaks of all of its sort.
+#: Parameter → the method that quantifies over its sort.
 SORTS = {**dict.fromkeys("xyzm", "messages"), **dict.fromkeys("ijklpq", "processes")}
 
 Holds = Callable[..., Any]
 
 
 def for_all(invariants: Mapping[str, Holds | tuple[Holds, ...]]) -> dict[str, Holds]:
-    """Invariants of a run at a moment, or of an abstraction, in a logic. Of several functions all hold."""
+    """Invariants of a state of a run or an abstraction, in a logic. Several functions are conjoined."""
     return {name: partial(_claimed, holds) for name, holds in invariants.items()}
 
 
 def _claimed(holds: Holds | tuple[Holds, ...], run: Any, now: Any, *logic: Any) -> Any:
-    """The claim about everything that the parameters after those of the state stand for."""
+    """The claim for all values of the parameters after the state."""
     if isinstance(holds, tuple):
         return z3.And(*(_claimed(part, run, now, *logic) for part in holds))
     state = (run, now, *logic)
@@ -45,15 +45,15 @@ def _claimed(holds: Holds | tuple[Holds, ...], run: Any, now: Any, *logic: Any) 
 
 @cache
 def _sorts(holds: Holds, after: int) -> list[tuple[str, int]]:
-    """The sorts of the parameters after the first ones, in order, and how many parameters in a row are of each."""
+    """The sorts of the parameters after the first ones, in order, with the number of consecutive parameters of each."""
     names = list(signature(holds).parameters)[after:]
     return [(sort, len(list(same))) for sort, same in groupby(names, SORTS.__getitem__)]
 
 
 def induction(run: Any, name: str, holds: Callable[[Any], Any], given: Mapping[str, Any] | None = None) -> list[Claim]:
-    """That something holds at every moment of a run: at the start, and each event keeps it.
+    """Claims that a statement holds in every state of a run: at the start, and each event keeps it.
 
-    :param given: what is known of each moment besides.
+    :param given: other known facts about each state.
     """
     before = {**(given or {}), name: holds(run.before)}
     kept = [

@@ -1,9 +1,9 @@
-"""Abstractions of protocols of queues, by the stages that their messages go through.
+"""Abstractions of protocols of queues, by the stages of their messages.
 
-A protocol that keeps queues and asks what is in them is plain Python, which z3 cannot run. What is proved of it is
-proved of an *abstraction*: which messages have been sent, posted, got, …, and when; a queue is what has come to one
-stage and not to the next, oldest first. That the machine's steps are those of the abstraction is shown as well
-(`step_refinement`); `MachineView` says which state of the machine a state of the abstraction is.
+A protocol that keeps queues and branches on their contents is plain Python, which z3 cannot run. The proof is about an
+*abstraction*: which messages have been sent, posted, got, …, and when; a queue holds the messages that have reached one
+stage and not the next, oldest first. The machine's steps are shown to be those of the abstraction (`step_refinement`);
+`MachineView` maps a state of the abstraction to one of the machine.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import z3
 from crownless.impl.protocol import AppEvent
 from crownless.proofs.language.terms import Term
 
-#: A truth: a z3 term, or a bool.
+#: A truth value: a z3 term, or a bool.
 Truth = Any
 
 
 class SymbolicLogic:
-    """The logic of z3, over sorts of any number of processes and messages, unless others are given."""
+    """The logic of z3, over sorts of arbitrary size unless others are given."""
 
     def __init__(self, process: Term = None, message: Term = None) -> None:
         self.sorts: dict[str, Term] = {
@@ -60,7 +60,7 @@ class SymbolicLogic:
 
 
 class PlainLogic:
-    """Python's own truth: a condition written for z3 is decided of one computation."""
+    """Python's own truth values: evaluates a condition written for z3 on one computation."""
 
     def both(self, *all_of: Truth) -> bool:
         """True if all of these hold."""
@@ -85,14 +85,14 @@ Sort = Literal["process", "message", "number", "truth"]
 
 
 class Part(NamedTuple):
-    """A function that an abstraction speaks of."""
+    """A function of an abstraction."""
 
     of: tuple[Sort, ...]
     is_: Sort
 
 
 class AbstractState:
-    """The functions of an abstraction at one moment, by name; and the clock, which counts events."""
+    """The functions of an abstraction in one state, by name; and the clock, which counts events."""
 
     def __init__(self, clock: Any, **parts: Callable[..., Any]) -> None:
         self.clock = clock
@@ -102,40 +102,40 @@ class AbstractState:
         raise AttributeError(name)
 
     def then(self, **changed: Callable[..., Any]) -> AbstractState:
-        """After one event."""
+        """The state after one event."""
         return AbstractState(**{**self.__dict__, **changed, "clock": self.clock + 1})
 
     def also(self, **changed: Callable[..., Any]) -> AbstractState:
-        """By the same event."""
+        """A further change by the same event."""
         return AbstractState(**{**self.__dict__, **changed})
 
 
 class Fixed(NamedTuple):
-    """A function's values that an event fixes for good: for all arguments with `where`, the function is that."""
+    """Values that an event fixes permanently: for all arguments with `where`, the function is that."""
 
     where: Callable[..., Truth]
     is_: Callable[..., Any]
 
 
 class StageEvent(NamedTuple):
-    """Something that may happen: what is given when it does, what is fixed by it, and what is then."""
+    """A possible event: its hypotheses, the values that it fixes, and the state after it."""
 
     name: str
     given: Mapping[str, Truth]
     after: AbstractState
     fixes: Mapping[str, Fixed] = {}
-    #: What has then happened for applications.
+    #: The application events that it reports.
     happens: Callable[[], Sequence[AppEvent]] = tuple
 
 
 class Abstraction:
-    """Base of all, as z3 sees it: nothing is known of any of its functions. `i`, `m` and `w` are the process that takes
-    the next step, the message that the step is about, and another message.
+    """Base of all abstractions: nothing is known of their functions. `i`, `m` and `w` are the process that takes the
+    next step, the message of the step, and another message.
     """
 
-    #: What changes as events happen.
+    #: The functions that events change.
     changing: ClassVar[Mapping[str, Part]]
-    #: What belongs to a message, or a process, for good.
+    #: The fixed attributes of a message or a process.
     lasting: ClassVar[Mapping[str, Part]]
 
     def __init__(self, logic: SymbolicLogic | None = None) -> None:
@@ -155,7 +155,7 @@ class Abstraction:
         raise AttributeError(name)
 
     def start(self) -> AbstractState:
-        """Nothing has happened: no truth holds, and all else is as it may be."""
+        """The initial state: no predicate holds, and all other functions are arbitrary."""
 
         def never(*_: object) -> Truth:
             return self.logic.either()
@@ -166,16 +166,16 @@ class Abstraction:
         return AbstractState(self.before.clock, **parts)
 
     def now_also(self, name: str, x: Any) -> dict[str, Callable[..., Truth]]:
-        """A truth about messages or processes, which now holds of x too."""
+        """A predicate on messages or processes, made true of x as well."""
         before = getattr(self.before, name)
         return {name: lambda y: self.logic.either(before(y), y == x)}
 
     def at_this_time(self, name: str, x: Any) -> dict[str, Fixed]:
-        """A time of messages, of which that of x is now."""
+        """The times of messages, with that of x set to now."""
         return {name: Fixed(lambda y: y == x, lambda y: self.before.clock)}
 
     def events(self) -> list[StageEvent]:
-        """All that may happen to i, m and w."""
+        """All possible events of i, m and w."""
         raise NotImplementedError
 
 
@@ -188,8 +188,8 @@ def can(run: Abstraction, *names: str) -> Truth:
 def fifo_preservation_claims(
     run: Abstraction, queue: str, inside: Callable[[AbstractState, Any, Any], Truth], at: Callable[[Any], Any]
 ) -> dict[str, tuple[dict[str, Truth], Truth]]:
-    """Claims, one an event: what stays in a queue is not overtaken there. `inside`: state, process, message
-    → True if the message is in the queue of the process. `at`: when it came there.
+    """Claims, one per event: a message waiting in a queue is not overtaken there. `inside`: state, process, message →
+    True if the message is in the queue of the process. `at`: when it entered.
     """
     now, l = run.before, run.logic
 
@@ -222,7 +222,7 @@ def fixed_by(run: Abstraction, event: StageEvent) -> dict[str, Term]:
     return said
 
 
-#: Name → what is said of a run at one moment, in a logic.
+#: Name → a statement about one state of a run, in a logic.
 Invariants = Mapping[str, Callable[[Any, AbstractState, SymbolicLogic], Truth]]
 
 
@@ -238,18 +238,18 @@ def _itself(run: Abstraction, x: Any) -> Any:
 
 @dataclass(frozen=True)
 class QueueField:
-    """A queue of the messages that are inside, the one that came first foremost."""
+    """A queue of the messages that are inside, first come first."""
 
     inside: Inside
-    #: When a message came there.
+    #: When a message entered the queue.
     at: Callable[[Any, Any], Any]
-    #: What stands in the queue for a message.
+    #: The queue element that represents a message.
     element: Callable[[Any, Any], Any] = _itself
 
 
 @dataclass(frozen=True)
 class FlagField:
-    """Yes or no."""
+    """A boolean."""
 
     holds: Callable[[Any, AbstractState, Any], Truth]
 
@@ -264,29 +264,30 @@ class OptionField:
 
 @dataclass(frozen=True)
 class PacketKind:
-    """The packets of one kind: one for each message of which one is in flight."""
+    """The packets of one kind: one for each message that has such a packet in flight."""
 
     in_flight: Callable[[Any, AbstractState, Any], Truth]
     source: Callable[[Any, Any], Any]
     destination: Callable[[Any, Any], Any]
-    #: True if it carries the message. Else it carries nothing.
+    #: True if it carries the message. Otherwise it is empty.
     carries: bool = True
 
 
 @dataclass(frozen=True)
 class MachineView:
-    """The machine's local state, field by field, and its packets, kind by kind; and which events an input is."""
+    """The machine's local state, field by field, and its packets, kind by kind; and the events of each input."""
 
     state: Callable[..., Any]
     fields: Mapping[str, QueueField | FlagField | OptionField]
     packets: Mapping[str, PacketKind]
-    #: True if a message was not submitted yet.
+    #: True if a message has not been submitted yet.
     fresh: Callable[[Any, AbstractState, Any], Truth]
-    #: The events that submitting a message may be; so an application's request for one, and a step of its own.
+    #: The possible events of submitting a message; likewise of an application's request for one, and of an internal
+    #: step.
     on_send: Sequence[str] = ()
     on_receive: Sequence[str] = ()
     on_internal: Sequence[str] = ()
-    #: Those that receiving a packet of a kind may be.
+    #: The possible events of receiving a packet of each kind.
     on_packet: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:

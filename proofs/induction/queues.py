@@ -1,6 +1,6 @@
 """The proof of a protocol of queues: invariants of its abstraction (`queue_abstraction`), by induction.
 
-What is proved is proved of the abstraction, for any number of processes and messages; and of the protocol's machine,
+The result is proved of the abstraction, for any number of processes and messages; it holds of the protocol's machine,
 since its steps are shown to be those of the abstraction (`step_refinement`).
 """
 
@@ -16,7 +16,7 @@ from crownless.proofs.language.ground import three_of_each
 from .queue_abstraction import Abstraction, Invariants, MachineView, SymbolicLogic, Truth, fixed_by
 from .theorem import Claim, never
 
-#: Claims by name: what is given, beside the invariants, and what follows.
+#: Claims by name: the hypotheses besides the invariants, and the conclusion.
 Given = Mapping[str, tuple[Mapping[str, Truth], Truth]]
 
 
@@ -27,20 +27,20 @@ class QueueProof:
     protocol: type[ProtocolMachine]
     abstraction: type[Abstraction]
     invariants: Invariants
-    #: What is shown: what that means, and the claims that follow from the invariants.
+    #: The properties shown: the meaning of each, and the claims that follow from the invariants.
     follows: Mapping[str, tuple[str, Callable[[Any], Given]]]
     #: A state that the proof is about: it must be possible.
     eventful: Callable[[Any], Mapping[str, Truth]]
-    #: What the machine's local states, and the packets in flight, are at a moment.
+    #: The machine's local states and the packets in flight, in a state of the abstraction.
     view: MachineView
     assumed: Sequence[str]
-    #: What is taken for granted of processes.
+    #: The hypotheses about processes.
     axioms: Invariants = field(default_factory=dict)
-    #: Of an invariant, the others that are used to show that it is kept; of one that is not here, all.
+    #: For an invariant, the others used to show that it is kept; all by default.
     kept_by: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    #: True if the text admits messages to oneself.
+    #: True if the text admits self-sends.
     self_sends: bool = False
-    #: What is put to z3.
+    #: The subject of the proof.
     of: str = "an abstraction"
 
     @property
@@ -52,7 +52,7 @@ class QueueProof:
 
     @property
     def shown(self) -> Mapping[str, tuple[str, tuple[str, ...]]]:
-        """The properties shown: meaning, and the parts of the proof that each takes."""
+        """The properties shown: the meaning of each, and the parts of the proof that it needs."""
         return {name: (meaning, ("invariants", name)) for name, (meaning, _) in self.follows.items()}
 
     def claims(self) -> dict[str, list[Claim]]:
@@ -83,8 +83,8 @@ class QueueProof:
         return claims
 
     def vacuity(self) -> list[Claim]:
-        """That of three processes and three messages, in no state in which the invariants hold, what the proof is
-        about can happen, nor any of the events: each to be refuted.
+        """Among three processes and three messages, no state that satisfies the invariants admits the proof's
+        situation, or any of the events: each to be refuted.
         """
         process, message, things = three_of_each()
         run = self.abstraction(SymbolicLogic(process, message))

@@ -1,8 +1,8 @@
-"""A run of a protocol's machine that breaks what was to be proved: it refutes the protocol, where a proof only fails.
+"""Runs of a protocol's machine that violate a property to be proved: they refute the protocol; a failed proof does not.
 
-z3's model of a step that fails is a state, to which perhaps no run leads. So the machine itself sends a few messages,
-among two or three processes and in every interleaving. If none of these runs breaks anything, it may be the proof that
-lacks an invariant, not the protocol that is broken.
+z3's model of a failing step is a state that may be unreachable. So the machine itself sends a few messages, among two
+or three processes and in every interleaving. If none of these runs violates anything, the proof may lack an invariant
+rather than the protocol be wrong.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from crownless.model_check.runs.runs import Run
 from crownless.model_check.system.properties import properties_of
 from crownless.runtime.ending import Limits
 
-#: The machine sends up to so many messages, and a search for a run ends beyond so many states.
+#: Limits: the messages that the machine sends, and the states of a search.
 MOST_MESSAGES, MOST_STATES = 3, 100_000
 
 ORDERS = ("fifo", "causal")
-#: What is to be proved, up to a bound.
+#: The properties to be proved, up to a bound.
 BREAKS = (*ORDERS, "delivers-all")
 
 
 class Refutation(NamedTuple):
-    """A shortest run of the fewest messages that breaks something, and the property that it breaks."""
+    """A shortest run with the fewest messages that violates a property, and that property."""
 
     run: Run
     breaks: str
 
 
 def refutation(protocol: type[ProtocolMachine]) -> Refutation | None:
-    """A run that breaks FIFO or causal order, or does not deliver all; None if none of so few messages does."""
+    """A run that violates FIFO or causal order, or does not deliver all; None if there is none within the limits."""
     for messages in range(1, MOST_MESSAGES + 1):
         for n in (2, 3):
             found = _violation(protocol(n), Free(n, messages, sends=protocol.sends))

@@ -1,7 +1,7 @@
 """A recheck of every theorem with another solver, cvc5 (`pip install crownless[cvc5]`).
 
-What z3 found to be unsatisfiable is written in SMT-LIB and read by cvc5, with comprehensions read out on the way
-(`arrays`), which are arrays to z3 alone.
+What z3 finds unsatisfiable is written in SMT-LIB and read by cvc5. Comprehensions, which only z3 treats as arrays, are
+eliminated first (`arrays`).
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from crownless.runtime.errors import BadInput
 
 from .theorem import Claim, Outcome
 
-#: Ways to look for instances of what is said of all: by patterns, by models, by going through terms.
+#: Quantifier instantiation strategies: by patterns, by models, by enumerating terms.
 WAYS: tuple[dict[str, str], ...] = ({}, {"mbqi": "true"}, {"enum-inst": "true"})
-#: Resource units of cvc5 that one way may use; nearly all take a hundredth.
+#: Resource units of cvc5 per strategy; nearly all queries take a hundredth.
 EFFORT = 300_000
 
 
@@ -56,7 +56,7 @@ def recheck_with_cvc5(claim: Claim, effort: int = EFFORT) -> Outcome:
 
 
 def as_smt_lib(claim: Claim) -> str:
-    """That the claim fails, in SMT-LIB, without comprehensions."""
+    """The negated claim in SMT-LIB, without comprehensions."""
     solver = z3.Solver()
     solver.add(*(eliminate_lambdas(term) for term in [*claim.given.values(), z3.Not(claim.shows)]))
     return f"(set-logic ALL)\n{solver.to_smt2()}"

@@ -1,19 +1,19 @@
 """The steps of a queue machine and the events of its abstraction correspond, for queues of any content, by z3.
 
-The machine's own code runs on symbolic queues (`symbolic_queues`), along every way through it. Let its local states and
-the packets in flight be what the abstraction says (`MachineView`), and let the invariants hold. Then
+The machine's own code runs on symbolic queues (`symbolic_queues`), along every path. Let its local states and the
+packets in flight be those of the abstraction (`MachineView`), and let the invariants hold. Then
 
-- an input that the machine takes is an event that may happen: *some event happens*;
-- where it may, the machine comes to the state, transmits the packets, and reports the application events that it does;
+- an input that the machine takes is a possible event: *some event happens*;
+- where an event is possible, the machine reaches its state, transmits its packets, and reports its application events;
   all other processes keep their states: *as …*;
-- where the machine does nothing no event may happen: *not …*;
-- each event comes of an input: *… comes of an input*.
+- where the machine does nothing, no event is possible: *not …*;
+- each event comes from an input: *… comes of an input*.
 
 An application may request a message of any process, or of one; the abstraction does not distinguish the two, so a
-machine whose `receive` does is not shown.
+machine whose `receive` does cannot be shown.
 
-With *at the start* that is a bisimulation, for any number of processes and messages, so that what is proved of the
-abstraction holds of the machine. That a queue which is not empty has an oldest element is taken for granted.
+With *at the start* this is a bisimulation, for any number of processes and messages, so whatever is proved of the
+abstraction holds of the machine. Assumed: a non-empty queue has an oldest element.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ Formula = Term
 
 @dataclass(frozen=True)
 class Compared:
-    """A machine's steps, compared with what is proved in every state of so many processes, after any messages."""
+    """A machine's steps, compared with the proved ones in every state of this many processes, after any messages."""
 
     processes: int
     states: int
-    #: The first state in which the two differ, and how; None: in none.
+    #: The first state in which the two differ, and how; None if there is none.
     differs: str | None
 
     def __bool__(self) -> bool:
@@ -65,20 +65,22 @@ class Compared:
 
 @dataclass(frozen=True)
 class _Input:
-    """An input of the machine, when it comes, and what it does then: a step, or none."""
+    """An input of the machine, its condition, and the resulting step, if any."""
 
     name: str
     given: Mapping[str, Formula]
     taken: Callable[[Path], Step | None]
     events: Sequence[str]
-    #: True if it is about m. Else about the oldest message of a queue.
+    #: True if it is about m. Otherwise about the oldest message of a queue.
     of_message: bool = True
-    #: The kind of the packet that it takes from the channel.
+    #: The kind of packet that it takes from the channel.
     consumed: str | None = None
 
 
 def step_claims(proof: QueueProof) -> list[Claim]:
-    """The claims to put to z3; raises `UnsupportedStep` if a step does what is not shown for queues of any content."""
+    """The claims to put to z3; raises `UnsupportedStep` if a step uses an operation not covered for queues of any
+    content.
+    """
     return _Steps(proof).claims()
 
 
@@ -109,8 +111,8 @@ class _Steps:
         return claims
 
     def _past(self, event: StageEvent) -> Formula:
-        """True if the history variables grow as the definition has it: before the send of a message is what its sender
-        knows of then, for good; a delivery makes known the message, and what is before its send.
+        """True if the history variables grow by definition: the past of a message is fixed when it is sent, as what its
+        sender then knows; a delivery adds the message and its past to what the receiver knows.
         """
         run, now, i, l = self.run, self.run.before, self.run.i, self.run.logic
         sent = [each.message for each in event.happens() if each.kind == "send"]
@@ -228,7 +230,7 @@ class _Steps:
             lambda x: self._symbol(path, field.element(run, x)),
         )
 
-    # -- what is claimed of a way through a step -----------------------------------------------------------------------
+    # -- the claims about a path through a step ------------------------------------------------------------------------
 
     def _of_path(self, each: _Input, name: str, path: Path, step: Step | None) -> list[Claim]:
         run = self.run
@@ -266,7 +268,7 @@ class _Steps:
         return claims
 
     def _does(self, step: Step, event: StageEvent, consumed: str | None) -> list[Formula]:
-        """True if the step is what the event does."""
+        """True if the step has the effect of the event."""
         return [
             *self._is(step.state, event.after),
             *self._others_stay(event.after),
@@ -297,7 +299,7 @@ class _Steps:
     def _same_queue(
         self, pieces: Sequence[Stretch | One], inside: Callable[[Term], Formula], field: QueueField
     ) -> list[Formula]:
-        """True if the pieces hold what is inside, in the order in which it came."""
+        """True if the pieces hold the messages inside, in the order in which they entered."""
         run, l = self.run, self.run.logic
         parts = [self._messages_of(piece) for piece in pieces]
         said = [l.messages(lambda x: inside(x) == z3.Or(*(part(x) for part in parts)))]
@@ -322,7 +324,7 @@ class _Steps:
         return _same(value, expected)
 
     def _messages_of(self, piece: Stretch | One) -> Callable[[Term], Formula]:
-        """The messages that the elements stand for; an element that is none stands for the message of the step."""
+        """The messages that the elements represent; other elements represent the message of the step."""
         if isinstance(piece, Stretch):
             return piece.inside
         value = piece.value.message if isinstance(piece.value, Packet) else piece.value
@@ -347,7 +349,7 @@ class _Steps:
         ]
 
     def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
-        """True if, of each kind, these packets are put on the channel, and only the received one taken off."""
+        """True if, of each kind, exactly these packets are transmitted, and only the received one is removed."""
         run, now, l = self.run, self.run.before, self.run.logic
         by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}
         for piece in _pieces(packets):

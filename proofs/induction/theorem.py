@@ -1,9 +1,9 @@
 """A theorem, put to z3: proved, refuted with a model, or unknown with z3's reason. Unknown is never success.
 
-z3 looks for a state in which all that is given holds and what is to be shown does not. Effort is bounded by z3's
-own count of its steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
+z3 looks for a state that satisfies the hypotheses and not the conclusion. Effort is bounded by z3's own count of its
+steps (`rlimit`), not by time, so that a verdict does not depend on the computer.
 
-A model that refutes a step of an induction is a state, not a run: nothing says that a run ever gets there.
+A model that refutes a step of an induction is a state, not a run: it may be unreachable.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from crownless.proofs.language.terms import Term
 from crownless.proofs.language.z3_query import model_of
 from crownless.runtime.printable import in_brackets
 
-#: z3 steps allowed to one query, by default: ten times what nearly all of the theorems here take.
+#: z3 steps allowed per query, by default: ten times the need of nearly all theorems here.
 EFFORT = 2_000_000
-#: So many ways z3 may take, where it gives up on the first.
+#: Attempts per query where z3 gives up.
 ATTEMPTS = 5
 
 
@@ -45,8 +45,8 @@ class Verdict:
 
     name: str
     outcome: Outcome
-    given: tuple[str, ...]  #: the names of the hypotheses: all that was assumed of the constants
-    model: Term = None  #: if refuted: a state in which the given holds and the claim fails
+    given: tuple[str, ...]  #: the names of the hypotheses: all assumptions about the constants
+    model: Term = None  #: if refuted: a state in which the hypotheses hold and the claim fails
     reason: str = ""  #: if unknown: why, in z3's words
 
     def __repr__(self) -> str:
@@ -57,9 +57,10 @@ class Verdict:
 
 
 def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT, attempts: int = 1) -> Verdict:
-    """Puts to z3 that `shows` follows from what is given, whatever the constants in them stand for.
+    """Puts to z3 that `shows` follows from the hypotheses, for all values of their constants.
 
-    Where z3 gives up it is asked again, with another seed, so many times in all, each with as many steps.
+    Where z3 gives up the query is repeated with another seed, up to `attempts` times, each with the same number of
+    steps.
     """
     model, reason = model_of([*given.values(), z3.Not(shows)], effort, attempts)
     if reason:
@@ -80,12 +81,12 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
 
 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
-    """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state it is about."""
+    """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state that they describe."""
     return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)
 
 
 def never(now: Mapping[str, Term], happenings: Mapping[str, Mapping[str, Term]], things: Things) -> list[Claim]:
-    """That none of these can happen in any state of so few things: each to be refuted, or a proof may be vacuous."""
+    """None of these can happen in any state of this size: each to be refuted, otherwise a proof may be vacuous."""
     said = said_of(things)
     return [
         Claim(name, {each: said(holds) for each, holds in {**now, **given}.items()}, z3.BoolVal(False))

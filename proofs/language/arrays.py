@@ -1,8 +1,8 @@
-"""Elimination of arrays from terms: vectors and matrices, which `terms` builds with z3's lambdas, entry by entry.
+"""Elimination of arrays from terms: vectors and matrices, built by `terms` with z3's lambdas, become entries.
 
-An entry of a lambda is its body, one of a store is the value stored or that of before, and two arrays are equal if they
-are so entry by entry. What is left speaks of functions, integers and quantifiers, and of entries of given arrays, for
-solvers and searches that know nothing else.
+An entry of a lambda is its body, one of a store is the stored value or the previous one, and two arrays are equal if
+all entries are. The result contains functions, integers, quantifiers, and entries of given arrays, for solvers and
+searches that know nothing else.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from .terms import Term, is_array
 
 
 class Eliminator:
-    """Eliminates arrays, and remembers what it has worked out."""
+    """Eliminates arrays, with memoization."""
 
     def __init__(self) -> None:
-        #: By z3's number of a term, which is another's as soon as the term is gone.
+        #: By z3's number of a term; z3 reuses it once the term is freed.
         self._known: dict[int, tuple[Term, Term]] = {}
 
     def eliminated(self, term: Term) -> Term:
-        """The same without lambdas and stores, if it is no array."""
+        """An equivalent term without lambdas and stores, if it is no array."""
         key = term.get_id()
         if key not in self._known:
             self._known[key] = term, self._eliminated(term)
@@ -39,7 +39,7 @@ class Eliminator:
             return self._equal(*term.children())
         parts = [self.eliminated(part) for part in term.children()]
         if z3.is_and(term):
-            return z3.And(parts) if parts else z3.BoolVal(True)  # in SMT-LIB there is no "and" of nothing
+            return z3.And(parts) if parts else z3.BoolVal(True)  # SMT-LIB has no empty "and"
         if z3.is_or(term):
             return z3.Or(parts) if parts else z3.BoolVal(False)
         return term.decl()(*parts) if parts else term
@@ -64,7 +64,7 @@ class Eliminator:
         return z3.ForAll([k], same)
 
     def entry(self, array: Term, place: Term) -> Term:
-        """The entry of the array there; if that is an array, with its lambdas."""
+        """The entry of the array at these indices; if that is an array, with its lambdas."""
         if z3.is_quantifier(array):
             return self._value(z3.substitute_vars(array.body(), place))
         if z3.is_app_of(array, z3.Z3_OP_ITE):
@@ -79,19 +79,19 @@ class Eliminator:
         return self.given(self.eliminated(array)[place])
 
     def given(self, entry: Term) -> Term:
-        """An entry of an array of which nothing is known."""
+        """An entry of an array about which nothing is known."""
         return entry
 
     def _value(self, term: Term) -> Term:
         return term if is_array(term) else self.eliminated(term)
 
     def agree(self, a: Term, b: Term, places: Sequence[Term]) -> list[Term]:
-        """That two values have the same entries at these places."""
+        """Two values have the same entries at these places."""
         if not is_array(a):
             return [self.eliminated(a) == self.eliminated(b)]
         return [same for place in places for same in self.agree(a[place], b[place], places)]
 
 
 def eliminate_lambdas(term: Term) -> Term:
-    """The same truth without comprehensions."""
+    """An equivalent formula without comprehensions."""
     return Eliminator().eliminated(term)

@@ -1,14 +1,15 @@
 """A protocol's own machine, run for any number of processes on symbols, in a part of Python without branches.
 
-A `Symbol` refuses what z3 cannot see when it is asked, but not everything asks it: a counter in a loop, the length of a
-list and ``is`` give an answer in the proof that is none for the runs. So the code is read (`machine_code`), and
+A `Symbol` refuses operations that z3 cannot see, but not every operation reaches it: a loop counter, the length of a
+list and ``is`` would give answers in the proof that differ from those of the runs. So the code is read
+(`machine_code`):
 
-- there are no branches, but on whether something is None; no loops, but comprehensions without a condition;
-- what is read by subscript is a vector or a matrix, and no list is compared: both depend on how long it is;
-- what is called is `self.ops`, other methods and functions, and named tuples; nothing of Python's own.
+- there are no branches, except on None; no loops, except comprehensions without a condition;
+- only vectors and matrices are subscripted, and no list is compared: both depend on its length;
+- calls go to `self.ops`, other methods and functions, and named tuples; never to Python's built-ins.
 
 Hence a transition has one path, the same in every run. It can build lists from the receivers of a message only entry by
-entry; `any_multicast` shows that what comes out for one, two and three receivers comes out for any number.
+entry; `any_multicast` shows that the results for one, two and three receivers hold for any number.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ _OPERATORS: Mapping[type[ast.cmpop], str] = {
 
 
 class BranchFree(Reader):
-    """Refuses whatever could give a transition another path."""
+    """Refuses whatever could give a transition a second path."""
 
     allowed = (
         *(ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.If, ast.Pass, ast.Expr),
@@ -121,13 +122,13 @@ class BranchFree(Reader):
 
 # -- machines ----------------------------------------------------------------------------------------------------------
 
-#: These take a message in; who else has it they cannot ask but by `ops.indicator`.
+#: These receive a message; they learn who else has it only through `ops.indicator`.
 _TAKE_IN = ("deliverable", "on_packet")
 
 
 def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
-    """The protocol for any number of processes: given terms, its methods give terms. Raises `Refused` where it does
-    something that z3 would not see, at once or, where it depends on what it is given, when it is called.
+    """The protocol for any number of processes: given terms, its methods return terms. Raises `Refused` for operations
+    that z3 would not see: at once or, where it depends on the arguments, on the call.
     """
     machine: Any = OnTerms(protocol, terms)
     i, j = terms.any_process("i"), terms.any_process("j")
@@ -143,7 +144,7 @@ def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
 
 
 class OnTerms:
-    """A machine each of whose methods takes and gives terms, and runs on symbols."""
+    """A machine whose methods take and return terms, and run on symbols."""
 
     def __init__(self, protocol: type[ProtocolMachine], terms: Terms) -> None:
         self.ops = terms
@@ -162,19 +163,19 @@ class OnTerms:
                 return in_terms(_checked(name, attribute(*values)))
             except Refused as error:
                 raise self.refused(name, error.message, error.hint) from error
-            except Exception as error:  # the machine is somebody else's: anything may be wrong with it
-                reason = str(error).splitlines()[0] if str(error) else "without a word"
+            except Exception as error:  # the machine is user code: it may raise anything
+                reason = str(error).splitlines()[0] if str(error) else "no message"
                 raise self.refused(name, f"fails when it runs on terms: {type(error).__name__}: {reason}") from error
 
         return method
 
     def refused(self, method: str, reason: str, hint: str = "") -> Refused:
-        """The error for something that one of its methods gives."""
+        """The error for a result of one of its methods."""
         return Refused(f"{Call(self._protocol, method).subject}: {reason}", hint=hint)
 
 
 def _checked(name: str, result: Any) -> Any:
-    """Steps that are steps, and a guard that gives a truth."""
+    """Checks that steps are steps, and that a guard yields a truth value."""
     if name == "deliverable" and not isinstance(result, bool) and not is_truth(result):
         refuse("gives no truth value", "return a comparison of values, self.ops.every(…) or self.ops.all_of(…)")
     if name not in ("send", "on_packet"):

@@ -1,4 +1,4 @@
-"""Grounding: statements about all processes and messages, over a few of them, so that z3 need not instantiate."""
+"""Grounding: statements about all processes and messages, instantiated for a few, so that z3 need not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import z3
 from .arrays import eliminate_lambdas
 from .terms import Term
 
-#: Of each sort the things that are spoken of.
+#: For each sort, the things mentioned.
 Things = Mapping[Term, Sequence[Term]]
 
 
@@ -28,7 +28,7 @@ def instances(holds: Term, things: Things) -> list[Term]:
 
 
 def ground_over(holds: Term, things: Things) -> Term:
-    """The same, where these are all things that there are."""
+    """An equivalent formula, if these are all things that exist."""
     if z3.is_quantifier(holds):
         return z3.And([ground_over(each, things) for each in instances(holds, things)]) if holds.is_forall() else holds
     parts = [ground_over(part, things) for part in holds.children()]
@@ -36,8 +36,8 @@ def ground_over(holds: Term, things: Things) -> Term:
 
 
 def said_of(things: Things) -> Callable[[Term], Term]:
-    """`ground_over` of these things, also within comprehensions; what is asked again is not worked out again."""
-    #: By z3's number of a term, which is another's as soon as the term is gone.
+    """`ground_over` for these things, also within comprehensions; results are cached."""
+    #: By z3's number of a term; z3 reuses it once the term is freed.
     known: dict[int, tuple[Term, Term]] = {}
 
     def said(holds: Term) -> Term:
@@ -50,30 +50,30 @@ def said_of(things: Things) -> Callable[[Term], Term]:
 
 
 class FiniteSort(NamedTuple):
-    """A sort, and all things of it."""
+    """A sort, with all of its elements."""
 
     sort: Term
     all: Sequence[Term]
 
 
-#: Those declared so far, by name: z3 declares a name once.
+#: Sorts declared so far, by name: z3 declares a name once.
 _DECLARED: dict[str, FiniteSort] = {}
 
 
 def finite_sort(name: str, things: Sequence[str]) -> FiniteSort:
-    """The sort of exactly these things; a name always stands for the same."""
+    """The sort of exactly these elements; a name always denotes the same sort."""
     if name not in _DECLARED:
         _DECLARED[name] = FiniteSort(*z3.EnumSort(name, things))
     return _DECLARED[name]
 
 
 def three(name: str, things: str) -> FiniteSort:
-    """A sort of three things."""
+    """A sort of three elements."""
     return finite_sort(f"{name} of three", things.split())
 
 
 def three_of_each() -> tuple[Term, Term, Things]:
-    """The sorts of three processes and of three messages, and all that there is of each sort."""
+    """The sorts of three processes and of three messages, with the elements of each."""
     process, message = three("Process", "P1 P2 P3"), three("Message", "x y z")
     numbers = [z3.IntVal(number) for number in range(1, 4)]
     return process.sort, message.sort, {message.sort: message.all, process.sort: process.all, z3.IntSort(): numbers}

@@ -1,18 +1,18 @@
 """The one reader of machine code: a transition is checked against a whitelist of syntax, and compiled anew.
 
-A proof is of the runs only if a transition is a function of its arguments, and if it asks nothing of the symbols that
-it runs on but what they can answer. So each function that a transition runs is read when it is first called:
+A proof holds of the runs only if a transition is a function of its arguments, and uses only the operations that its
+symbols support. So each function that a transition runs is read when it is first called:
 
-- its syntax tree is walked; what a reader's whitelist does not have is refused with its name and line;
-- what it reads from outside, by name or as an attribute of a module, must be fixed: constants, named tuples as Python
-  makes them, `sent` and `delivered`, the machine's own classes, and functions, which are read in their turn;
-- attributes are read of the machine, of named tuples and of symbols alone (`attribute`): there is no way from a value
-  to its type, its length or its methods.
+- its syntax tree is walked; syntax outside the reader's whitelist is refused with its name and line;
+- values from outside, read by name or as an attribute of a module, must be fixed: constants, named tuples as Python
+  makes them, `sent` and `delivered`, the machine's own classes, and functions, which are read in turn;
+- attributes are read only of the machine, of named tuples and of symbols (`attribute`): a value's type, length and
+  methods are out of reach.
 
-A syntax tree alone does not say which operands are lists. Therefore the tree is compiled with such operations
-redirected to functions of the reader, which look at the values; each subclass of `Reader` says which.
+A syntax tree alone does not show which operands are lists. Therefore the tree is compiled with such operations
+redirected to functions of the reader, which inspect the values; each subclass of `Reader` says which.
 
-Trusted: that the source is what runs, and that nobody changes a constant or a class while it does.
+Trusted: that the source is what runs, and that no constant or class changes meanwhile.
 """
 
 from __future__ import annotations
@@ -30,18 +30,19 @@ from typing import Any, ClassVar, NoReturn
 from crownless.impl.protocol import ProtocolMachine, delivered, sent
 from crownless.impl.user_frames import place
 
-#: What Python itself puts into a class.
+#: Attributes that Python itself adds to a class.
 OF_CLASSES = frozenset(
     {"__module__", "__doc__", "__annotations__", "__annotate__", "__annotate_func__", "__annotations_cache__"}
     | {"__qualname__", "__dict__", "__weakref__", "__orig_bases__", "__parameters__", "__firstlineno__"}
     | {"__static_attributes__", "__slotnames__", "__abstractmethods__", "_abc_impl"}
 )
-#: Facts of a machine that hold code which is not read, or differ between runs, and methods that no step calls.
+#: Attributes of a machine with code that is not read or with values that differ between runs, and methods that no step
+#: calls.
 UNREAD = frozenset(
     {"invariants", "rules", "witnesses", "parameters", "settings", "setting", "remark", "ordered_at"}
     | {"renamed", "renamed_stamp", "renamed_packet", "agree"}
 )
-#: What a machine is given when it is made.
+#: The constructor arguments of a machine.
 GIVEN = frozenset({"n", "ops", "settings"})
 
 _MISSING = object()
@@ -56,13 +57,13 @@ IN_WORDS: Mapping[str, str] = {
 
 
 class Reader(ast.NodeTransformer):
-    """Reads one function; a subclass says which part of Python it follows, and what it redirects."""
+    """Reads one function; a subclass chooses the supported part of Python and the redirected operations."""
 
-    #: The syntax that is followed.
+    #: The supported syntax.
     allowed: ClassVar[tuple[type[ast.AST], ...]] = ()
-    #: Python's own functions that may be called.
+    #: Built-in functions that may be called.
     builtins: ClassVar[frozenset[str]] = frozenset({"super", "tuple", "list"})
-    #: What the code is redirected to; names that begin with two underscores are refused elsewhere.
+    #: The redirection targets; names that begin with two underscores are refused elsewhere.
     hooks: ClassVar[Mapping[str, Callable[..., Any]]] = {}
     hints: ClassVar[Mapping[str, str]] = {}
     unread: ClassVar[frozenset[str]] = UNREAD
@@ -78,20 +79,20 @@ class Reader(ast.NodeTransformer):
         }
         self.node = copy.deepcopy(self._source())
         self.own = frozenset(_own_names(self.node))
-        #: The name of the machine, in a method of one.
+        #: The name of the machine, in one of its methods.
         self.first = self.node.args.args[0].arg if self.node.args.args else ""
 
     # -- to be said by a subclass --------------------------------------------------------------------------------------
 
     @classmethod
     def refused(cls, where: str, reason: str, hint: str = "") -> Exception:
-        """The error for what is not followed."""
+        """The error for an unsupported operation."""
         raise NotImplementedError
 
     # -- reading -------------------------------------------------------------------------------------------------------
 
     def compiled(self) -> Callable[..., Any]:
-        """The function, compiled anew."""
+        """The function, recompiled."""
         function, node = self.function, self.node
         if vars(function):
             self.refuse(node, f"the function {function.__name__} has attributes of its own")
@@ -107,7 +108,7 @@ class Reader(ast.NodeTransformer):
         node.args.defaults, node.args.kw_defaults = [], [None] * len(node.args.kwonlyargs)
         ast.copy_location(node, self.node)
         module = ast.fix_missing_locations(ast.Module([node], []))
-        defined: dict[str, Any] = {}  # beside the namespace, in which its name may be that of another function
+        defined: dict[str, Any] = {}  # outside the namespace, in which its name may denote another function
         exec(compile(module, function.__code__.co_filename, "exec"), self.namespace, defined)
         made: Any = defined[node.name]
         made.__defaults__, made.__kwdefaults__ = function.__defaults__, function.__kwdefaults__
@@ -207,7 +208,7 @@ class Reader(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def redirected(self, hook: str, node: ast.AST, *arguments: ast.expr) -> ast.AST:
-        """A call of the hook, which is given the place first."""
+        """A call of the hook, with the place as first argument."""
         call = ast.Call(_load(hook), [ast.Constant(self.where(node)), *arguments], [])
         return ast.copy_location(call, node)
 
@@ -215,7 +216,7 @@ class Reader(ast.NodeTransformer):
         if name.startswith("__"):
             self.refuse(node, f"{name} is not part of what can be proved")
 
-    # -- what is read from outside -------------------------------------------------------------------------------------
+    # -- values from outside -------------------------------------------------------------------------------------------
 
     def _outside(self, name: str) -> Any:
         function = self.function
@@ -225,7 +226,7 @@ class Reader(ast.NodeTransformer):
         return function.__globals__.get(name, _MISSING)
 
     def _fixed(self, node: ast.AST, name: str, value: Any) -> Any:
-        """The value as the code is given it."""
+        """The value as passed to the code."""
         if is_constant(value):
             return value
         if isinstance(value, type) and value in self.copies:
@@ -254,7 +255,7 @@ class Reader(ast.NodeTransformer):
 
 
 def _own_names(node: ast.AST) -> Iterator[str]:
-    """The names to which a function, or one within it, gives a value of its own."""
+    """The names to which a function, or a nested one, assigns."""
     for part in ast.walk(node):
         if isinstance(part, ast.arg):
             yield part.arg
@@ -277,7 +278,7 @@ def _functions_in(file: str) -> dict[tuple[str, int], list[ast.FunctionDef | ast
 
 
 def asks_for_none(test: ast.expr) -> bool:
-    """True of ``… is None`` and ``… is not None``."""
+    """True for ``… is None`` and ``… is not None``."""
     return (
         isinstance(test, ast.Compare)
         and len(test.ops) == 1
@@ -295,7 +296,7 @@ def _load(name: str) -> ast.Name:
 
 
 def compiled_anew(machine: type[ProtocolMachine], reader: type[Reader]) -> type[ProtocolMachine]:
-    """The machine's class, each of whose methods is read and compiled anew when it is first called."""
+    """The machine's class, with each method read and recompiled on its first call."""
     copies: dict[type, type] = {}
     for kind in reversed(machine.__mro__):
         copies[kind] = kind if kind in ProtocolMachine.__mro__ else _copied(kind, copies, reader)
@@ -345,7 +346,7 @@ def lazily(
 
 
 def attribute(of: Any, name: str) -> Any:
-    """`of.name`, of the machine, of a named tuple a field, of a symbol what it may be asked; raises `LookupError`."""
+    """`of.name`: of the machine, a field of a named tuple, a supported attribute of a symbol; raises `LookupError`."""
     a_machine = isinstance(of, ProtocolMachine | super) or (isinstance(of, type) and issubclass(of, ProtocolMachine))
     a_field = isinstance(of, tuple) and name in (*getattr(of, "_fields", ()), "_replace")
     if a_machine or a_field or name in getattr(type(of), "readable", ()):
@@ -354,8 +355,8 @@ def attribute(of: Any, name: str) -> Any:
 
 
 def is_constant(value: Any) -> bool:
-    """True of what is the same in every run: None, truth values, ints, texts, tuples and frozensets of them, named
-    tuples and their types, `sent` and `delivered`.
+    """True for values that are the same in every run: None, truth values, ints, texts, tuples and frozensets of them,
+    named tuples and their types, `sent` and `delivered`.
     """
     if value is None or type(value) in (bool, int, str, bytes):
         return True
@@ -372,7 +373,7 @@ _GENERATED = ("__new__", "_make", "_replace", "_asdict", "__repr__", "__getnewar
 
 
 def _why_no_named_tuple(kind: Any) -> str:
-    """Why it is no named tuple as Python makes them; empty if it is one."""
+    """Why it is not a named tuple as Python makes them; empty if it is one."""
     is_one = type(kind) is type and kind.__mro__[1:] == (tuple, object)
     if not is_one or any(_code(vars(kind).get(name)) != _code(vars(_plain(kind._fields))[name]) for name in _GENERATED):
         return f"{kind.__name__} is not a named tuple as Python makes them"
@@ -389,5 +390,5 @@ def _plain(fields: tuple[str, ...]) -> type:
 
 
 def _code(member: Any) -> CodeType | None:
-    """The code, of which nothing depends on the name of the tuple."""
+    """The code, independent of the name of the tuple."""
     return getattr(getattr(member, "__func__", member), "__code__", None)

@@ -10,7 +10,7 @@ HINT = "a proof runs the transitions on terms of z3: compute with self.ops (ever
 
 
 class Refused(BadInput, TypeError):
-    """The machine does something that z3 would not see, or not see rightly."""
+    """The machine uses an operation that z3 would not see, or would misread."""
 
 
 def refuse(reason: str, hint: str = HINT) -> NoReturn:

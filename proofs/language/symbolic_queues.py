@@ -1,11 +1,11 @@
 """Queues of any content, on which a machine's own step runs for z3.
 
-A queue is a sequence of pieces: single elements, and stretches of any number of elements, oldest first. A step may ask
+A queue is a sequence of pieces: single elements, and stretches of any number of elements, oldest first. A step may test
 whether a queue is empty, take its oldest element, append to it, and do one thing for each of its elements. All else
 raises `UnsupportedStep`: length, index, slice, comparison, membership, order. So a step cannot distinguish a longer
-queue from a shorter one but by its end, and what is shown of it is shown of every length. Processes and messages are
-symbols: they can be compared with each other, processes by size only where the protocol ranks them, and with no
-constant; so no step can single one out. A machine's own code is compiled anew to run on them (`OnQueues`).
+queue from a shorter one except by its end, and the result holds for every length. Processes and messages are symbols:
+they can be compared with each other, processes by size only where the protocol ranks them, and with no constant; so no
+step can single one out. A machine's own code is recompiled to run on them (`OnQueues`).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .terms import Term
 
 
 class UnsupportedStep(Exception):
-    """The step does something that is not shown for queues of any content; says what."""
+    """The step uses an operation not covered for queues of any content; the message names it."""
 
 
 def _refusing(*names: str) -> dict[str, Callable[..., Any]]:
@@ -45,7 +45,7 @@ _CONTAINING = ("__len__", "__iter__", "__getitem__", "__contains__", "__reversed
 
 
 class Opaque:
-    """Base of values of which most may not be asked."""
+    """Base of values that support few operations."""
 
     noun = "a value"
 
@@ -58,23 +58,23 @@ for _name, _method in _refusing(*_ARITHMETIC, *_ORDER, *_SHOWING, *_CONTAINING, 
 
 
 class NumberOfProcesses(Opaque):
-    """Nothing may be asked of it."""
+    """Supports no operation."""
 
     noun = "the number of processes"
 
 
 @dataclass
 class Path:
-    """One way through a step: how its questions were answered."""
+    """One path through a step: the outcomes of its conditions."""
 
     answers: list[bool]
-    #: How long a rank is, if processes have one.
+    #: The rank of a process, if processes have one.
     rank: Callable[[Term], Term] | None
     conditions: list[Term] = field(default_factory=list)
-    #: The oldest elements, as messages, of the queues that were found not to be empty.
+    #: The oldest elements, as messages, of the queues found non-empty.
     oldest: list[Term] = field(default_factory=list)
     asked: int = 0
-    #: Within a comprehension over a queue nothing may be asked: there are any number of elements.
+    #: No conditions within a comprehension over a queue: it has any number of elements.
     within_queue: bool = False
 
     def decide(self, yes: Sequence[Term], no: Sequence[Term]) -> bool:
@@ -91,12 +91,12 @@ class Path:
         return self.decide([term], [z3.Not(term)])
 
 
-#: Paths of one step; a step with more is refused.
+#: The most paths of one step; a step with more is refused.
 MOST_PATHS = 200
 
 
 def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None) -> list[tuple[Path, Any]]:
-    """All ways through a step, and what it yields on each."""
+    """All paths through a step, with the result of each."""
     found: list[tuple[Path, Any]] = []
     answers: list[bool] | None = []
     while answers is not None:
@@ -108,7 +108,7 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
         except (AssertionError, AttributeError, IndexError, KeyError, NameError, TypeError, ValueError) as error:
             raise UnsupportedStep(f"a step raises {error_line(error)}") from error
         if len(found) > MOST_PATHS:
-            raise UnsupportedStep(f"a step has more than {MOST_PATHS} ways through")
+            raise UnsupportedStep(f"a step has more than {MOST_PATHS} paths")
         answers = list(path.answers)
         while answers and not answers[-1]:
             answers.pop()
@@ -117,7 +117,7 @@ def every_path(step: Callable[[Path], Any], rank: Callable[[Term], Term] | None)
 
 
 class Truth(Opaque):
-    """A truth: Python's `if` takes both ways, one after the other."""
+    """A truth value: Python's `if` takes both branches, one after the other."""
 
     noun = "a truth"
 
@@ -186,11 +186,11 @@ class MessageSymbol(_Symbol):
 
 
 class Stretch(NamedTuple):
-    """Any number of elements: those messages that are inside, by the time at which each came."""
+    """Any number of elements: the messages inside, in order of arrival."""
 
     inside: Callable[[Term], Term]
     at: Callable[[Term], Term]
-    #: The element that stands for a message.
+    #: The element that represents a message.
     element: Callable[[Term], Any]
 
     def without(self, message: Term) -> Stretch:
@@ -247,7 +247,7 @@ def _attribute(where: str, of: Any, name: str) -> Any:
 
 
 def _unpacked(_: str, some: Any, before: int) -> list[Any]:
-    """`a, b, *rest = some`, which would make a plain list of it."""
+    """`a, b, *rest = some`, which would turn it into a plain list."""
     if not isinstance(some, Queue):
         some = list(some)
         if len(some) < before:
@@ -288,7 +288,7 @@ def _of_each(_: str, value: Callable[[Any], Any], some: Any) -> Any:
         x = z3.FreshConst(some.message, "x")
         outer, some.path.within_queue = some.path.within_queue, True
         try:
-            made = value(stretch.element(x))  # now: what it reads may stand for something else later
+            made = value(stretch.element(x))  # evaluated now: the variables may later denote something else
         finally:
             some.path.within_queue = outer
         return stretch._replace(element=lambda y: _with(made, x, y))
@@ -298,7 +298,7 @@ def _of_each(_: str, value: Callable[[Any], Any], some: Any) -> Any:
 
 
 def _with(value: Any, x: Term, y: Term) -> Any:
-    """The value that was made of message x, made of y."""
+    """The value made from message x, made from y instead."""
     if isinstance(value, MessageSymbol):
         return MessageSymbol(
             z3.substitute(value.term, (x, y)), value.path, _with(value.sender, x, y), _with(value.receiver, x, y)
@@ -314,7 +314,7 @@ def _with(value: Any, x: Term, y: Term) -> Any:
 
 
 class OnQueues(Reader):
-    """Redirects what takes a queue apart: Python would make a plain list of it before it could object."""
+    """Redirects the unpacking of a queue: Python would make a plain list of it before the queue could object."""
 
     allowed = (
         *(ast.FunctionDef, ast.Return, ast.Assign, ast.AnnAssign, ast.Assert, ast.Raise, ast.Expr, ast.arguments),
@@ -373,7 +373,7 @@ class OnQueues(Reader):
     def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802
         whole = isinstance(node.func, ast.Name) and node.func.id in ("tuple", "list") and not node.keywords
         match node.args:
-            case [ast.GeneratorExp(value, over)] if whole:  # used up at once
+            case [ast.GeneratorExp(value, over)] if whole:  # consumed at once
                 node.args = [ast.copy_location(ast.ListComp(value, over), node)]
         visited = super().visit_Call(node)
         return self.redirected("__whole", node, node.func, *node.args) if whole else visited

@@ -1,8 +1,8 @@
 """The values on which a machine runs in a proof: z3 terms that refuse operations which z3 reads differently.
 
-z3's own expressions are not safe in the hands of a protocol: ``if k == j`` is silently false, ``~holds`` and ``%`` do
-not mean what Python means by them, and a set of them works by identity. A `Symbol` has the operators that mean the same
-on integers and on terms, and no others; everything else raises. The same holds of what a machine may ask of a message.
+z3's own expressions are unsafe in a protocol: ``if k == j`` is silently false, ``~holds`` and ``%`` differ from
+Python's, and sets of them go by identity. A `Symbol` has only the operators that mean the same on integers and on
+terms; all others raise. The same applies to the attributes of a message.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Symbol:
 
 
 class AnyNumber:
-    """The number of processes: what holds for every n must not depend on it."""
+    """The number of processes: a result for every n must not depend on it."""
 
     def _refused(self, *_: object) -> Any:
         refuse("reads the number of processes: what is proved is of any number")
@@ -114,8 +114,8 @@ class AnyNumber:
 
 
 class AnyReceivers:
-    """The receivers of a multicast message, as its sender finds them: to be gone through in a comprehension. Where
-    `loops` is false, as for a process that takes the message in, only `ops.indicator` speaks of them.
+    """The receivers of a multicast message, as its sender sees them: to be iterated in a comprehension. Where `loops`
+    is false, as for a process that receives the message, only `ops.indicator` accepts them.
     """
 
     __slots__ = ("_has", "_some", "loops")
@@ -136,7 +136,7 @@ class AnyReceivers:
 
 
 class AnyMessage:
-    """A message: who sends it to whom may be used, its name may not."""
+    """A message: its sender and receivers may be used, its name may not."""
 
     __slots__ = ("_message", "receivers", "sender")
     readable = frozenset({"name", "sender", "receiver", "receivers"})
@@ -164,7 +164,7 @@ class AnyMessage:
 
 @dataclass(frozen=True)
 class SymbolicOps(Ops):
-    """The operations of `terms.Terms`, given and giving symbols."""
+    """The operations of `terms.Terms` on symbols."""
 
     _terms: Any
     readable: ClassVar[frozenset[str]] = frozenset(name for name in vars(Ops) if not name.startswith("_"))
@@ -213,7 +213,7 @@ class SymbolicOps(Ops):
 
 
 def symbolic(value: Any, loops: bool = True) -> Any:
-    """The value with its terms as symbols, and its messages as ones whose names cannot be read."""
+    """The value with its terms as symbols, and its messages as ones without readable names."""
     if z3.is_expr(value):
         return Symbol(value)
     if isinstance(value, Message):
@@ -225,7 +225,7 @@ def symbolic(value: Any, loops: bool = True) -> Any:
 
 
 def in_terms(value: Any) -> Any:
-    """The value with terms for its symbols again."""
+    """The value with its symbols as terms again."""
     if isinstance(value, Symbol):
         return value._term
     if isinstance(value, AnyMessage):
@@ -241,7 +241,7 @@ def _rebuilt(value: Any, part: Callable[[Any], Any]) -> Any:
 
 
 def _number(value: object) -> Term:
-    """As a number; Python counts a truth value as 0 or 1."""
+    """The value as a number; Python counts a truth value as 0 or 1."""
     if isinstance(value, int):
         return z3.IntVal(int(value))
     if isinstance(value, Symbol):

@@ -1,12 +1,13 @@
 """z3 terms as the values of a protocol, so that its own transitions hold for any number of processes at once.
 
-A process is a constant of an uninterpreted sort, so nothing is known of the processes but that there is at least one
-and which of them are equal: what z3 shows here holds for every n, also for infinitely many. A number is an integer
-without bounds (a negative one too, unless a hypothesis says otherwise), a vector an array from processes to numbers, a
-matrix an array of rows.
+A process is a constant of an uninterpreted sort, so nothing is known of the processes except that there is at least
+one, and which of them are equal: a result of z3 holds for every n, also for infinitely many. A number is an unbounded
+integer (possibly negative, unless a hypothesis says otherwise), a vector an array from processes to numbers, a matrix
+an array of rows.
 
 A transition must not branch on a value, since z3's ``==`` yields a term, which Python takes for false: the theorem
-would be about another protocol. So a machine is never given terms themselves, but `symbols`, which refuse to be asked.
+would be about another protocol. So a machine is never given terms themselves, but `symbols`, which refuse to be
+branched on.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ Term = Any
 
 
 def is_array(term: Term) -> bool:
-    """True if it is an array, also one that a comprehension built; z3's own `is_array` is False of a lambda."""
+    """True if it is an array, including one built by a comprehension; z3's own `is_array` is False for a lambda."""
     return bool(term.sort_kind() == z3.Z3_ARRAY_SORT)
 
 
@@ -32,7 +33,7 @@ def is_array(term: Term) -> bool:
 class Terms:
     """An `impl.ops.Ops` over z3 terms; `process` is the sort of the processes.
 
-    A finite sort of n processes in its place gives the system of n processes.
+    A finite sort of n processes instead gives the system of n processes.
     """
 
     process: Term = field(default_factory=lambda: z3.DeclareSort("Process"))
@@ -42,7 +43,7 @@ class Terms:
         return z3.Lambda([k], as_term(entry(k)))
 
     def matrix(self, entry: Callable[[Term, Term], Value]) -> Term:
-        """A vector of rows, so that ``sent[k][l]`` reads it."""
+        """A vector of rows, so that ``sent[k][l]`` reads an entry."""
         k, l = self._fresh("k"), self._fresh("l")
         return z3.Lambda([k], z3.Lambda([l], as_term(entry(k, l))))
 
@@ -71,7 +72,7 @@ class Terms:
         return self.one_if(z3.Or([k == one for one in some]))
 
     def any_process(self, name: str) -> Term:
-        """A process of which nothing is known; the same name is the same process. Likewise the next two."""
+        """An arbitrary process; the same name denotes the same process. Likewise the next two."""
         return z3.Const(name, self.process)
 
     def any_vector(self, name: str) -> Term:
@@ -81,7 +82,7 @@ class Terms:
         return z3.Array(name, self.process, z3.ArraySort(self.process, z3.IntSort()))
 
     def _fresh(self, prefix: str) -> Term:
-        """A process to bind: no other binder's, lest a nested one capture it."""
+        """A process to bind: no other binder's, otherwise a nested one would capture it."""
         return z3.FreshConst(self.process, prefix)
 
 

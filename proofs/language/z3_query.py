@@ -1,7 +1,7 @@
 """Queries to z3, which end early by z3's own interrupt.
 
-Python collects garbage in whatever thread it comes to that, and one watches over signals and limits while z3 is at
-work. What it drops is kept until z3 has time for it (see `crownless.proofs`); during a query nothing is dropped at all.
+Python collects garbage in whichever thread triggers it, and one thread watches for signals and limits while z3 works.
+Freed z3 objects are kept until z3 can process them (see `crownless.proofs`); during a query none are freed at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from crownless.runtime.memory import collector_off
 
 from .terms import Term
 
-#: What z3 says at its limit of steps; sometimes also "canceled", or "push canceled", with no interrupt.
+#: z3's reason at its limit of steps; sometimes also "canceled", or "push canceled", without an interrupt.
 AT_ITS_LIMIT = "max. resource limit exceeded"
 
 
@@ -28,10 +28,10 @@ class Answer(NamedTuple):
 
 
 def model_of(query: Iterable[Term], effort: int, attempts: int) -> Answer:
-    """A model of the terms, if there is one; `effort`: steps of z3 in one attempt.
+    """A model of the terms, if there is one; `effort`: z3 steps per attempt.
 
-    Each query has a context of its own, in which z3 knows nothing of earlier queries. Which way it takes depends on
-    its seed; where it gives up, the query is repeated with another seed, so many times in all.
+    Each query has a context of its own, in which z3 knows nothing of earlier queries. z3's search depends on its seed;
+    where it gives up, the query is repeated with another seed, up to the given number of attempts.
     """
     context, reason = z3.Context(), ""
     z3.Z3_enable_concurrent_dec_ref(context.ref())
@@ -48,8 +48,8 @@ def model_of(query: Iterable[Term], effort: int, attempts: int) -> Answer:
 
 
 def ask(solver: Any, *given: Any) -> Any:
-    """What z3 answers to the query of this solver, with these further hypotheses; raises `Stopped` instead where the
-    part at work is to end.
+    """z3's answer to this solver's query, with these further hypotheses; raises `Stopped` instead where the current
+    part is to end.
     """
     look()
     with collector_off(), interrupted_by(solver.ctx.interrupt):
@@ -57,6 +57,6 @@ def ask(solver: Any, *given: Any) -> Any:
 
 
 def reason_for_giving_up(reason: str) -> str:
-    """Why z3 gave up, in its words; raises `Stopped` if that is because it was to end."""
+    """z3's reason for giving up; raises `Stopped` if that is the requested interruption."""
     look()
     return AT_ITS_LIMIT if "canceled" in reason else reason

@@ -1,14 +1,14 @@
 """Verdicts on a program under a protocol, by z3: all interleavings at once, where `model_check` enumerates them.
 
-Each property is one query on the formula of `symbolic_run`: is there a run that breaks it (or, of a `sometimes`
-property, reaches it)? The properties, their names and what they mean are those of `model_check.properties`, so that a
-verdict here is to agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here are the orders one-n
-and n-n; local invariants; and, over FIFO channels, `holds-back`: when a packet can be refused depends on when those
-ahead of it were put into the hold-back queue.
+Each property is one query on the formula of `symbolic_run`: is there a run that violates it (or, for a `sometimes`
+property, reaches it)? The properties, their names and meanings are those of `model_check.properties`, so a verdict here
+must agree with that of ``crownless check PROTOCOL --program NAME``. Not decided here: the orders one-n and n-n; local
+invariants; and, over FIFO channels, `holds-back`: when a packet can be refused depends on when the packets ahead of it
+were put into the hold-back queue.
 
 No run from z3 is reported unchecked: it is replayed on the explorer's own system, move by move, where the protocol runs
-on ints, and its monitors must say that the property breaks (`ReplayFailed` otherwise). That no run does is z3's word
-alone. Effort is bounded by z3's count of its steps; where it gives up the verdict is `unknown`.
+on ints, and the explorer's monitors must report the violation (`ReplayFailed` otherwise). Only the absence of violating
+runs rests on z3 alone. Effort is bounded by z3's count of its steps; where it gives up the verdict is `unknown`.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from .program_properties import at_end, at_rest, crown, cycle_of_sends, delivers
 from .symbolic_entries import Condition, SymbolicEntries, all_hold, any_holds, negated
 from .symbolic_run import Happening, SymbolicRun, protocols_on_terms, why_not_symbolic
 
-#: z3 steps allowed to one query, by default.
+#: z3 steps allowed per query, by default.
 EFFORT = 100_000_000
-#: The formula grows with the square of the messages, and what z3 takes much faster.
+#: The formula grows with the square of the number of messages, and z3's time much faster.
 MOST_MESSAGES = 60
 
 ORDERS = ("fifo", "causal", "mailbox", "synchronous")
@@ -56,7 +56,7 @@ Outcome = Literal["holds", "violated", "unknown"]
 
 
 class ReplayFailed(AssertionError):
-    """The protocol does not do what z3 says it does: the formula is wrong, or the explorer."""
+    """The protocol does not do what z3's run says: the formula is wrong, or the explorer."""
 
 
 @dataclass(frozen=True)
@@ -94,18 +94,18 @@ class ProgramVerdict:
     program: str
     channel: str
     properties: tuple[PropertyFinding, ...]
-    #: What `crownless check` also decides of the protocol, and what is not decided here.
+    #: The properties that `crownless check` also decides for the protocol, but that are not decided here.
     not_asked: tuple[str, ...]
     scope: str
     seconds: float
 
     def found(self, name: str) -> PropertyFinding:
-        """The finding on the property of that name."""
+        """The finding on the property with that name."""
         return next(found for found in self.properties if found.property.name == name)
 
     @property
     def verdict(self) -> Outcome:
-        """As of `crownless check`."""
+        """The verdict, as in `crownless check`."""
         if any(found.verdict == "violated" for found in self.properties):
             return "violated"
         if any(found.gave_up for found in self.properties) or self.found(DELIVERS_SOMETHING.name).verdict == "unknown":
@@ -114,7 +114,7 @@ class ProgramVerdict:
 
     @property
     def completes(self) -> str:
-        """Whether the program comes to its end: `always`, `sometimes`, `never`, or `unknown`."""
+        """Whether the program completes: `always`, `sometimes`, `never`, or `unknown`."""
         always, can = self.found(COMPLETES.name), self.found(CAN_COMPLETE.name)
         if always.verdict != "violated":
             return "unknown" if always.gave_up else "always"
@@ -140,10 +140,10 @@ def judge(
     attempts: int = 3,
     progress: Callable[[str], None] | None = None,
 ) -> ProgramVerdict:
-    """The verdict on every property that can be put to z3; raises `BadInput` for a check that cannot be.
+    """The verdict on every property that can be put to z3; raises `BadInput` for an unsupported check.
 
-    A violating run has the fewest sends and deliveries. `progress` is called with the name
-    of each property before it is put to z3.
+    A violating run has the fewest sends and deliveries. `progress` is called with the name of each property before its
+    query.
     """
     started = time.monotonic()
     resolved = _resolved(check)
@@ -169,14 +169,16 @@ def judge(
     )
 
 
-# -- which checks are possible -----------------------------------------------------------------------------------------
+# -- supported checks --------------------------------------------------------------------------------------------------
 
 
 def _resolved(check: Check) -> ResolvedCheck:
     if check.program is None:
         raise BadInput("only a program can be put to z3: the free workload has none", hint="name one with --program")
     if check.crash is not None or check.clocks:
-        raise BadInput("crashes and clocks are the explorer's", hint="leave out --crash and --clock, or use check")
+        raise BadInput(
+            "crashes and clocks are supported by the explorer only", hint="leave out --crash and --clock, or use check"
+        )
     resolved = check.resolve()
     assert isinstance(resolved.workload, Program)
     name = resolved.workload.name
@@ -237,7 +239,7 @@ class _Queries:
         self.check = check
         self.effort = effort
         self.attempts = attempts
-        #: Property → what is true of a run that breaks it, or reaches it.
+        #: Property → the formula for a run that violates it, or reaches it.
         self.formulas: dict[str, Callable[[], Condition]] = {
             "fifo": lambda: overtakes(run, check.machine.ordered_at, same_sender=True),
             "causal": lambda: overtakes(run, check.machine.ordered_at),
@@ -273,7 +275,7 @@ class _Queries:
         return PropertyFinding(known, "holds" if sometimes else "violated", shown, is_shortest, note, seconds=seconds)
 
     def _shorter(self, formula: Condition, answer: Answer) -> tuple[Answer, bool]:
-        """A run with the fewest events; and whether z3 showed that it is one."""
+        """A run with the fewest events; and whether z3 showed that none has fewer."""
         events = list(self.run.happens.values())
         while length := len(self.run.happenings(answer.model)):
             shorter = self._solve([formula, z3.AtMost(*events, length - 1)])
@@ -283,7 +285,7 @@ class _Queries:
         return answer, True
 
     def _solve(self, conditions: Sequence[Condition]) -> Answer:
-        """A run of which these hold, if there is one."""
+        """A run that satisfies these formulas, if there is one."""
         wanted = all_hold(conditions)
         if wanted is False:
             return Answer()
@@ -294,7 +296,7 @@ class _Queries:
 
 
 class _Replay:
-    """The run that a model stands for, made on the explorer's own system."""
+    """The run of a model, replayed on the explorer's own system."""
 
     def __init__(self, run: SymbolicRun, check: ResolvedCheck, known: Property, model: Term) -> None:
         self.system = check.system()
@@ -314,7 +316,7 @@ class _Replay:
         return self.system.position(self.state)
 
     def _happen(self, run: SymbolicRun, happening: Happening) -> None:
-        """Makes the move; over a FIFO channel, once the packets ahead of it are in the hold-back queue."""
+        """Makes the move; over a FIFO channel, after the packets ahead of it have been put into the hold-back queue."""
         p, c = happening.slot.process, happening.taken
         message = run.lines[p][happening.slot.place] if c is None else c.message
         while True:
@@ -326,15 +328,15 @@ class _Replay:
                     self._take(step, target)
                     return
             if c is None or not self._put_away(lambda source, at: (source, at) == (c.source, p)):
-                raise ReplayFailed(f"{happening}: z3's run goes on with what the protocol does not do")
+                raise ReplayFailed(f"{happening}: the protocol cannot follow z3's run")
 
     def _come_to_rest(self) -> None:
-        """Over a FIFO channel: what is still on a link goes to the hold-back queue."""
+        """Over a FIFO channel: puts packets still on a link into the hold-back queue."""
         while self._put_away(lambda source, at: True):
             pass
 
     def _put_away(self, of_link: Callable[[int, int], bool]) -> bool:
-        """Puts a packet of such a link, from and to these processes, into the hold-back queue; false if none can be."""
+        """Puts a packet of such a link, between these processes, into the hold-back queue; False if none can be."""
         for step, target in self.system.moves(self.state):
             packet = step.action.packet
             if step.action.name == "receive" and packet is not None and of_link(packet.source, packet.destination):

@@ -1,4 +1,4 @@
-"""The properties of a program as formulas on its runs: what is true of a run that violates, or reaches, each."""
+"""The properties of a program as formulas on its runs: the formula of a run that violates, or reaches, each."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def at_end(run: SymbolicRun) -> Condition:
 
 
 def at_rest(run: SymbolicRun) -> Condition:
-    """Nothing more can happen: no process stands at a send, or at a receive for which something may be received."""
+    """No action is enabled: no process is at a send, or at a receive for which a packet may be received."""
     conditions = []
     for slot in run.slots:
         stands = run.stands(*slot)
@@ -35,7 +35,7 @@ def at_rest(run: SymbolicRun) -> Condition:
 
 
 def refuses(run: SymbolicRun) -> Condition:
-    """A packet is there and not deliverable yet."""
+    """A packet has arrived and is not deliverable yet."""
     return any_holds(
         all_hold((run.stands(c.destination, k), run.sent(c), negated(run.taken(c)), negated(run.deliverable(c, k))))
         for c in run.copies
@@ -44,7 +44,7 @@ def refuses(run: SymbolicRun) -> Condition:
 
 
 def delivers_again(run: SymbolicRun) -> Condition:
-    """A delivery that is not owed: to no receiver of the message, or the second one."""
+    """A spurious delivery: to a process that is no receiver of the message, or a repeated one."""
     return any_holds(
         takes if slot.process not in c.message.receivers else all_hold((takes, run.delivered(c.message, *slot)))
         for slot, some in run.takes.items()
@@ -53,7 +53,7 @@ def delivers_again(run: SymbolicRun) -> Condition:
 
 
 def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool = False) -> Condition:
-    """A delivery breaks causal order (FIFO: with a message of the same sender), at one of these processes or any: a
+    """A delivery violates causal order (FIFO: with a message of the same sender), at one of these processes or any: a
     message to the same process, sent causally before, is not delivered yet.
     """
     overtakings = []
@@ -76,7 +76,7 @@ def overtakes(run: SymbolicRun, at: frozenset[int] | None, *, same_sender: bool 
 def crown(run: SymbolicRun) -> Condition:
     """No completion is synchronous: messages drawn as points form a cycle, each before the next on some line.
 
-    What is sent and not delivered will come after all that is on its receiver's line.
+    A message sent and not delivered will come after everything on its receiver's line.
     """
 
     def comes_before(x: Message, y: Message) -> Condition:
@@ -95,8 +95,8 @@ def crown(run: SymbolicRun) -> Condition:
 
 
 def cycle_of_sends(run: SymbolicRun) -> Condition:
-    """No linearization has one queue per receiver: events form a cycle, where sends to one process also come in the
-    order in which it receives, those it has not received last.
+    """No linearization has one queue per receiver: events form a cycle, where sends to one process are also in the
+    order in which it receives them, those not received last.
     """
     before: dict[tuple[Slot, Slot], list[Condition]] = {}
 
@@ -132,7 +132,7 @@ def _has_event(run: SymbolicRun, message: Message, slot: Slot) -> Condition:
 
 
 def _cycle(before: dict[tuple[Any, Any], Condition]) -> Condition:
-    """True if there is a cycle: if some of the things have, each, another of them before it."""
+    """True if there is a cycle: some things each have another of them before them."""
     inside = {thing: z3.FreshBool("inside") for pair in before for thing in pair}
     to: dict[Any, list[Condition]] = {thing: [] for thing in inside}
     for (x, y), condition in before.items():

@@ -1,9 +1,9 @@
 """Vectors and matrices of unknown numbers, for a system of n processes.
 
-Beside `terms`, which reads a transition for every n at once: here n is given, processes are 0, …, n-1 as in a run, and
-a vector is a tuple of n numbers. A number is an int as long as it can be, else a term of z3. What a transition may ask
-of processes (``k == i``) is plain Python; what it may not ask is whether a comparison of numbers is true, or a number
-zero: only z3 knows. `Number` and `Truth` raise `Branches` then, on every path that is gone.
+Unlike `terms`, which runs a transition for every n at once, n is given here: processes are 0, …, n-1 as in a run, and a
+vector is a tuple of n numbers. A number is an int as long as it can be, otherwise a term of z3. A transition may
+compare processes (``k == i``) in plain Python; it may not test whether a comparison of numbers is true, or a number
+zero: only z3 knows. `Number` and `Truth` then raise `Branches`, on every path taken.
 """
 
 from __future__ import annotations
@@ -17,19 +17,19 @@ import z3
 
 from crownless.proofs.language.terms import Term
 
-#: A condition: plain truth where it is known, else a term of z3.
+#: A condition: a plain bool where it is known, otherwise a term of z3.
 Condition = Any
 
-#: What the values are called that are no numbers, by their type.
+#: The names of values that are no numbers, by type.
 NOT_NUMBERS = {tuple: "queues", frozenset: "sets", bool: "what is true or not", NoneType: "what may be missing"}
 
 
 class Branches(TypeError):
-    """A transition asks whether a value is true; it cannot be run on terms."""
+    """A transition tests whether a value is true; it cannot be run on terms."""
 
 
 class Truth:
-    """Whether a comparison of numbers holds; not to be asked by Python."""
+    """The truth of a comparison of numbers; Python must not test it."""
 
     __slots__ = ("condition",)
     __hash__ = None  # type: ignore[assignment]
@@ -38,11 +38,11 @@ class Truth:
         self.condition = condition
 
     def __bool__(self) -> bool:
-        raise Branches("what it does depends on a number that it keeps")
+        raise Branches("its steps depend on a number in its state")
 
 
 class Number:
-    """A number of a vector or a matrix: an int, or a term of z3."""
+    """A number in a vector or a matrix: an int, or a term of z3."""
 
     __slots__ = ("term",)
     __hash__ = None  # type: ignore[assignment]
@@ -51,7 +51,7 @@ class Number:
         self.term = term
 
     def __bool__(self) -> bool:
-        raise Branches("what it does depends on a number that it keeps")
+        raise Branches("its steps depend on a number in its state")
 
     def __add__(self, other: Any) -> Number:
         return _combined(self, _number(other), lambda a, b: a + b)
@@ -136,12 +136,12 @@ class SymbolicEntries:
 
 
 def condition_of(value: Any) -> Condition:
-    """The value of a guard: plain truth, or a `Truth`."""
+    """The value of a guard: a plain bool, or a `Truth`."""
     return value.condition if isinstance(value, Truth) else value
 
 
 def all_hold(conditions: Iterable[Condition]) -> Condition:
-    """All of them, but for those that are known to hold."""
+    """The conjunction, without the conditions known to hold."""
     left = []
     for condition in conditions:
         if condition is False:
@@ -152,7 +152,7 @@ def all_hold(conditions: Iterable[Condition]) -> Condition:
 
 
 def any_holds(conditions: Iterable[Condition]) -> Condition:
-    """At least one of them, but for those that are known not to hold."""
+    """The disjunction, without the conditions known not to hold."""
     left = []
     for condition in conditions:
         if condition is True:
@@ -163,14 +163,14 @@ def any_holds(conditions: Iterable[Condition]) -> Condition:
 
 
 def negated(condition: Condition) -> Condition:
-    """Not that."""
+    """The negation."""
     if isinstance(condition, bool):
         return not condition
     return condition.arg(0) if z3.is_not(condition) else z3.Not(condition)
 
 
 def implied(condition: Condition, by: Condition) -> Condition:
-    """The first, if the second."""
+    """The first holds if the second does."""
     return any_holds((negated(by), condition))
 
 
@@ -190,9 +190,10 @@ def chosen(condition: Condition, this: Number, other: Number) -> Number:
 
 
 def mapped(change: Callable[..., Any], *values: Any) -> Any:
-    """A value of tuples like these, each number changed; raises `TypeError` if they are not alike, or of other things.
+    """A value built from tuples of the same form, with each number mapped; raises `TypeError` if their forms differ, or
+    they contain other values.
 
-    A number may also stand as a plain int.
+    A number may also be a plain int.
     """
     first, *others = values
     if isinstance(first, tuple):
@@ -211,7 +212,7 @@ def _number(value: Any) -> Number:
         return value
     if isinstance(value, int) and not isinstance(value, bool):
         return Number(value)
-    raise TypeError(f"it reckons with {NOT_NUMBERS.get(type(value), 'more than numbers')}")
+    raise TypeError(f"it computes with {NOT_NUMBERS.get(type(value), 'more than numbers')}")
 
 
 def _times(factor: int, number: Number) -> Number:
@@ -219,7 +220,7 @@ def _times(factor: int, number: Number) -> Number:
 
 
 def _cases(term: Term) -> tuple[Condition, int, int] | None:
-    """The condition and the two ints of a term that is the one or the other."""
+    """The condition and the two ints of a term that is one of two ints."""
     if isinstance(term, int) or not z3.is_app_of(term, z3.Z3_OP_ITE):
         return None
     condition, this, other = term.children()
@@ -229,7 +230,7 @@ def _cases(term: Term) -> tuple[Condition, int, int] | None:
 
 
 def _of_cases(one: Number, other: Number, operation: Callable[[Any, Any], Any]) -> tuple[Condition, Any, Any] | None:
-    """The results of an operation on an int and a number that is one of two ints, and the condition of the first."""
+    """The results of an operation on an int and a number that is one of two ints, and the condition for the first."""
     if isinstance(other.term, int) and (cases := _cases(one.term)) is not None:
         condition, a, b = cases
         return condition, operation(a, other.term), operation(b, other.term)

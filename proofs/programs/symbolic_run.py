@@ -1,17 +1,17 @@
 """Every run of a program as one formula: the protocol's own steps on symbolic numbers.
 
-What a process does depends on its own events alone: so no interleaving needs to be distinguished from another that has
-the same events at each process. Each statement of the program is a *slot*. It happens or not, a run being a beginning
-of each process's line; a receive that happens takes one of the packets that its statement admits; and each slot has a
-time, so that what is received was sent before. Local states are functions of what is taken, and so is what a packet
-carries: `initial`, `send`, `deliverable` and `on_packet` of `impl` compute them on terms (`symbolic_entries`).
+The behaviour of a process depends only on its own events, so interleavings with the same events at each process need
+not be distinguished. Each statement of the program is a *slot*. A slot happens or not, and a run is a prefix of each
+process's line; a receive that happens takes one of the packets that its statement admits; and each slot has a time, so
+that a packet is received after it was sent. Local states are functions of the packets taken, and so are the contents of
+a packet: `initial`, `send`, `deliverable` and `on_packet` of `impl` compute them on terms (`symbolic_entries`).
 
-Over a FIFO channel a packet is delivered only if each earlier one of its link is delivered, or refused where the
-process stands; that is all that the links and the hold-back queue leave to say, since a packet that is refused can
-always be put into the hold-back queue just then.
+Over a FIFO channel a packet is delivered only if each earlier one of its link is delivered, or refused at the current
+state of the process; links and the hold-back queue add nothing else, since a refused packet can always be put into the
+hold-back queue at that point.
 
-Protocols of vectors and matrices alone can be run so, and only if a step sends or delivers the one message, and
-nothing else happens in it: see `why_not_symbolic`.
+This covers only protocols of vectors and matrices whose steps send or deliver a single message and do nothing else: see
+`why_not_symbolic`.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ from .symbolic_entries import (
 
 
 class Slot(NamedTuple):
-    """A statement of the program: the place on the line of a process, from 0."""
+    """A statement of the program: a position on the line of a process, from 0."""
 
     process: int
     place: int
 
 
 class Copy(NamedTuple):
-    """A packet that the program puts on a channel, identified by its number; what is in it says `SymbolicRun.carried`.
+    """A packet that the program puts on a channel, identified by its number; `SymbolicRun.carried` has its contents.
 
-    Numbers grow along the line of each sender, and so along each link.
+    Numbers increase along the line of each sender, and so along each link.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Copy(NamedTuple):
 
 
 class Carried(NamedTuple):
-    """What a packet carries, as terms, and what its sender knew: which sends are in its causal past."""
+    """The contents of a packet, as terms, and its sender's knowledge: the sends in its causal past."""
 
     stamp: Any
     past: tuple[Condition, ...]
@@ -98,7 +98,7 @@ class SymbolicRun:
             for k, statement in enumerate(line)
             if isinstance(statement, Message)
         }
-        #: What each packet carries if it is sent first of all: the form of what it ever carries.
+        #: The contents of each packet if it is sent first: they have the form of all possible contents.
         self._like: dict[Copy, Any] = {}
         self.copies = list(self._copies())
         #: True if this receive takes this packet.
@@ -122,7 +122,7 @@ class SymbolicRun:
         return isinstance(self.lines[slot.process][slot.place], Message)
 
     def _copies(self) -> Iterable[Copy]:
-        """Every packet there can be, in the order of the statements that send them."""
+        """Every possible packet, in the order of the statements that send them."""
         for message, slot in self.sent_in.items():
             for packet in self._sent(slot.process, self.machine.initial(slot.process), message).packets:
                 copy = Copy(len(self._like), message, packet.source, packet.destination, packet.kind, slot)
@@ -130,7 +130,7 @@ class SymbolicRun:
                 yield copy
 
     def _admitted(self, slot: Slot) -> list[Copy]:
-        """The packets that the receive statement admits, whatever the protocol says."""
+        """The packets that the receive statement admits, independently of the protocol."""
         q, k = slot
         position = tuple(k if p == q else 0 for p in range(self.n))
         return [
@@ -149,8 +149,8 @@ class SymbolicRun:
     def _walk(self) -> None:
         """The local states along each line.
 
-        A receive needs what the packets carry that it may take. Where processes may wait for each other in a cycle,
-        what one packet carries is a constant of its own, and equal to what its sender puts there.
+        A receive needs the contents of the packets that it may take. Where processes may wait for each other in a
+        cycle, the contents of a packet are constants, equated to what its sender puts there.
         """
         unfinished = set(range(self.n))
         while unfinished:
@@ -198,13 +198,13 @@ class SymbolicRun:
         self._knows[p] = knows
 
     def _anything(self, copy: Copy) -> Carried:
-        """Something that the packet may carry, of which nothing is known yet."""
+        """Arbitrary contents for the packet."""
         name, like = f"carried-{copy.number}", self._like[copy]
         stamp = None if like is None else mapped(lambda _: Number(z3.FreshInt(name)), like)
         return Carried(stamp, tuple(z3.FreshBool(name) for _ in self.number))
 
     def _carry(self, copy: Copy, carried: Carried) -> None:
-        """This is what the packet carries if it is sent."""
+        """Equates the packet's contents with these if it is sent."""
         expected = self.carried.setdefault(copy, carried)
         if expected is carried:
             return
@@ -222,7 +222,7 @@ class SymbolicRun:
         """The packet as the protocol sees it."""
         return Packet(copy.source, copy.destination, copy.kind, copy.message, self.carried[copy].stamp)
 
-    # -- what may be asked of a run ------------------------------------------------------------------------------------
+    # -- the formulas of a run -----------------------------------------------------------------------------------------
 
     def stands(self, q: int, k: int) -> Condition:
         """The run leaves process q just before slot k, or at its end."""
@@ -246,7 +246,7 @@ class SymbolicRun:
         return any_holds(self.taken(c, before) for c in self.copies if c.message == message and c.destination == q)
 
     def deliverable(self, copy: Copy, k: int) -> Condition:
-        """True if the packet is deliverable where its destination stands before slot k."""
+        """True if the packet is deliverable at its destination just before slot k."""
         if (k, copy) not in self._accepted:
             q = copy.destination
             guard = self.machine.deliverable(q, self.states[q][k], self.packet(copy))
@@ -254,7 +254,7 @@ class SymbolicRun:
         return self._accepted[k, copy]
 
     def may_arrive(self, copy: Copy, k: int) -> Condition:
-        """True if the packet, if in flight, may be received before slot k, as far as guard and channel go."""
+        """True if guard and channel allow the packet, if in flight, to be received before slot k."""
         conditions = [self.deliverable(copy, k)]
         if self.fifo:
             link = (copy.source, copy.destination)
@@ -284,9 +284,9 @@ class SymbolicRun:
         return [axiom for axiom in (*axioms, *self._counts()) if axiom is not True]
 
     def _counts(self) -> Iterable[Condition]:
-        """A process that does not get to a receive takes no more packets than there are receives before it.
+        """A process that has not reached a receive takes at most as many packets as there are receives before it.
 
-        That follows from the rest, but z3 would find it by trying every way to match receives and packets.
+        The other axioms imply this, but z3 would find it only by trying every matching of receives and packets.
         """
         for q, line in enumerate(self.lines):
             ever = [taken for taken in (self.taken(c) for c in self.copies if c.destination == q) if taken is not False]
@@ -295,10 +295,10 @@ class SymbolicRun:
                 if number < len(ever):
                     yield z3.Or(self.happens[slot], z3.AtMost(*ever, number))
 
-    # -- what z3 found -------------------------------------------------------------------------------------------------
+    # -- from models to runs -------------------------------------------------------------------------------------------
 
     def happenings(self, model: Term) -> list[Happening]:
-        """The events of the run that a model stands for, in an order in which they can happen."""
+        """The events of the model's run, in an order in which they can happen."""
 
         def true(condition: Condition) -> bool:
             return bool(z3.is_true(model.eval(condition, model_completion=True)))
@@ -318,7 +318,7 @@ def _at_most_one(conditions: Iterable[Term]) -> list[Term]:
 
 
 def _only(steps: Sequence[Step], kind: str, message: Message) -> Step:
-    """The one step, in which the message is sent or delivered and nothing else happens."""
+    """The single step, in which the message is sent or delivered and nothing else happens."""
     if len(steps) != 1:
         raise TypeError(f"it has {len(steps)} ways to {kind} a message")
     (step,) = steps
@@ -329,20 +329,20 @@ def _only(steps: Sequence[Step], kind: str, message: Message) -> Step:
     return step
 
 
-# -- which protocols ---------------------------------------------------------------------------------------------------
+# -- supported protocols -----------------------------------------------------------------------------------------------
 
 
 def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Setting] | None = None) -> str | None:
     """Why the protocol cannot be run on terms; None if it can.
 
-    Each of its inputs is tried, at each process and with each other one, in a state of which nothing is known: a step
-    that branches on a value raises `Branches`, as a comparison of z3's own terms would not.
+    Each of its inputs is tried, at each process and with each other one, in an arbitrary state: a step that branches on
+    a value raises `Branches`; a comparison of z3's own terms would not.
     """
     base = ProtocolMachine
     if kind.receive is not base.receive or kind.internal is not base.internal:
         return "it has buffers of its own or takes steps by itself"
     if kind.rolls_back:
-        return "it takes events back"
+        return "it retracts events"
     machine = kind(n, SymbolicEntries(n), settings)
     try:
         for i in range(n):
@@ -355,14 +355,14 @@ def why_not_symbolic(kind: type[ProtocolMachine], n: int, settings: dict[str, Se
 
 
 def _try(machine: ProtocolMachine, i: int, message: Message) -> None:
-    """Raises `TypeError` if the send of this message, or the delivery of it, cannot be run on terms."""
+    """Raises `TypeError` if the send or the delivery of this message cannot be run on terms."""
 
     def unknown(value: Any) -> Any:
         return mapped(lambda _: Number(z3.FreshInt("any")), value)
 
     state = unknown(machine.initial(i))
     sent = _only(machine.send(i, state, message), "send", message)
-    mapped(lambda number, _: number, state, sent.state)  # they must be alike in form
+    mapped(lambda number, _: number, state, sent.state)  # their forms must be equal
     for packet in sent.packets:
         if packet.source != i or packet.message != message:
             raise TypeError("it transmits other packets than its own, with the message")

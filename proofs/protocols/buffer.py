@@ -1,11 +1,11 @@
 """The buffer protocol realises causal order, for every n and any number of messages ([MF] §3.3).
 
-Why it works: an output buffer posts a message only when the one before has got to the input buffer of its receiver. So
-when a message is posted, all that happened before its send has got where it is to go: its own sender's earlier
-messages, since they were acknowledged; and what its sender had delivered, with all that happened before that, since it
-was posted once. An input buffer hands over what it gets in that order.
+Why it works: an output buffer posts a message only when the previous one has reached the input buffer of its receiver.
+So when a message is posted, everything that happened before its send has reached its destination: its own sender's
+earlier messages, since they were acknowledged; and the messages its sender had delivered, with all that happened before
+them, since each was itself posted. An input buffer passes messages on in order of arrival.
 
-Messages to oneself are admitted here.
+Self-sends are admitted here.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class Buffers(Abstraction):
         return l.both(self.in_output(now, i, m), none_older)
 
     def past_delivered(self) -> Truth:
-        """What was sent to i, causally before m, is delivered."""
+        """All messages sent to i causally before m are delivered."""
         now, l = self.before, self.logic
         return l.messages(
             lambda x: l.implies(l.both(self.precedes(x, self.m), self.receiver(x) == self.i), now.delivered(x))
@@ -194,8 +194,8 @@ def _safe(run: Buffers) -> Given:
 
 
 def _live(run: Buffers) -> Given:
-    """The first of each queue goes on, or what it waits for does; and nothing comes ahead of what waits in one, so that
-    each message has finitely many before it.
+    """The head of each queue can proceed, or what it waits for can; and no message overtakes one that waits in a queue,
+    so each message has finitely many before it.
     """
     now, i, m, l = run.before, run.i, run.m, run.logic
     awaited = {"i awaits m's acknowledgement": l.both(now.waits(i), now.awaits(i) == m)}
@@ -224,7 +224,7 @@ def _live(run: Buffers) -> Given:
 
 
 def _eventful(run: Buffers) -> Mapping[str, Truth]:
-    """m is delivered, and before it another message was sent to i."""
+    """m is delivered after another message was sent to i."""
     before = run.logic.both(run.precedes(run.w, run.m), run.receiver(run.w) == run.i)
     return {**run.delivering().given, "something was sent to i before m": before}
 
@@ -263,7 +263,7 @@ BUFFER = QueueProof(
     follows={
         "safe": ("a message is delivered after all that was sent to its receiver causally before it", _safe),
         "live": (
-            "the first of each queue goes on, or what it waits for does; so each message is delivered at last",
+            "the head of each queue proceeds, or what it waits for does; so each message is eventually delivered",
             _live,
         ),
     },
@@ -273,7 +273,7 @@ BUFFER = QueueProof(
         "each message is sent once, to one process, perhaps to its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",
         CAUSAL_PAST,
-        "live: what can be done from some moment on is done at last, and applications go on asking for messages",
+        "live: whatever stays enabled is eventually done, and applications keep requesting messages",
     ),
     self_sends=True,
 )

@@ -1,8 +1,8 @@
 """The lemmas of [MF] §3.3, for any number of processes and messages, on the abstraction of the buffer protocol.
 
-The abstraction is that of `buffer`, with two history variables more: when a message is posted, and when it is
-delivered. "x ≺ y" is read as: in every run in which y happens, x happens earlier. That is what ≺ says of the events of
-a computation, all of whose interleavings are runs.
+The abstraction is that of `buffer` with two more history variables: the times of a message's post and delivery. "x ≺ y"
+is read as: in every run in which y happens, x happens earlier. That is the meaning of ≺ for events of a computation,
+all of whose interleavings are runs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .buffer import BUFFER, Buffers
 
 
 class BuffersInTime(Buffers):
-    """The same, and when messages are posted and delivered."""
+    """The abstraction with the times of posts and deliveries."""
 
     lasting = {
         **Buffers.lasting,
@@ -94,14 +94,14 @@ def _lemma_4(run: BuffersInTime) -> Given:
 
 
 def _eventful(run: BuffersInTime) -> Mapping[str, Truth]:
-    """Each lemma is about two messages: one process has sent two to one process, and the second is received."""
+    """Each lemma is about two messages: one process has sent both to one process, and the second is received."""
     now, l, x, y = run.before, run.logic, run.m, run.w
     two = l.both(_of_one_sender(run, x, y), run.receiver(x) == run.receiver(y), run.sent_at(x) < run.sent_at(y))
     return {"two messages on one channel are received": l.both(two, now.sent(x), now.delivered(y))}
 
 
 def in_time(abstraction: type[BuffersInTime] = BuffersInTime) -> QueueProof:
-    """The proof of the lemmas, of this abstraction or of a variant."""
+    """The proof of the lemmas, for this abstraction or a variant."""
     follows = {
         "Lemma 2": ("what one output buffer posts first is got first", _lemma_2),
         "Lemma 3": ("what one process sends first is got first", _lemma_3),

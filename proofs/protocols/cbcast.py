@@ -1,7 +1,7 @@
 """Causal broadcast realises causal order, for every n and any number of broadcasts ([BSS91], [Kup]).
 
-Why it works: VT(p_i) counts the broadcasts of each process that p_i knows of: those delivered to it, and its own. They
-are the first ones of each, so a count says which they are, and the vector on m which broadcasts happened before it.
+Why it works: VT(p_i) counts the broadcasts of each process that p_i knows: those delivered to it, and its own. They are
+the first ones of each, so a count determines them, and the vector on m the broadcasts that happened before it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class AnyBroadcast(AnyMulticast):
 
 
 def _carried(run: AnyRun, m: Term, k: Term) -> Term:
-    """The broadcasts of k that m counts, itself among them; all its copies carry the same."""
+    """The number of broadcasts of k that m counts, itself included; all its copies carry the same."""
     return run.stamp(m, run.sender(m))[k]
 
 

@@ -1,15 +1,15 @@
 """The extra-message protocol realises causal order, for every n, whenever extra messages are sent ([SA]).
 
-Put to z3 are the protocol's own updates and guard: `after_sending`, `after_delivering`, `after_extra`, `satisfied`.
-What `impl` adds in plain Python is left out: matrices as tuples of their non-zero entries, and the choice of when to
-send an extra message, and to whom. Here any process may send one at any time; so what is proved holds for every
-threshold, also one that changes, and for none. An extra message is a message like any other, but that it carries one
-column, and that nothing is learnt from it.
+The proof runs the protocol's own updates and guard: `after_sending`, `after_delivering`, `after_extra`, `satisfied`. It
+leaves out what `impl` adds in plain Python: matrices as tuples of their non-zero entries, and the choice of when to
+send an extra message, and to whom. Here any process may send one at any time; so the result holds for every threshold,
+even a changing one, and without one. An extra message is a message like any other, except that it carries one column,
+and nothing is learnt from it.
 
-Why it works: of every message that a process knows of, and that is not delivered, its matrix still has an entry that
-comes after it: the message itself, or one to the same receiver before which it was sent (*a matrix covers what is
-known*). Clearing a column keeps that, since the message just sent comes after all that its sender knows of. So the
-guard, which waits for the entries, waits for all that is before them. Optimal, since each entry is a message before.
+Why it works: for every message that a process knows and that is not delivered, its matrix still has an entry that comes
+after it: the message itself, or one to the same receiver before which it was sent (*a matrix covers what is known*).
+Clearing a column keeps this, since the message just sent comes after all that its sender knows. So the guard, which
+waits for the entries, waits for everything before them. It is optimal since each entry is a message before.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from crownless.spec.computation import Message
 
 
 class OneMessagePerStep(ExtraMessages):
-    """The protocol, one message a step, with matrices as they are."""
+    """The protocol with one message per step and plain matrices."""
 
     def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
         packet = Packet(i, message.receiver, "message", message, state.matrix)
@@ -46,7 +46,7 @@ class OneMessagePerStep(ExtraMessages):
 
 @dataclass(frozen=True)
 class Covered(SymbolicState):
-    """A moment, and which entries cover what is known."""
+    """A state, with the entries that cover what is known."""
 
     #: Process, message → the row of the entry of its matrix, in the receiver's column, that covers it.
     cover: Callable[[Term, Term], Term]
@@ -109,7 +109,7 @@ def _covered(moment: SymbolicState, cover: Callable[[Term, Term], Term]) -> Cove
 
 
 def _covers(run: AnyRun, matrix: Term, row: Term, x: Term) -> Term:
-    """True if the entry of that row is a message to x's receiver, and x the same or sent before it."""
+    """True if the entry of that row is a message to x's receiver: x, or one that x was sent before."""
     entry = matrix[row][run.receiver(x)]
     counted = run.numbered(row, run.receiver(x), entry)
     return z3.And(entry >= 1, z3.Or(x == counted, run.precedes(x, counted)))
@@ -120,12 +120,12 @@ def _one_channel(run: AnyRun, x: Term, y: Term) -> Term:
 
 
 def _previous(run: AnyRun, m: Term) -> Term:
-    """The one before m on its channel."""
+    """The previous message on m's channel."""
     return run.numbered(run.sender(m), run.receiver(m), run.number(m) - 1)
 
 
 def _is_before(run: AnyRun, now: SymbolicState, x: Term, m: Term) -> Term:
-    """True if x is the message before m on m's channel, and was sent before m."""
+    """True if x is the previous message on m's channel, and was sent before m."""
     return z3.And(now.sent(x), _one_channel(run, x, m), run.number(x) == run.number(m) - 1, run.precedes(x, m))
 
 

@@ -1,14 +1,14 @@
-"""Consequences of the constraints of the extra-message protocol, at any moment of any run ([SA] §3 and §4).
+"""Consequences of the constraints of the extra-message protocol, in any state of any run ([SA] §3 and §4).
 
-Besides the proof of causal order (`extra_messages`), of the same runs: any process may send an extra message at any
-time, so that every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All is
-claimed of any number of processes and messages, unless sorts of so many are given, as to ask for a state of three.
+The runs are those of the proof of causal order (`extra_messages`): any process may send an extra message at any time,
+so every threshold is covered. A matrix M has the constraints DELIV_q[k] ≥ M[k, q], at each process q. All claims are
+for any number of processes and messages, unless finite sorts are given, e.g. to find a state of three.
 
-- *clearing* (§3): sending m to j sets column j to zeroes but for the number of m. "This can be done safely because the
-  delivery of m will imply the satisfaction of the constraints": what a delivered message carried stays satisfied.
+- *clearing* (§3): sending m to j sets column j to zero except for the number of m. "This can be done safely because the
+  delivery of m will imply the satisfaction of the constraints": a delivered message's constraints stay satisfied.
 - *Lemma 2*: the constraints after a step imply those before it.
 - *Lemma 3*: those after a delivery imply those that the message carried, from the delivery on.
-- *Proposition 5*: a message whose number DELIV has not come to is not delivered.
+- *Proposition 5*: a message whose number DELIV has not reached is not delivered.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def _of_the_proof(run: WithExtraMessages, *names: str) -> dict[str, Term]:
 
 
 class _Clearing:
-    """At a moment of a run: what process i keeps before and after it sends m to j, earlier or later; a process q."""
+    """Matrices of process i in a state of a run, before and after it sends m to j; earlier or later states; a process
+    q.
+    """
 
     def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
         self.run = run = WithExtraMessages(protocol, **sorts)
@@ -63,14 +65,14 @@ class _Clearing:
 
     @property
     def given(self) -> dict[str, Term]:
-        """Both kinds of message carry column j as it was; their number is the next after the one that i keeps."""
+        """Both kinds of message carry column j unchanged; their number is the successor of the one that i stores."""
         column = self.run.processes(lambda k: self.run.stamp(self.m)[k][self.j] == self.one[k][self.j])
         number = self.run.number(self.m) == self.one[self.i][self.j] + 1
         return {"m carries column j as it was": column, "m has the next number": number}
 
 
 def _attached(protocol: type[ProtocolMachine], **sorts: Any) -> list[Claim]:
-    """What `_Clearing.given` says is so when i sends m, whichever kind of message that is."""
+    """`_Clearing.given` holds when i sends m, whichever kind of message it is."""
     run = WithExtraMessages(protocol, **sorts)
     i, m = run.i, run.m
     j, matrix = run.receiver(m), run.before.local(i).matrix
@@ -91,7 +93,7 @@ def carried_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any
 
 
 def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
-    """§3, and Lemma 2 for an event that sends, a message of the application or an extra one."""
+    """§3, and Lemma 2 for the sending of an application message or an extra one."""
     claims = carried_claims(protocol, **sorts)
     claims += _attached(protocol, **sorts)
     at = _Clearing(protocol, **sorts)
@@ -114,7 +116,7 @@ def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
 
 
 def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
-    """Lemma 2 for an event that delivers, and Lemma 3."""
+    """Lemma 2 for a delivery, and Lemma 3."""
     run, carried = WithExtraMessages(protocol, **sorts), carried_claims(protocol, **sorts)
     machine: Any = run.machine
     i, m, now, q = run.i, run.m, run.before, run.terms.any_process("q")
@@ -159,8 +161,8 @@ def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
 
 
 def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver: bool = True, **sorts: Any) -> Claim:
-    """Proposition 5: if DELIV_j[i] < n, message n from P_i to P_j has not been delivered. Of DELIV_i[j], the sender's,
-    it does not follow.
+    """Proposition 5: if DELIV_j[i] < n, message n from P_i to P_j has not been delivered. It does not follow for the
+    sender's DELIV_i[j].
     """
     run = WithExtraMessages(protocol, **sorts)
     m, now = run.m, run.before
@@ -174,12 +176,12 @@ def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver
 
 
 def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
-    """Of three processes and three messages, for each claim: that there is no state with all that it is given and
-    all invariants of the proof; each to be refuted, by such a state.
+    """Among three processes and three messages, no state satisfies a claim's hypotheses and all invariants of the
+    proof; each to be refuted by such a state.
     """
     run, things = EXTRA_MESSAGES.of_three()
     said = said_of(things)
-    # No channel has a number above the third, so that what is said of all numbers is said of these.
+    # No channel has a number above the third, so a statement about all numbers is one about these.
     few = {"three messages": said(run.processes(lambda k, l: run.before.count(k, l) <= 3, of=2))}
     now = {name: said(holds(run, run.before)) for name, holds in EXTRA_MESSAGES.invariants.items()}
     return [

@@ -1,18 +1,18 @@
 """Each step of the extra-message machine is a proved step, after any number of messages (`OneMessagePerStep`).
 
-Three comparisons, of which none looks at what is counted:
+Three comparisons, none of which inspects the counts:
 
-- *sending and receiving*, for any number of processes: the code runs on tokens. It may hand a matrix to the updates,
-  the guard, the encoding and the clearing, and nothing else; so it does so with every matrix alike.
-- *encoding*, up to `PROCESSES`: each matrix, by which of its entries are zero, comes back as it was. Entries that are
-  not zero are tokens whose truth alone may be asked.
+- *sending and receiving*, for any number of processes: the code runs on tokens. It may pass a matrix only to the
+  updates, the guard, the encoding and the clearing; so it treats every matrix alike.
+- *encoding*, up to `PROCESSES`: each matrix, by its set of zero entries, is decoded to itself. Non-zero entries are
+  tokens that can only be tested for truth.
 - *clearing*, up to `PROCESSES`: for each matrix, likewise, and any threshold, the clearing does nothing, or sends one
-  column of two entries or more to its process, and clears what is then left. So by induction it ends, and has sent one
-  extra message after the other.
+  column of at least two entries to its process, and clears the remaining matrix. So by induction it ends, and has sent
+  one extra message after another.
 
-Its code is read (`machine_code`): what could distinguish a token from a number is refused. That encoding and clearing
-go on alike beyond `PROCESSES` is not shown; code is refused that reads the number of processes other than to go through
-them.
+Its code is read (`machine_code`): operations that could distinguish a token from a number are refused. It is not shown
+that encoding and clearing are uniform beyond `PROCESSES`; code that reads the number of processes other than to iterate
+over them is refused.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from crownless.proofs.language.machine_code import UNREAD, Reader, compiled_anew
 from crownless.proofs.language.symbolic_queues import Opaque, Path, UnsupportedStep, every_path
 from crownless.runtime.printable import error_line
 
-#: Encoding and clearing are compared up to so many processes.
+#: Encoding and clearing are compared up to this many processes.
 PROCESSES = 4
 
 
@@ -59,8 +59,8 @@ class _Count(Opaque):
     noun = "an entry"
 
     def __hash__(self) -> int:
-        """Ways are put into a set before they are sorted. The same for all, so that a set must ask whether two entries
-        are equal, which is refused.
+        """Paths are put into a set before they are sorted. The same for all tokens, so that a set must compare two
+        entries for equality, which is refused.
         """
         return 0
 
@@ -73,7 +73,7 @@ class _Threshold(Opaque):
 
 
 def same_steps(protocol: type[ExtraMessages]) -> tuple[Compared, ...]:
-    """Compares them; raises `UnsupportedStep` if the machine looks at what it may not look at."""
+    """Compares the steps; raises `UnsupportedStep` if the machine uses an unsupported operation."""
     protocol = compiled_anew(protocol, OnTokens)  # type: ignore[assignment]
     differs = _sends_and_receives(protocol)
     once = clearing_once(protocol)
@@ -96,7 +96,7 @@ def same_steps(protocol: type[ExtraMessages]) -> tuple[Compared, ...]:
 
 
 def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """Each matrix that process i may have, by which entries are zero; its own column is."""
+    """Each matrix that process i may have, by its set of zero entries; its own column is zero."""
     for there in product((False, True), repeat=n * (n - 1)):
         entries = iter(there)
         yield tuple(tuple(_Count() if l != i and next(entries) else 0 for l in range(n)) for _ in range(n))
@@ -106,8 +106,8 @@ def _matrices(n: int, i: int) -> Iterator[tuple[tuple[Any, ...], ...]]:
 
 
 class OnTokens(Reader):
-    """Follows most of Python, but for what could distinguish a token from a number, or one number of processes from
-    others.
+    """Supports most of Python, except operations that could distinguish a token from a number, or one number of
+    processes from others.
     """
 
     allowed = (
@@ -140,7 +140,7 @@ class OnTokens(Reader):
         return super().visit_Call(node)
 
     def redirected(self, hook: str, node: ast.AST, *arguments: ast.expr) -> ast.AST:
-        """Nothing is: tokens refuse what they cannot answer, and what a number or a tuple is asked may be known."""
+        """Redirects nothing: tokens refuse unsupported operations, and numbers and tuples may be used freely."""
         return node
 
     def _fixed(self, node: ast.AST, name: str, value: Any) -> Any:
@@ -151,7 +151,7 @@ class OnTokens(Reader):
 
 
 def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
-    """How sending or receiving differs, in words."""
+    """How sending or receiving differs, as text; None if it does not."""
 
     class OnTokens(protocol):  # type: ignore[valid-type, misc]
         entries = staticmethod(lambda matrix: _Token("entries", matrix))
@@ -206,7 +206,7 @@ def _sends_and_receives(protocol: type[ExtraMessages]) -> str | None:
 
 
 def _alike(one: Any, other: Any) -> bool:
-    """The same, by structure; tokens by what they are made of."""
+    """Structural equality; tokens are compared by their construction."""
     if isinstance(one, _Token) and isinstance(other, _Token):
         return one.name == other.name and _alike(one.arguments, other.arguments)
     if isinstance(one, Opaque) or isinstance(other, Opaque):
@@ -232,7 +232,7 @@ class _After(tuple[int]):
 
 
 class _K(Opaque):
-    """A threshold: any number of entries may be less, or not."""
+    """A threshold: any number of entries may be below it, or not."""
 
     noun = "the threshold"
 
@@ -246,7 +246,7 @@ class _K(Opaque):
 
 
 def clearing_once(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
-    """The protocol with its first clearing alone: what is left is cleared later."""
+    """The protocol with only its first clearing: the remaining matrix is cleared later."""
 
     class Once(protocol):  # type: ignore[valid-type, misc]
         begun = False
@@ -268,7 +268,7 @@ def clearing_once(protocol: type[ExtraMessages]) -> type[ExtraMessages]:
 
 
 def _clears(once: type[ExtraMessages], n: int, i: int, matrix: Any) -> str | None:
-    """How one clearing differs, if what follows it does not, at any threshold."""
+    """How one clearing differs at some threshold, given correct later clearings; None if it does not."""
     columns = [tuple((k, j, row[j]) for k, row in enumerate(matrix) if row[j]) for j in range(n)]
     state = State(matrix, ())
 
@@ -288,7 +288,7 @@ def _clears(once: type[ExtraMessages], n: int, i: int, matrix: Any) -> str | Non
 
     for _, ways in every_path(cleared, None):
         if not ways:
-            return f"of {n} processes P{i + 1} has no way on"
+            return f"of {n} processes P{i + 1} has no next step"
         if not all(allowed(after, packets) for after, packets in ways):
             return f"of {n} processes P{i + 1} does not clear one column after the other"
     return None

@@ -1,17 +1,16 @@
 """The algorithm of Murty & Garg keeps synchronous order, for every n and any number of messages ([MG] Fig. 8).
 
-Why it works: draw each message as a point at the moment when its acknowledgement is transmitted, and of several that
-one process transmits at once in the order in which it had received the messages. Between sending and being
-acknowledged a process is passive: it sends nothing, and what it receives it acknowledges later. So the messages that
-it has sent or received are acknowledged in that order (*a line's messages are acknowledged in order*). Messages that
-are not yet acknowledged come last, those to smaller processes first: whoever has one to acknowledge is passive
-himself, and waits for a smaller one. So points are ordered without a cycle, each process's line is in their order, and
-there is no crown.
+Why it works: draw each message as a point at the time when its acknowledgement is transmitted; if a process transmits
+several at once, in the order in which it received the messages. Between sending and being acknowledged a process is
+passive: it sends nothing, and acknowledges what it receives later. So the messages that it has sent or received are
+acknowledged in that order (*a line's messages are acknowledged in order*). Messages not yet acknowledged come last,
+those to smaller processes first: a process that owes an acknowledgement is itself passive, and waits for a smaller one.
+So points are ordered without a cycle, each process's line is in their order, and there is no crown.
 
-Priorities are needed for the latter, and for liveness: the least of the passive processes waits for an active one. Not
-for the former: the order of acknowledged messages rests on the send condition and the receive condition alone.
+Priorities are needed for unacknowledged messages, and for liveness: the least passive process waits for an active one.
+The order of acknowledged messages needs only the send condition and the receive condition.
 
-The text's own way, by Lemma 4 and Theorem 6, fails as printed (MG13, MG14 in the ledger); this is another one.
+The text's own proof, by Lemma 4 and Theorem 6, fails as printed (MG13, MG14 in the ledger); this is a different one.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from crownless.spec.computation import Message
 
 
 class Priorities(Abstraction):
-    """[MG] Fig. 8: a message is wanted by its sender, taken up by the bigger of its two processes, put on the way,
+    """[MG] Fig. 8: a message is wanted by its sender, taken up by the bigger of its two processes, transmitted,
     received by the smaller one, acknowledged, and the acknowledgement received.
     """
 
@@ -100,7 +99,7 @@ class Priorities(Abstraction):
         return StageEvent("ask", given, now.then(**self.now_also("wanted", m)))
 
     def taking(self, *, passive: bool) -> StageEvent:
-        """SendIntent to a smaller process, or a request of one: commit and send if active, else wait (SP)."""
+        """SendIntent to a smaller process, or a request from one: commit and send if active, else wait (SP)."""
         now, i, m, l = self.before, self.i, self.m, self.logic
         mine = l.both(self.sender(m) == i, l.no(now.wanted(m)), self.rank(self.receiver(m)) < self.rank(i))
         asked = l.both(self.receiver(m) == i, now.wanted(m), self.rank(self.sender(m)) < self.rank(i))
@@ -131,14 +130,14 @@ class Priorities(Abstraction):
         return StageEvent("receive", given, after, fixes, lambda: [self.commit(m)])
 
     def going_on(self) -> StageEvent:
-        """Receive of an acknowledgement, nothing to send: active again; the queued acknowledgements go out."""
+        """Receive of an acknowledgement, nothing to send: active again; the queued acknowledgements are transmitted."""
         now, i, l = self.before, self.i, self.logic
         given = {**self.comes_back(), "nothing waits to be sent": l.messages(lambda x: l.no(self.waits(now, i, x)))}
         after = self.acknowledging().also(passive=lambda p: l.both(now.passive(p), p != i))
         return StageEvent("go on", given, after, self.acknowledged_now())
 
     def going_on_with_the_next(self) -> StageEvent:
-        """Receive of an acknowledgement: the queued ones go out, and then the oldest message that waits."""
+        """Receive of an acknowledgement: the queued ones are transmitted, and then the oldest message that waits."""
         now, i, w, l = self.before, self.i, self.w, self.logic
         oldest = l.messages(lambda x: l.no(l.both(self.waits(now, i, x), self.taken_at(x) < self.taken_at(w))))
         given = {**self.comes_back(), "w is the oldest that waits to be sent": l.both(self.waits(now, i, w), oldest)}
@@ -282,7 +281,7 @@ INVARIANTS: Invariants = for_all(
 
 
 def _safe(run: Priorities) -> Given:
-    """Every line is in the order of the points, which has no cycle."""
+    """Every line is in the order of the points, which is acyclic."""
     now, l = run.before, run.logic
 
     def in_order(p: Any, x: Any, y: Any) -> Truth:
@@ -302,8 +301,8 @@ def _safe(run: Priorities) -> Given:
 
 
 def _live(run: Priorities) -> Given:
-    """What waits for nobody can go on; if any process is passive the least of them is not for long, and by the size of
-    processes neither is any; and nothing comes ahead of a message that waits to be sent.
+    """Whatever waits for no process can proceed; the least passive process is not passive for long, and by induction on
+    size neither is any other; and no message overtakes one that waits to be sent.
     """
     now, i, m, w, l = run.before, run.i, run.m, run.w, run.logic
     awaits = {"i awaits m's acknowledgement": l.both(now.passive(i), now.awaits(i) == m)}
@@ -314,7 +313,7 @@ def _live(run: Priorities) -> Given:
     queued = l.messages(lambda x: l.no(l.both(run.waits(now, i, x), run.taken_at(x) < run.taken_at(w))))
     next_one = l.either(
         l.messages(lambda x: l.no(run.waits(now, i, x))), l.both(run.waits(now, i, w), queued)
-    )  # a queue that is not empty has an oldest
+    )  # a non-empty queue has an oldest message
     return {
         "a request can be taken up": (
             {"m is asked of i": l.both(run.receiver(m) == i, now.wanted(m), l.no(now.taken(m)))},
@@ -361,7 +360,7 @@ def _live(run: Priorities) -> Given:
 
 
 def _eventful(run: Priorities) -> Mapping[str, Truth]:
-    """i goes on with w, and owed an acknowledgement."""
+    """i goes on with w while it owes an acknowledgement."""
     owes = run.logic.no(run.logic.messages(lambda x: run.logic.no(run.owes(run.before, run.i, x))))
     return {**run.going_on_with_the_next().given, "i owes an acknowledgement": owes}
 
@@ -408,7 +407,7 @@ MURTY_GARG = QueueProof(
     INVARIANTS,
     follows={
         "safe": ("every message can be drawn as a point, so that each process's line is in the order of points", _safe),
-        "live": ("the least of the passive processes goes on; by their size, so does each", _live),
+        "live": ("the least passive process proceeds; by induction on size, so does each", _live),
     },
     eventful=_eventful,
     view=VIEW,
@@ -417,6 +416,6 @@ MURTY_GARG = QueueProof(
         "each message is wanted once, and goes to one process that is not its sender; nothing is lost or duplicated",
         "packets may take any time and overtake others",
         "no two processes have one rank, and below each there are finitely many",
-        "live: what can be done from some moment on is done at last",
+        "live: whatever stays enabled is eventually done",
     ),
 )

@@ -1,9 +1,9 @@
 """The matrix protocol realises causal order, for every n and any number of messages ([Kup], [RST91]).
 
-Why it works: SENT_i counts the messages that i knows of. On each channel those are the first ones, since whoever knows
-of a message knows of all its sender sent before; so a count says which they are, and the stamp of m which sends
-happened before m's. DELIV_i counts what is delivered from each process, which is what i knows of that was sent to it.
-So the guard asks precisely for what causal order asks.
+Why it works: SENT_i counts the messages that i knows. On each channel those are the first ones, since a process that
+knows a message knows all that its sender sent before; so a count determines them, and the stamp of m the sends that
+happened before m's. DELIV_i counts the delivered messages of each process, which are those sent to i that i knows. So
+the guard requires exactly what causal order requires.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from crownless.proofs.language.terms import Term
 
 
 class Counts(NamedTuple):
-    """Where a protocol of matrices keeps its counts."""
+    """The counts in the states and stamps of a protocol of matrices."""
 
-    #: moment, process p, k, l → the messages from k to l that p knows of.
+    #: state, process p, k, l → the number of messages from k to l that p knows.
     known: Callable[[SymbolicState, Term, Term, Term], Term]
-    #: moment, process p, k → those from k that are delivered to p.
+    #: state, process p, k → the number of messages from k delivered to p.
     delivered: Callable[[SymbolicState, Term, Term], Term]
-    #: run, message m, k, l → those from k to l that happened before m, by m's stamp.
+    #: run, message m, k, l → the number of messages from k to l that happened before m, by m's stamp.
     carried: Callable[[AnyRun, Term, Term, Term], Term]
 
 
@@ -82,7 +82,7 @@ OPTIMAL_BY = (
 
 
 def by_counts(protocol: type[ProtocolMachine], at: Counts) -> CausalOrder:
-    """The proof of a protocol of matrices: what is missing is the last message that the stamp counts."""
+    """The proof of a protocol of matrices: the missing message is the last one that the stamp counts."""
     return CausalOrder(
         protocol,
         counting(at),
@@ -115,8 +115,8 @@ def _without_itself(run: AnyRun, m: Term, k: Term, l: Term) -> Term:
     return run.stamp(m)[k][l] - z3.If(own, 1, 0)
 
 
-#: [MF] §2: M_i counts what i knows of; its own column, what is delivered to i; and an attached matrix counts, beside
-#: what happened before, the message itself.
+#: [MF] §2: M_i counts what i knows; its own column, the messages delivered to i; and an attached matrix counts what
+#: happened before and the message itself.
 RST_BEFORE = by_counts(
     RstBefore,
     Counts(lambda now, p, k, l: now.local(p)[k][l], lambda now, p, k: now.local(p)[k][p], _without_itself),

@@ -1,12 +1,11 @@
 """The vector-pair protocol realises causal order, for every n, with deletion of obsolete pairs and without ([SES]).
 
-Why it works: vector time determines what is known, and what happened before (§4.1, Lemma 1). Of every message that a
-site knows of, it keeps a pair for its receiver with a time at least as late, unless the message is known to be
-delivered; and so does every message that carries its sender's pairs. So the guard asks the receiver to have reached the
-time of all that was sent to it before, hence to know of it; and a site knows of no message to itself but by delivering
-it.
+Why it works: vector time determines what is known, and what happened before (§4.1, Lemma 1). For every message that a
+site knows, it keeps a pair for the receiver with a time at least as late, unless the message is known to be delivered;
+and so does every message that carries its sender's pairs. So the guard requires the receiver to have reached the time
+of all messages sent to it before, hence to know them; and a site knows a message to itself only by delivering it.
 
-For optimality the pairs must not ask for more: each entry of a pair is that of a message to this receiver.
+For optimality the pairs must not require more: each entry of a pair is that of a message to this receiver.
 """
 
 from __future__ import annotations
@@ -23,22 +22,22 @@ from crownless.proofs.language.terms import Term
 
 
 def time_of(run: AnyRun, x: Term) -> Term:
-    """VT(x), the same on all copies."""
+    """VT(x), equal on all copies."""
     several = isinstance(run, AnyMulticast)
     return (run.stamp(x, run.sender(x)) if several else run.stamp(x)).time
 
 
 def covers(run: AnyRun, pairs: Term, x: Term, j: Term) -> Term:
-    """True if, among these pairs, one for j is as late as x."""
+    """True if one of these pairs is for j and as late as x."""
     return run.processes(lambda k: time_of(run, x)[k] <= pairs[j][k])
 
 
 def covered_by(run: AnyRun, x: Term, l: Term, k: Term, entry: Term) -> Term:
-    """True if x is a message to l whose time has this entry for k."""
+    """True if x is a message to l and its time has this entry for k."""
     return z3.And(run.to(x, l), entry <= time_of(run, x)[k])
 
 
-#: What vector time says of sites and messages, to one site or to several.
+#: Facts about sites, messages and vector time, for unicasts and multicasts.
 OF_TIME: Invariants = {
     **KNOWN_IS_SENT,
     **for_all(
@@ -142,7 +141,7 @@ def _brings(run: AnyRun, l: Term, k: Term) -> Term:
 
 
 def by_pairs(protocol: type[Ses]) -> CausalOrder:
-    """The proof for the protocol or a variant: what is missing is the message whose time the pair has."""
+    """The proof of the protocol or a variant: the missing message is the one whose time the pair has."""
     return CausalOrder(
         protocol,
         INVARIANTS,

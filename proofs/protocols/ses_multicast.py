@@ -1,7 +1,7 @@
 """The vector-pair protocol with messages to several sites realises causal order, for every n ([SES] §4.2.1, end).
 
-As in `ses`; what is new is that each copy of a message is for one site, and that it must carry the pairs
-of the others: a message is, for whoever delivers a copy of it, one more message that the others may still miss.
+As in `ses`; in addition each copy of a message is for one site, and must carry the pairs of the others: for a site that
+delivers a copy, the message is one more that the others may still miss.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from .ses import OF_TIME, covered_by, covers, time_of
 
 
 def _misses(run: AnyRun, now: SymbolicState, x: Term, j: Term) -> Term:
-    """True if x is to j, and not delivered there."""
+    """True if x is to j and not delivered there."""
     return z3.And(run.to(x, j), z3.Not(now.delivered(x, j)))
 
 
 def _covered_before(run: AnyRun, m: Term, l: Term, k: Term, entry: Term) -> Term:
-    """True if the witness of this entry happened before m, and has it."""
+    """True if the witness of this entry happened before m, and has the entry."""
     witness = run.witness(m, l, k)
     return z3.And(run.precedes(witness, m), covered_by(run, witness, l, k, entry))
 
@@ -42,7 +42,7 @@ INVARIANTS: Invariants = {
             "a site has a pair for what it knows": lambda run, now, p, j, x: z3.Implies(
                 now.knows(p, x), z3.Or(z3.Not(_misses(run, now, x, j)), covers(run, now.local(p).buffer, x, j))
             ),
-            # Of the copy of m for i; and j is another site.
+            # On the copy of m for i; j is another site.
             "a copy has a pair for what happened before": lambda run, now, x, m, i, j: z3.Implies(
                 z3.And(now.sent(m), run.to(m, i), run.precedes(x, m), z3.Or(i == j, z3.Not(run.to(m, j)))),
                 z3.Or(z3.Not(_misses(run, now, x, j)), covers(run, run.stamp(m, i).buffer, x, j)),

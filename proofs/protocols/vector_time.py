@@ -1,15 +1,15 @@
 """Vector time determines what happened before, in any run of any number of sites ([SES] §4.1).
 
-A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of
-them. No protocol decides what is delivered when. The clock is the code of `impl.ses`, run on terms: `after_event` for
-local events and sends, `time_after` for deliveries.
+A run is one event after another: a local event, the sending of a message to some sites, or its delivery at one of them.
+No protocol restricts deliveries. The clock is the code of `impl.ses`, run on terms: `after_event` for local events and
+sends, `time_after` for deliveries.
 
 Proved by induction on the run:
 
-- *in full* (§4.1): of two events one happened before the other iff its time is at most the other's;
+- *in full* (§4.1): one of two events happened before the other iff its time is at most the other's;
 - *by one entry* (Lemma 1): the entry of the first event's own site is enough;
 - *late* (Proposition 2): a message arrives where the time is at least its own iff a message that was sent causally
-  after it is delivered there already, which is a violation of causal order.
+  after it is already delivered there, which is a violation of causal order.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ASSUMED = (
 
 @dataclass(frozen=True)
 class SymbolicState:
-    """All that changes in a run; each part a function from what it is asked of to a term."""
+    """Everything that changes in a run; each part maps its arguments to a term."""
 
     time: Callable[[Term], Term]  #: site → its vector time
     happened: Callable[[Term], Term]  #: event → True if it has happened
@@ -47,7 +47,7 @@ class SymbolicState:
 
 
 class Event(NamedTuple):
-    """An event that may come next: what is given when it does, and the state after it."""
+    """A possible next event: its hypotheses, and the state after it."""
 
     name: str
     given: Mapping[str, Term]
@@ -55,10 +55,10 @@ class Event(NamedTuple):
 
 
 class VectorTimeRun:
-    """A run at any moment; at the site `i` the event `e` happens next, which may be the delivery of `m`."""
+    """An arbitrary state of a run; the event `e` happens next at the site `i`, and may be the delivery of `m`."""
 
     def __init__(self, clock: type[Ses] = Ses, *, terms: Terms | None = None, event: Term = None) -> None:
-        """Of any number of sites and events, unless sorts of so many are given."""
+        """Any number of sites and events, unless finite sorts are given."""
         self.terms = terms = Terms() if terms is None else terms
         self.clock = for_every_n(clock, terms)
         self.event = z3.DeclareSort("Event") if event is None else event
@@ -129,7 +129,7 @@ class VectorTimeRun:
 
     @property
     def in_flight(self) -> Term:
-        """The message m is sent to i, and not delivered there."""
+        """The message m is sent to i and not delivered there."""
         now = self.before
         return z3.And(now.happened(self.m), self.to(self.m, self.i), z3.Not(now.delivered(self.m, self.i)))
 
@@ -206,7 +206,7 @@ INVARIANTS: Mapping[str, Invariant] = for_all(
 
 
 def kept_claims(clock: type[Ses] = Ses) -> list[Claim]:
-    """That the invariants hold at the start, and that each event keeps each of them."""
+    """The invariants hold at the start, and each event keeps each of them."""
     run = VectorTimeRun(clock)
     now = _now(run)
     return [
@@ -229,7 +229,7 @@ def by_one_entry(clock: type[Ses] = Ses) -> Claim:
 
 
 def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
-    """Proposition 2, at the moment when m arrives."""
+    """Proposition 2, in the state in which m arrives."""
     run = VectorTimeRun(clock)
     i, m = run.i, run.m
     given = {**_now(run), "m is in flight to i": run.in_flight}
@@ -246,12 +246,12 @@ def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
 
 
 def claims(clock: type[Ses] = Ses) -> list[Claim]:
-    """All that is put to z3."""
+    """All claims to put to z3."""
     return [*kept_claims(clock), in_full(clock), by_one_entry(clock), *late_claims(clock)]
 
 
 def vacuity() -> list[Claim]:
-    """That of three sites and three events, with the invariants, no event of either kind can happen, no two events are
+    """Among three sites and three events, with the invariants, no event of either kind can happen, no two events are
     ordered, none are concurrent, and no message is late: each to be refuted.
     """
     site, event = three("Site", "S1 S2 S3"), three("Event", "x y z")

@@ -1,10 +1,10 @@
-"""Every computation of a given size as one formula, in which z3 looks for one with given properties.
+"""Every computation of a given size as one formula; z3 searches it for one with given properties.
 
-Events stand in the order of a linearization, the least one as in `spec.enumeration`, so that each computation is
-described once; any message may be a control message. That one event happened before another is defined by recursion
-over that order, so that it holds just where a chain leads from the one to the other.
+Events are in the order of a linearization, the least one as in `spec.enumeration`, so each computation is described
+once; any message may be a control message. Happened-before is defined by recursion over that order, so it holds exactly
+where a chain leads from one event to the other.
 
-z3's answer `unsat` says that there is none of this size: `none_smaller` certifies so that a counterexample is smallest.
+z3's answer `unsat` says that there is none of this size: so `none_smaller` certifies that a counterexample is smallest.
 """
 
 from __future__ import annotations
@@ -19,16 +19,14 @@ from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 
 
 class BoundedSearchGaveUp(Exception):
-    """z3 came to no answer; why, in its words."""
+    """z3 gave up; the message has its reason."""
 
 
 class Linearized:
-    """Events of n processes, in the least of their linearizations; what is added narrows them down."""
+    """Events of n processes, in the least of their linearizations; further constraints restrict them."""
 
     def __init__(self, n: int, length: int, solver: z3.Solver, effort: int) -> None:
-        """
-        :param effort: z3 steps allowed to one query.
-        """
+        """:param effort: z3 steps allowed per query."""
         self.n, self.length, self.solver = n, length, solver
         self.solver.set(rlimit=effort)
         self.at = [[z3.Bool(f"at {e} {p}") for p in range(n)] for e in self.places]
@@ -55,11 +53,11 @@ class Linearized:
         self.solver.add(*what)
 
     def out(self, e: int) -> list[Term]:
-        """That the message sent at this place is received, at each of the later ones."""
+        """The message sent at this place is received, for each of the later places."""
         return [self.goes[e, b] for b in self.places[e + 1 :]]
 
     def exists(self) -> bool:
-        """True if there are such events. Raises `BoundedSearchGaveUp` if z3 does not come to an answer."""
+        """True if there are such events. Raises `BoundedSearchGaveUp` if z3 gives up."""
         answer = ask(self.solver)
         if answer == z3.unknown:
             raise BoundedSearchGaveUp(reason_for_giving_up(self.solver.reason_unknown()))
@@ -78,17 +76,17 @@ class Linearized:
         return variable
 
     def _in_normal_form(self) -> None:
-        """No event could stand before a run of events independent of it, the first of which is at a greater process."""
+        """No event could precede a run of events independent of it whose first one is at a greater process."""
         for (a, b), greater in self.to_smaller.items():
             self.add(z3.Implies(greater, z3.Or([self.linked[g, b] for g in self.places[a:b]])))
 
 
 class Bounded(Linearized):
-    """Any complete computation of n processes and m messages, none to oneself."""
+    """Any complete computation of n processes and m messages, without self-sends."""
 
     def __init__(self, n: int, m: int) -> None:
-        super().__init__(n, 2 * m, z3.Solver(), effort=200_000_000)  # ten times what queries of the ledger take
-        #: Of a send: True if the message is the application's.
+        super().__init__(n, 2 * m, z3.Solver(), effort=200_000_000)  # ten times the need of the ledger's queries
+        #: For a send: True if the message is the application's.
         self.own = [z3.Bool(f"own {e}") for e in self.places]
         for e in self.places:
             self.add(z3.Implies(self.own[e], self.sends[e]))
@@ -96,7 +94,7 @@ class Bounded(Linearized):
         self.leads = self.chains("leads", self.linked)
 
     def chains(self, name: str, linked: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """From the one place a chain of links leads to the other."""
+        """A chain of links leads from one place to the other."""
         found: dict[tuple[int, int], Term] = {}
         for a, b in sorted(self.goes, key=lambda pair: pair[1] - pair[0]):
             longer = [z3.And(found[a, g], linked[g, b]) for g in self.places[a + 1 : b]]
@@ -104,13 +102,13 @@ class Bounded(Linearized):
         return found
 
     def sent_before_received(self, name: str, before: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """Of two messages, by the places of their sends: True if one's send is so related to the other's receive."""
+        """For two messages, by the places of their sends: True if one's send is so related to the other's receive."""
         return self._of_two(
             name, lambda a, c: [z3.And(self.goes[c, d], before[a, d]) for d in self.places[c + 1 :] if a < d]
         )
 
     def received_before_received(self, name: str, before: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """Likewise of the two receives."""
+        """Likewise for the two receives."""
         reaches = {
             (a, d): z3.Or([z3.And(self.goes[a, b], before[b, d]) for b in self.places[a + 1 : d]]) for a, d in self.goes
         }
@@ -129,7 +127,7 @@ class Bounded(Linearized):
         return z3.And(self.own[a], self.own[c])
 
     def require_cycle(self, steps: dict[tuple[int, int], Term]) -> None:
-        """Some of the application's messages are a circle: each that is on it has a step to another that is."""
+        """Some of the application's messages form a cycle: each has a step to another one on the cycle."""
         on_it = [z3.Bool(f"on the circle {a}") for a in self.places]
         self.add(z3.Or(on_it))
         for a in self.places:
@@ -137,7 +135,7 @@ class Bounded(Linearized):
             self.add(z3.Implies(on_it[a], z3.And(self.own[a], z3.Or(onward))))
 
     def closed_walk(self, name: str, steps: dict[tuple[int, int], Term], length: int) -> Term:
-        """Among the application's messages there is a closed walk of that many steps: a circle of as many or fewer."""
+        """The application's messages have a closed walk of that many steps: a cycle of at most as many."""
         own_steps = {(a, c): z3.And(self.both_own(a, c), step) for (a, c), step in steps.items()}
         walks = dict(own_steps)
         for size in range(2, length + 1):
@@ -155,5 +153,5 @@ def exactly(terms: list[Term], count: int) -> Term:
 
 
 def none_smaller(found: Iterable[Linearized], smaller: Iterable[Linearized]) -> bool:
-    """True if z3 has one of the size of what is known, so that the formula speaks of it, and none that is smaller."""
+    """True if z3 finds one of the known size, so that the formula is not vacuous, and none that is smaller."""
     return any(each.exists() for each in found) and not any(each.exists() for each in smaller)

@@ -1,4 +1,4 @@
-"""Any computation, perhaps with control messages, in z3's terms; and circles of its messages, of any size."""
+"""Any computation, perhaps with control messages, in z3's terms; and cycles of its messages, of any size."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ NEVER = z3.BoolVal(False)
 
 
 class AnyComputation:
-    """Events and messages are of sorts of which only this is known. Control messages are not among the messages."""
+    """Sorts of events and messages, about which only the following is known. Control messages are not among the
+    messages.
+    """
 
     def __init__(self) -> None:
         event, message, truth, number = z3.DeclareSort("Event"), z3.DeclareSort("Message"), z3.BoolSort(), z3.IntSort()
@@ -29,12 +31,12 @@ class AnyComputation:
         self.first, self.second = z3.Consts("m1 m2", message)
 
     def messages(self, holds: Callable[..., Term], of: int = 2) -> Term:
-        """It holds of any messages."""
+        """The formula holds for all messages."""
         some = z3.Consts("m k l", self.message)[:of]
         return z3.ForAll(some, holds(*some))
 
     def events(self, holds: Callable[..., Term], of: int = 2) -> Term:
-        """It holds of any events."""
+        """The formula holds for all events."""
         some = z3.Consts("e f g", self.event)[:of]
         return z3.ForAll(some, holds(*some))
 
@@ -42,7 +44,7 @@ class AnyComputation:
         message = z3.Const("x", self.message)
         return z3.Exists([message], holds(message))
 
-    # -- what a computation is -----------------------------------------------------------------------------------------
+    # -- the definition of a computation -------------------------------------------------------------------------------
 
     def transitive(self) -> Hypotheses:
         def path(e: Term, f: Term, g: Term) -> Term:
@@ -58,7 +60,7 @@ class AnyComputation:
         return {"each event is of one message": self.messages(own)}
 
     def computation(self) -> Hypotheses:
-        """≺ orders each line, → is transitive, holds ≺ and every message, and has no circle."""
+        """≺ orders each line; → is transitive and acyclic, and contains ≺ and every message."""
         at = self.process
         return {
             **self.transitive(),
@@ -80,7 +82,7 @@ class AnyComputation:
         return {"→ holds ≺": self.events(lambda e, f: z3.Implies(self.precedes(e, f), self.leads(e, f)))}
 
     def happened_before(self) -> Hypotheses:
-        """What → holds; and that no message goes to its own sender."""
+        """→ contains ≺ and every message; and there are no self-sends."""
         at, send, receive = self.process, self.send, self.receive
         return {
             **self.contained(),
@@ -113,15 +115,15 @@ class AnyComputation:
         """e ⇝ f."""
         return self.some_message(lambda m: z3.And(e == self.send(m), f == self.receive(m)))
 
-    # -- circles of messages -------------------------------------------------------------------------------------------
+    # -- cycles of messages --------------------------------------------------------------------------------------------
 
     def crown(self, before: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
-        """The messages at these places are a crown by →, or a strong one, by ≺: each send before the next receive."""
+        """The messages at these places form a crown by →, or a strong one, by ≺: each send before the next receive."""
         return is_cycle(lambda i, j: before(self.send(at(i)), self.receive(at(j))), at, size)
 
 
 def is_cycle(link: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
-    """The messages at these places, from 0 on, are a cycle: each place is linked to the next, the last to the first."""
+    """The messages at these places, from 0 on, form a cycle: each is linked to the next, the last to the first."""
     i, j = z3.Ints("i j")
     return {
         "a cycle has two messages or more": size >= 2,
@@ -134,12 +136,12 @@ def is_cycle(link: Callable[[Term, Term], Term], at: Callable[[Term], Term], siz
 
 
 def without_place(p: Term) -> Callable[[Term], Term]:
-    """The places of a cycle without this one."""
+    """The places of a cycle except this one."""
     return lambda i: z3.If(i < p, i, i + 1)
 
 
 def no_smaller(cycle_without: Callable[[Callable[[Term], Term]], Hypotheses], at: z3.FuncDeclRef, size: Term) -> Term:
-    """The induction hypothesis, of the cycles that one message is left out of: of that size there is none."""
+    """The induction hypothesis, for the cycles without one message: there is none of that size."""
     p = z3.Int("p")
     smaller = z3.And(*cycle_without(without_place(p)).values())
     return z3.ForAll([p], z3.Implies(z3.And(p >= 0, p < size), z3.Not(smaller)), patterns=[at(p)])

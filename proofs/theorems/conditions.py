@@ -1,9 +1,9 @@
 """The conditions of [MG] §4.2, and §5.1's lemmas on them and Theorems 4 to 6, for any number of processes and messages.
 
-Theorem 6 and Lemma 4 are repaired, with RC⁺ for RC, and shown for crowns of any size. Lemma 4 by induction on the size
-of the crown: one of two messages is strong (Lemma 3); and one of k + 1 is, unless there is one of k, since a message
-before a link that is not strong may be left out. So where there is a crown there is a strong one. Theorem 6 goes along
-a strong crown, whose processes would grow until it comes round.
+Theorem 6 and Lemma 4 are repaired, with RC⁺ for RC, and shown for crowns of any size. Lemma 4 is shown by induction on
+the size of the crown: a crown of two messages is strong (Lemma 3); and one of k + 1 is, unless there is one of k, since
+a message before a link that is not strong may be left out. So any crown implies a strong one. Theorem 6 follows a
+strong crown around: its processes would grow at every step.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .synchronous import never_comes_round, theorem_2
 
 
 class Conditions:
-    """[MG]'s conditions: written once, for one computation in Python's logic and for any computation in z3's."""
+    """[MG]'s conditions, written once for one computation in Python's logic and for any computation in z3's."""
 
     logic: Logic
-    #: [MG]'s ≺, on one line, and →, which goes through control messages too.
+    #: [MG]'s ≺, on one line, and →, which also goes through control messages.
     precedes: Callable[[Any, Any], Any]
     leads: Callable[[Any, Any], Any]
     process: Callable[[Any], Any]
-    #: The events of a message of the application.
+    #: The events of an application message.
     send: Callable[[Any], Any]
     receive: Callable[[Any], Any]
     messages: Callable[..., Any]
@@ -40,7 +40,7 @@ class Conditions:
     is_message: Callable[[Any, Any], Any]
 
     def maps_to(self, e: Any, f: Any) -> Any:
-        """[MG]'s ↦, read so that it holds what §4.2 needs: → whose first message, if any, is the application's."""
+        """[MG]'s ↦, read so that it contains what §4.2 needs: → whose first message, if any, is the application's."""
         l = self.logic
 
         def through(m: Any) -> Any:
@@ -86,7 +86,7 @@ class Conditions:
         )
 
     def strong_receive_condition(self) -> Any:
-        """RC made strong enough: if s1 ≺ r2, what follows from r2 at another process follows from r1 too."""
+        """A strengthened RC: if s1 ≺ r2, whatever follows from r2 at another process also follows from r1."""
         l = self.logic
 
         def follows(m: Any, k: Any, f: Any) -> Any:
@@ -115,7 +115,7 @@ class AnySplit(Conditions, AnyComputation):
         return before(self.send(m), self.receive(k))
 
     def silent_while_passive(self) -> Hypotheses:
-        """SP, and RP as printed: while passive a process transmits nothing, no acknowledgement either."""
+        """SP, and RP as printed: a passive process transmits nothing, not even an acknowledgement."""
         e, f = self.e, self.f
         out = z3.Function("way_out", self.event, self.event, self.event)
 
@@ -150,7 +150,7 @@ def theorem_4() -> Evidence:
 
 @cache
 def theorem_5() -> Evidence:
-    """Of acknowledgements alone, sent only while active: RC, and more. Runs of Fig. 8 are models of what is given."""
+    """With acknowledgements only, sent only while active: RC, and more. Runs of Fig. 8 are models of the hypotheses."""
     c = AnySplit()
     given = {**c.computation(), **c.acknowledged(), **c.silent_while_passive()}
     del given["each event is of one message"], given["→ has no circle"]
@@ -182,7 +182,7 @@ def maps_to_holds_happened_before() -> Evidence:
 
 @cache
 def maps_to_holds_what_is_printed() -> Evidence:
-    """↦ as it is printed lies within the wider one; and →_ℰ as it is printed lies within ↦ as it is printed."""
+    """↦ as printed lies within the wider one; and →_ℰ as printed lies within ↦ as printed."""
     c = AnySplit()
     within_own = z3.Function("leads within own", c.event, c.event, z3.BoolSort())
 
@@ -221,7 +221,7 @@ def lemma_1_of_chains() -> Evidence:
 
 
 def lemma_2_claim(*, distinct: bool = True) -> Claim:
-    """Of two messages, or of any, the same twice included."""
+    """For two messages that may be equal."""
     c = AnySplit()
     s1, r1, r2 = c.send(c.first), c.receive(c.first), c.receive(c.second)
     given = {**c.computation(), "SC": c.send_condition(), "s1 ↦ r2": c.maps_to(s1, r2)}
@@ -255,12 +255,12 @@ def lemma_3() -> Evidence:
     return _shown("Lemma 3: every such crown of size 2 is strong itself", given, strong)
 
 
-# -- crowns of any size, of which only this is used --------------------------------------------------------------------
+# -- crowns of any size, by these properties alone ---------------------------------------------------------------------
 
 
 @cache
 def crown_shrinks() -> Evidence:
-    """The step of Lemma 4: of s0 ↦ r1, s1 ↦ r2 and not s1 ≺ r2 the middle may be left out."""
+    """The step of Lemma 4: if s0 ↦ r1, s1 ↦ r2 and not s1 ≺ r2, the middle message may be left out."""
     c = AnySplit()
     before = z3.Const("m0", c.message)
     given = {
@@ -279,7 +279,7 @@ def crown_shrinks() -> Evidence:
 
 @cache
 def strong_crowns_descend() -> Evidence:
-    """Under PR, s1 ≺ r2 puts m2 at bigger processes than m1: P(s1) < P(s2). So no strong crown comes round."""
+    """Under PR, s1 ≺ r2 puts m2 at bigger processes than m1: P(s1) < P(s2). So no strong crown can close."""
     c = AnySplit()
     given = {**c.computation(), "PR": c.ranked(), "s1 ≺ r2": c.links(c.precedes, c.first, c.second)}
     climbs = c.process(c.send(c.first)) < c.process(c.send(c.second))
@@ -287,7 +287,7 @@ def strong_crowns_descend() -> Evidence:
 
 
 class AnyCrown(AnySplit):
-    """A crown of any size, by a relation ↦ of which nothing is known but what is given."""
+    """A crown of any size, by a relation ↦ about which only the hypotheses are known."""
 
     def __init__(self) -> None:
         super().__init__()

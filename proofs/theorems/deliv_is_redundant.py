@@ -1,15 +1,14 @@
 """DELIV is redundant in the protocol of [RST91], for every n: the open question at the end of [Kup].
 
 "So it would seem that for all i, DELIV_i and SENT_i[-, i] will always agree with each other … I'd love for someone to
-either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i,
-as long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
+either confirm that this is the case, or explain why it's not." They agree, by induction over the steps of process i, as
+long as i never sends to itself. Every step is taken by the machine of `impl.rst` itself, run on terms.
 
-Assumed is what a claim lists as given, and no more: nothing of n, of the number of messages, of the other processes, or
-of the packet that i delivers, beyond that i accepts it. So the answer holds over any channel, and even if packets are
-lost, duplicated or forged. What mattered (`without_each`, and the tests): the invariant before the step; on sending,
-that the receiver is another process, since a message to itself counts once in DELIV_i[i] and twice in SENT_i[i, i]; on
-delivering, the guard, which is [Kup]'s own argument. The invariant does not show causal order, nor that anything is
-ever delivered.
+A claim assumes its listed hypotheses, and nothing else: nothing about n, the number of messages, the other processes,
+or the packet that i delivers, except that i accepts it. So the answer holds over any channel, even if packets are lost,
+duplicated or forged. Needed (`without_each`, and the tests): the invariant before the step; for sending, that the
+receiver is another process, since a message to itself counts once in DELIV_i[i] and twice in SENT_i[i, i]; for
+delivering, the guard, which is [Kup]'s own argument. The invariant does not imply causal order, nor any delivery.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ def deliv_equals_sent_column(machine: Rst, i: Term, state: State) -> Term:
 
 
 def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
-    """The invariant holds initially and is kept by every step of process i; and so DELIV may be read from SENT.
+    """The invariant holds initially and is kept by every step of process i; so DELIV may be read from SENT.
 
-    Constants: process `i` with its matrix `sent` and vector `deliv`, another or the same process `j`, to which i sends
-    or from which it delivers, and the `stamp` on what it delivers.
+    Constants: process `i` with its matrix `sent` and vector `deliv`; another or the same process `j`, to which i sends
+    or from which it delivers; and the `stamp` on the delivered packet.
     """
     terms = Terms()
     machine = for_every_n(protocol, terms)
@@ -73,6 +72,6 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
 
 
 def _only(steps: Sequence[Step]) -> Step:
-    """The protocol leaves no choice."""
+    """The single step of the protocol."""
     (step,) = steps
     return step

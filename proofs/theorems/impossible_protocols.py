@@ -1,14 +1,14 @@
 """[MG] Theorem 3 by z3: impossibility for all protocols, whatever their states, views, packets and times.
 
-A protocol is a set of functions of which nothing is known. That it decides by the past alone (assumption 2 of [MG] §3)
-is that they are functions of what a process wanted and what has arrived; that only the two ends of a message exchange
-packets for it (assumption 1) is that nothing else arrives in the runs below. For any protocol of a class there is a run
-that is not synchronous, or in which something is never delivered; the hypotheses describe that run, and SYNC.
+A protocol is a set of unknown functions. They take the wishes and arrivals of a process, so it decides by the past
+alone (assumption 2 of [MG] §3); only the two ends of a message exchange packets for it (assumption 1), so nothing else
+arrives in the runs below. Every protocol of a class has a run that is not synchronous, or in which something is never
+delivered; the hypotheses describe that run, and SYNC.
 
-In words only, since it is why these are runs of any protocol of the class: processes that are not named want nothing,
-and transmit nothing, since by assumption 1 two processes exchange packets only for a message between them. So nothing
-comes to a process before another one has begun to send to it, and it transmits the first packet of what it wants at
-some time, or it never would, alone. For bounded receives that is needed: where receivers may ask unprompted, there is
+Argued only in words, as the reason why any protocol of the class has these runs: processes that are not named want
+nothing, and transmit nothing, since by assumption 1 two processes exchange packets only for a message between them. So
+no packet reaches a process before another one has begun to send to it, and it transmits the first packet of its own
+message at some time, or it never would, alone. Bounded receives need this: where receivers may ask unprompted, there is
 such a protocol (`impl.variants.for_murty_garg.ReceiversAsk`). And a receiver that is done with a message transmits
 nothing more for it ((c) in the proof of Theorem 3).
 """
@@ -44,11 +44,11 @@ class TwoProcesses:
     def __init__(self) -> None:
         self.start = [z3.Const(f"start {p}", STATE) for p in range(2)]
         self.next = [z3.Function(f"next {p}", STATE, PACKETS, STATE) for p in range(2)]
-        #: What is transmitted from a state, perhaps nothing.
+        #: The packets transmitted from a state, possibly none.
         self.packets = [z3.Function(f"packets {p}", STATE, PACKETS) for p in range(2)]
-        #: Of a state in which both messages are committed: True if the own send was the first.
+        #: In a state in which both messages are committed: True if the own send was first.
         self.own_first = [z3.Function(f"own first {p}", STATE, z3.BoolSort()) for p in range(2)]
-        #: The states of some round, and those of the next one.
+        #: The states of a round, and those of the next one.
         self.now = [z3.Const(f"now {p}", STATE) for p in range(2)]
         self.then = [self.next[p](self.now[p], self.packets[1 - p](self.now[1 - p])) for p in range(2)]
 
@@ -74,7 +74,7 @@ class TwoProcesses:
 
 
 def symmetric_claims() -> list[Claim]:
-    """By induction on rounds the two are alike; and then what they have committed is not synchronous."""
+    """By induction on rounds the two are alike; then their commits are not synchronous."""
     two = TwoProcesses()
     given = two.symmetric()
     return [
@@ -86,7 +86,9 @@ def symmetric_claims() -> list[Claim]:
 
 @cache
 def no_symmetric_protocol() -> Evidence:
-    """And symmetric processes may be alike; without symmetry two that are alike so far may well be synchronous."""
+    """In addition, symmetric processes may be alike; without symmetry two that are alike so far may well be
+    synchronous.
+    """
     two = TwoProcesses()
     return by_z3(
         "two processes that want to send to each other and run in lockstep begin alike and stay alike, whatever the "
@@ -101,7 +103,7 @@ def no_symmetric_protocol() -> Evidence:
 # -- parts 2 and 3: bounded delays -------------------------------------------------------------------------------------
 
 RUN, MESSAGE, PROCESS, TIME = z3.IntSort(), z3.IntSort(), z3.IntSort(), z3.RealSort()
-#: When a process commits a message, as its sender or as its receiver: the place of the message on its line.
+#: When a process commits a message, as its sender or receiver: its place on the process's line.
 COMMIT = z3.Function("commit", RUN, PROCESS, MESSAGE, TIME)
 #: When the first packet of a message arrives at its receiver.
 ARRIVAL = z3.Function("arrival", RUN, MESSAGE, TIME)
@@ -112,14 +114,14 @@ DELTA = z3.Real("delta")
 
 
 def in_line(run: int, process: int, *messages: int) -> Term:
-    """SYNC on one line: the times of its messages are in the order in which they are committed."""
+    """SYNC on one line: the times of its messages are in commit order."""
     a, b = messages
     first = COMMIT(run, process, a) < COMMIT(run, process, b)
     return z3.If(first, T(run, a) < T(run, b), T(run, b) < T(run, a))
 
 
 def bounded_sends_claim() -> Claim:
-    """Two processes want to send to each other at time 0, and packets take longer than a send may."""
+    """Two processes want to send to each other at time 0, and packets take longer than the bound on a send."""
     run, two = 0, range(2)
     given = {
         "bounded sends": z3.And([COMMIT(run, p, p) <= DELTA for p in two]),
@@ -131,17 +133,17 @@ def bounded_sends_claim() -> Claim:
 
 
 RING = 3
-#: The message that the process before p sends to the one after p, in the run in which p's own message is late.
+#: The message from the predecessor of p to its successor, in the run in which p's own message is late.
 NEXT = RING
 
 VIEW, PACKET = z3.DeclareSort("View"), z3.DeclareSort("Packet")
-#: The view of a process that wants its message at time 0, and has heard nothing.
+#: The view of a process that wants its message at time 0, and has received nothing.
 WANTS = z3.Function("wants", PROCESS, VIEW)
 FIRST_PACKET = z3.Function("first packet", VIEW, PACKET)
 HEARS = z3.Function("hears", VIEW, PACKET, TIME, VIEW)
-#: At the commit of a receive in this view: True if the own send is committed already.
+#: At the commit of a receive in this view: True if the own send is already committed.
 OWN_FIRST = z3.Function("own first", VIEW, z3.BoolSort())
-#: When anything but that first packet arrives at a process.
+#: When the first other packet arrives at a process.
 SECOND = z3.Function("second arrival", RUN, PROCESS, TIME)
 ARRIVED = z3.Real("A")
 
@@ -155,9 +157,9 @@ def after(p: int) -> int:
 
 
 def bounded_receives_claim() -> Claim:
-    """Each of three processes in a ring wants to send to the next one at time 0. Beside that run, RING, stands one run
-    for each process p, of the number p: it sees the same until it has committed the receive, but its own message is
-    late, and the process before it goes on and sends NEXT to the process after it.
+    """Each of three processes in a ring wants to send to the next one at time 0. Besides that run, RING, there is one
+    run for each process p, numbered p: p sees the same until it has committed the receive, but its own message is late,
+    and its predecessor goes on and sends NEXT to its successor.
     """
     ring = range(RING)
     seen = [(run, p) for p in ring for run in (RING, p)]  #: the runs in which p sees the same
@@ -219,7 +221,7 @@ def no_bounded_receives() -> Evidence:
 
 
 def _needs_all(claim: Claim, because: str, scope: str) -> Evidence:
-    """The hypotheses contradict each other, and any of them left out the others do not."""
+    """The hypotheses contradict each other, and no longer do so if any one is left out."""
     rest = [{name: term for name, term in claim.given.items() if name != dropped} for dropped in claim.given]
     possible = [{**given, "there is a bound": DELTA > 0} for given in rest]
     return by_z3(f"{because} (with a model without any one of the hypotheses)", [claim], possible=possible, scope=scope)

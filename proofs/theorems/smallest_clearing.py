@@ -1,11 +1,11 @@
 """The smallest runs of [SA] §3 in which one extra message at a time leaves a matrix too full, found by z3.
 
-Here a matrix is which of its entries are not zero: that much of it follows from the same of the matrices before. Which
-messages may be delivered yet is left out, so that `unsat` holds of more runs than there are; what z3 finds is run on
-the protocol's own code.
+A matrix is represented by its set of non-zero entries, which depends only on those of earlier matrices. Which messages
+are deliverable is left out, so `unsat` covers more runs than there are; runs that z3 finds are run on the protocol's
+own code.
 
-Smaller is of fewer processes, then of fewer messages of the application, then of fewer deliveries. A matrix of n
-processes has at most (n − 1)² entries, its process's own column being empty; so with three, k = 4 is never exceeded.
+Smaller: fewer processes, then fewer application messages, then fewer deliveries. A matrix of n processes has at most (n
+− 1)² entries, since its process's own column is empty; so with three, k = 4 is never exceeded.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .bounded import Linearized, exactly
 
 
 class Clearings(Linearized):
-    """All runs of so many sends and deliveries, up to the names of processes. An event that brings a matrix to k
-    entries, more than n, clears one column; the last event, at the first process, leaves more than k.
+    """All runs with these numbers of sends and deliveries, up to the names of processes. An event that brings a matrix
+    to k entries, more than n, clears one column; the last event, at the first process, leaves more than k.
 
-    Left out, as a run with fewer events does as well: what is not in the past of the last event, and deliveries that
-    bring no new entry.
+    Excluded, since a run with fewer events suffices: events not in the past of the last one, and deliveries that bring
+    no new entry.
     """
 
     def __init__(self, n: int, k: int, sends: int, deliveries: int) -> None:
@@ -48,7 +48,7 @@ class Clearings(Linearized):
             self.add(*(z3.Implies(goes, self.at[b][q] == self.to[a][q]) for q in range(self.n)))
 
     def _only_the_past_of_the_last(self) -> None:
-        """And each such run once: the other processes in the order in which they first act."""
+        """Each such run occurs once: the other processes are in the order in which they first act."""
         for e in self.places[:-1]:
             self.add(z3.Or([self.linked[e, b] for b in self.places[e + 1 :]]))
             for p in range(2, self.n):
@@ -82,7 +82,9 @@ class Clearings(Linearized):
         return after
 
     def _cleared_once(self, e: int, raw: dict[tuple[int, int], Term]) -> dict[tuple[int, int], Term]:
-        """With k entries or more, a column with most of them is cleared, but for the entry of the extra message."""
+        """With at least k entries, a column with the most of them is cleared, except for the entry of the extra
+        message.
+        """
         chosen = [z3.Bool(f"chosen {e} {y}") for y in range(self.n)]
         too_many = z3.AtLeast(*raw.values(), self.k)
         at_least = {

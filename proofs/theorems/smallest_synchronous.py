@@ -1,8 +1,8 @@
-"""That no counterexample to [MG]'s conditions for synchronous order is smaller than the bundled ones, by z3.
+"""No counterexample to [MG]'s conditions for synchronous order is smaller than the bundled ones, by z3.
 
-A computation is smaller if it has fewer messages, control messages included; of as many messages, if it has fewer
-processes. m messages have 2m ends, so that up to a number of messages the search is exhaustive. Where only the number
-of processes is looked at, it is said how many messages they were allowed.
+A computation is smaller if it has fewer messages, control messages included; then, if it has fewer processes. m
+messages have 2m ends, so up to a number of messages the search is exhaustive. Where only fewer processes are searched,
+the number of messages is stated.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from .bounded import Bounded, none_smaller
 
 
 class Size(NamedTuple):
-    """How large a computation is; in order, the first is the smallest."""
+    """The size of a computation; the order is that of sizes."""
 
     messages: int
     processes: int
 
 
 def sizes_below(size: Size) -> list[Size]:
-    """The sizes that cover every smaller one: with processes that do nothing, n processes cover fewer too."""
+    """The sizes that cover every smaller one: with idle processes, n processes also cover fewer."""
     fewer = [Size(m, 2 * m) for m in range(1, size.messages)]
     return [*fewer, Size(size.messages, size.processes - 1)]
 
 
 #: The size of the counterexamples to Lemma 4 and Theorem 6.
 SMALLEST = Size(5, 4)
-#: Packets of a run of Fig. 8, and processes among which five have been looked at: they could be between ten, which
-#: takes z3 longer.
+#: Packets of a run of Fig. 8, and the processes among which five were searched: five packets could be between ten
+#: processes, which takes z3 longer.
 FIG_8, FIVE_AMONG = Size(6, 4), 6
 
 
 class Conditions(Bounded):
-    """Any computation with control messages; `sc`, `rc`, … narrow it down to those with [MG]'s conditions."""
+    """Any computation with control messages; `sc`, `rc`, … restrict it to those with [MG]'s conditions."""
 
     def __init__(self, n: int, m: int) -> None:
         super().__init__(n, m)
@@ -53,7 +53,7 @@ class Conditions(Bounded):
                 self.add(z3.Implies(z3.And(self.both_own(a, c), self.same_line[a, c]), leads))
 
     def break_of_receive_condition(self) -> Term:
-        """s1 ≺ r2 and r2 → r1, for some two messages of the application."""
+        """s1 ≺ r2 and r2 → r1, for some two application messages."""
         return z3.Or(
             [
                 z3.And(self.both_own(a, c), before, self.receive_leads[c, a])
@@ -70,14 +70,14 @@ class Conditions(Bounded):
             self.add(z3.Implies(z3.And(self.own[a], goes), self.to_smaller[a, b]))
 
     def require_own_crown(self) -> None:
-        """The application's messages, by themselves, have a crown."""
+        """The application's messages alone have a crown."""
         linked = {(a, b): z3.Or(same, z3.And(self.goes[a, b], self.own[a])) for (a, b), same in self.same_line.items()}
         self.require_cycle(self.sent_before_received("own crown", self.chains("own", linked)))
 
     def acknowledgements(self) -> dict[tuple[int, int], Term]:
-        """Of the places of two sends: the second is that of the acknowledgement of the first one's message.
+        """For the places of two sends: the second sends the acknowledgement of the first one's message.
 
-        It is a control message that goes back from the receiver to the sender, after the message came; one at most.
+        It is a control message from the receiver back to the sender, after the message was received; at most one.
         """
         acks = {(a, c): z3.Bool(f"acknowledged {a} {c}") for a, c in self.goes}
         for (a, c), ack in acks.items():
@@ -103,8 +103,8 @@ class Conditions(Bounded):
 
 
 def breaks_lemma_4(n: int, m: int, size: int, *, ranked: bool) -> Conditions:
-    """SC, RC (ranked: and PR), a closed walk by ↦ as printed of that size, hence a crown of it or less, and no strong
-    crown of it or less.
+    """SC, RC (ranked: and PR), a closed walk by ↦ as printed of that size, hence a crown of at most that size, and no
+    strong crown of at most that size.
     """
     some = Conditions(n, m)
     some.require_send_condition()
@@ -128,10 +128,10 @@ def breaks_theorem_6(n: int, m: int) -> Conditions:
 
 
 def breaks_rc_as_fig_8_may(n: int, m: int) -> Conditions:
-    """RC is broken by what [MG] Fig. 8 asks of packets: a message is one from a bigger to a smaller process, a control
-    message an acknowledgement or a request.
+    """RC is violated by packets as [MG] Fig. 8 allows: a message packet goes from a bigger to a smaller process, and a
+    control message is an acknowledgement or a request.
 
-    The conditions are necessary: z3 finds what may be a run of Fig. 8, and that it is one is shown by running it.
+    The conditions are necessary: z3 finds candidates for runs of Fig. 8, which are confirmed by running them.
     """
     some = Conditions(n, m)
     some.require_priority_rule()
@@ -145,13 +145,13 @@ def breaks_rc_as_fig_8_may(n: int, m: int) -> Conditions:
             over = [z3.And(acks[a, c], some.goes[c, d]) for c, d in some.goes if a < c and d < e]
             waits.append(z3.And(some.own[a], some.same_line[a, e], z3.Not(z3.Or(over))))
         passive[e] = z3.Or(waits)
-        # SP and RP: what a passive process transmits is a request.
+        # SP and RP: a passive process transmits only requests.
         some.add(z3.Implies(z3.And(some.sends[e], passive[e]), requests[e]))
     for (a, f), goes in some.goes.items():
         asked = z3.And(goes, requests[a])
         some.add(z3.Implies(asked, z3.Not(some.to_smaller[a, f])))
         for g in some.places[f + 1 :]:
-            # An active process that is asked sends the message, which is the next that it does.
+            # An active process that gets a request sends the message as its next event.
             between = [some.same_line[f, h] for h in range(f + 1, g)]
             is_next = z3.And(some.same_line[f, g], z3.Not(z3.Or(between)))
             back = z3.Or([z3.And(some.goes[g, h], some.same_line[a, h]) for h in some.places[g + 1 :]])
@@ -166,7 +166,7 @@ def _each_size(search: Callable[[int, int], Bounded], sizes: Iterable[Size]) -> 
 
 @cache
 def none_smaller_against_lemma_4() -> bool:
-    """Of those with control messages of any kind, without PR either."""
+    """For control messages of any kind, even without PR."""
 
     def crowns(sizes: Iterable[Size], *, ranked: bool) -> Iterator[Bounded]:
         return (breaks_lemma_4(n, m, k, ranked=ranked) for m, n in sizes for k in range(2, m + 1))
@@ -176,12 +176,12 @@ def none_smaller_against_lemma_4() -> bool:
 
 @cache
 def none_smaller_against_theorem_6() -> bool:
-    """Of those with control messages of any kind."""
+    """For control messages of any kind."""
     return none_smaller(*(_each_size(breaks_theorem_6, sizes) for sizes in ([SMALLEST], sizes_below(SMALLEST))))
 
 
 @cache
 def none_smaller_against_theorem_5_by_requests() -> bool:
-    """Of the packets of runs of Fig. 8: none with as many among three, or five among `FIVE_AMONG`."""
+    """For the packets of runs of Fig. 8: none with as many among three processes, or five among `FIVE_AMONG`."""
     smaller = [*(Size(m, 2 * m) for m in range(1, 5)), Size(5, FIVE_AMONG), Size(6, 3)]
     return none_smaller(*(_each_size(breaks_rc_as_fig_8_may, sizes) for sizes in ([FIG_8], smaller)))

@@ -1,14 +1,15 @@
 """Orders of any number of events, processes and messages: [MF] §1; [MG] Theorems 1, 2 and 7, and strong crowns.
 
-That → is the *least* transitive relation with ≺ and ⇝ is no sentence of first-order logic. It is used once, for one
-relation: `TIME` holds ≺ and ⇝ and is transitive (three claims), so → lies within it. An induction along a crown is
-put to z3 as its base, its step and its end. In words only: that finitely many messages without a cycle can be sorted.
+That → is the *least* transitive relation with ≺ and ⇝ cannot be expressed in first-order logic. It is used once, for
+one relation: `TIME` contains ≺ and ⇝ and is transitive (three claims), so → lies within it. An induction along a crown
+is put to z3 as its base, its step and its end. Argued only in words: finitely many messages without a cycle can be
+sorted.
 
-Theorem 7, by the formulas of SP and RP alone. One message is *linked* to another if an event of the one precedes an
+Theorem 7 uses the formulas of SP and RP alone. One message is *linked* to another if an event of the one precedes an
 event of the other on a line. Four lemmas, one for each kind of link, put links into →. A link out of a receive begins
 at the send, one out of a send begins at s.ack; a link into a send ends there, one into a receive ends at s.ack. So
-links make no cycle, unless one comes into a message by its receive and goes out by its receive. Such a message can be
-left out, as all three events are on one line (the merging step). The printed proof rests on Lemma 4, which is false as
+links make no cycle, unless one enters a message by its receive and leaves by its receive. Such a message can be left
+out, as all three events are on one line (the merging step). The printed proof rests on Lemma 4, which is false as
 printed (MG13); this one does without crowns.
 """
 
@@ -32,15 +33,15 @@ SORTED_IN_WORDS = "that finitely many messages without a cycle can be sorted is 
 
 # -- [MF] §1: causal order implies FIFO order --------------------------------------------------------------------------
 #
-# The two definitions, of events and a relation ≺ between them of which nothing is known: that ≺ is happened-before is
-# not needed. Sends and receives are functions of a message (and of the receiver, if it has several); what is not
-# received is lost (it breaks nothing), or pending (it comes last of all).
+# The two definitions, for events and an arbitrary relation ≺ between them: it need not be happened-before. Sends and
+# receives are functions of a message (and of the receiver, if it has several); a message that is not received is lost
+# (it violates nothing), or pending (it comes last of all).
 
 Unreceived = Literal["lost", "pending"]
 
 
 class Orders:
-    """Any computation; the definitions of causal and of FIFO order as formulas."""
+    """Any computation, with the definitions of causal and FIFO order as formulas."""
 
     def __init__(self, unreceived: Unreceived) -> None:
         self.unreceived = unreceived
@@ -94,7 +95,7 @@ def converse(unreceived: Unreceived) -> Claim:
 
 @cache
 def fifo_follows_from_causal() -> Evidence:
-    """By the definitions, and not conversely; causal order is needed for it."""
+    """By the definitions, and not conversely; causal order is a necessary hypothesis."""
     inclusions = [inclusion(policy) for policy in get_args(Unreceived)]
     converses = [converse(policy) for policy in get_args(Unreceived)]
     return by_z3(
@@ -110,7 +111,7 @@ def fifo_follows_from_causal() -> Evidence:
 
 
 class InTime(AnyComputation):
-    """A computation, and the T of SYNC, a time of each event."""
+    """A computation, with the T of SYNC: a time for each event."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -118,7 +119,7 @@ class InTime(AnyComputation):
         self.at, self.size = z3.Function("crown", z3.IntSort(), self.message), z3.Int("size")
 
     def in_time(self, e: Term, f: Term) -> Term:
-        """What → lies within, where T is as SYNC has it: (1) of [MG] §2.2."""
+        """An upper bound for → where T satisfies SYNC: (1) of [MG] §2.2."""
         return z3.Or(self.is_message(e, f), self.time(e) < self.time(f))
 
     def sync(self) -> Hypotheses:
@@ -180,9 +181,7 @@ def theorem_1() -> Evidence:
 def never_comes_round(
     c: AnyComputation, at: z3.FuncDeclRef, size: Term, value: Callable[[Term], Term], given: Hypotheses
 ) -> list[Claim]:
-    """Given the links of a crown: that from each of its sends to the next this value grows, by induction along it; so
-    there is none.
-    """
+    """By induction along a crown, this value grows from each of its sends to the next; so there is no crown."""
     i = z3.Int("i")
 
     def grown(j: Term) -> Term:
@@ -197,7 +196,7 @@ def never_comes_round(
 
 
 def theorem_2_claims() -> list[Claim]:
-    """Both directions, where a crown is of two or more messages, all distinct."""
+    """Both directions; a crown has at least two messages, all distinct."""
     c = InTime()
     along = {**c.own_events(), **c.sync(), **c.leads_in_time(), **c.some_crown(c.leads)}
     rank = z3.Function("rank", c.message, z3.IntSort())
@@ -260,7 +259,7 @@ KINDS = [*product((RECEIVE, SEND), repeat=2)]
 
 
 class Links(AnyComputation):
-    """Links between messages; each is out of an event of the one and into an event of the other, send or receive."""
+    """Links between messages; each goes from a send or receive of the one to a send or receive of the other."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -275,12 +274,12 @@ class Links(AnyComputation):
         return self.precedes(*of)
 
     def in_time(self, out_of: Term, m: Term, into: Term, k: Term) -> Term:
-        """→ from where a link begins to where it ends."""
+        """→ from the beginning of a link to its end."""
         begins = z3.If(out_of, self.send(m), self.acked(m))
         return self.leads(begins, z3.If(into, self.acked(k), self.send(k)))
 
     def cycle(self, place: Callable[[Term], Term] = lambda i: i, left_out: int = 0) -> Hypotheses:
-        """The links at these places are a cycle."""
+        """The links at these places form a cycle."""
 
         def link(i: Term, j: Term) -> Term:
             i, j = place(i), place(j)
@@ -296,7 +295,7 @@ class Links(AnyComputation):
         return z3.And(q >= 0, q < self.size, self.into(q), self.out_of(q))
 
     def links_are_in_time(self) -> Hypotheses:
-        """The four lemmas, of any two messages."""
+        """The four lemmas, for any two messages."""
 
         def lemmas(m: Term, k: Term) -> Term:
             each = [z3.Implies(self.linked(x, m, y, k), self.in_time(x, m, y, k)) for x, y in KINDS]
@@ -320,7 +319,7 @@ class Links(AnyComputation):
 
 
 def four_lemmas() -> list[Claim]:
-    """What each kind of link is in →; b is s.ack, the receive of the acknowledgement."""
+    """Each kind of link expressed by →; b is s.ack, the receive of the acknowledgement."""
     c = Links()
     given = {
         **c.computation(),
@@ -361,7 +360,7 @@ def merging() -> list[Claim]:
 
 
 def no_cycle() -> list[Claim]:
-    """By induction along a cycle that passes through no receive: → would come round."""
+    """By induction along a cycle that passes through no receive: → would have a cycle."""
     c = Links()
     i, q = z3.Ints("i q")
     computation = c.computation()
@@ -374,7 +373,7 @@ def no_cycle() -> list[Claim]:
     }
 
     def reached(j: Term) -> Term:
-        """→ from the beginning of the first link to the end of the one into this place."""
+        """→ from the beginning of the first link to the end of the link into this place."""
         return c.in_time(c.out_of(0), c.at(0), c.into(j), c.at(j))
 
     so_far = {"→ has come to i": reached(i), "i is on the cycle": z3.And(i >= 1, i < c.size)}
@@ -386,7 +385,7 @@ def no_cycle() -> list[Claim]:
 
 
 def ranks_are_in_time() -> Claim:
-    """Messages that are sorted along links have a T as SYNC has it: their rank, for both events of a message."""
+    """Messages sorted along links have a T that satisfies SYNC: their rank, for both events of a message."""
     c = Links()
     rank = z3.Function("rank", c.message, z3.IntSort())
 
@@ -399,7 +398,7 @@ def ranks_are_in_time() -> Claim:
 
 @cache
 def theorem_7() -> Evidence:
-    """And none of its steps is about nothing: an acyclic chain of links that → follows is possible."""
+    """In addition, its steps are not vacuous: an acyclic chain of links that → follows is possible."""
     base, *_ = no_cycle()
     chain = {name: term for name, term in base.given.items() if not name.startswith("the last")}
     return by_z3(

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from .api_of_nodes import conform_at_random as conform_at_random
     from .api_of_nodes import replay as replay
 
-#: Where each name is; everything is imported when it is first used.
+#: The module of each name; everything is imported when it is first used.
 _HOME = {
     ".api": "check classify count draw parse program prove read_log realize states",
     ".api_of_nodes": "conform conform_at_random replay",

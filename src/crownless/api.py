@@ -1,7 +1,7 @@
 """The functions of `import crownless as cr`; each imports what it needs when it is called.
 
-Input that cannot be used raises `BadInput`, whose text is one line: the problem, and a hint. Where it speaks of an
-option of the command line, the argument of that name is meant.
+Invalid input raises `BadInput`, whose text is one line: the problem, and a hint. Where it mentions an option of the
+command line, it means the argument of that name.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     ProtocolLike = str | type[Protocol] | Protocol
     #: A program: a bundled name, a file, or its text.
     ProgramLike = str | Path | Script
-    #: What can be classified or drawn.
+    #: An object that can be classified or drawn.
     ComputationLike = str | Computation | NamedComputation | Recorder
 
     class Scope(TypedDict, total=False):
-        """What is checked, as `check` has it."""
+        """The arguments that define a check, as in `check`."""
 
         program: ProgramLike | None
         workload: Workload | None
@@ -71,12 +71,12 @@ DrawingForm = Literal["text", "svg", "html"]
 
 
 def parse(text: str) -> Computation:
-    """The computation that a text in the papers' notation says, one line a process.
+    """The computation described by a text in the papers' notation, one line per process.
 
     >>> parse("Alice: send x to Bob\\nBob: receive x").complete
     True
 
-    Raises `BadInput`, with line and column, if it says none.
+    Raises `BadInput`, with line and column, if the text is invalid.
     """
     from .spec import notation
 
@@ -84,7 +84,7 @@ def parse(text: str) -> Computation:
 
 
 def program(text: str, name: str | None = None) -> Script:
-    """A program in the same notation, where a receive may take whatever comes; `name` is its name in reports."""
+    """A program in the same notation, where a receive may accept any message; `name` is its name in reports."""
     from .spec import notation
 
     return replace(notation.parse(text), name=name)
@@ -100,10 +100,10 @@ def read_log(
 ) -> list[NamedComputation]:
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
-    Each has its `computation`, and the `holes` that the log has. `format`, if the name of a file does not say it;
-    `columns`: what the log calls its columns, `{"message": "msg_id"}`; `kinds`: what it calls kinds of events,
-    `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log, as of `crownless classify`.
-    Raises `BadInput` with the line that cannot be used.
+    Each has its `computation`, and the `holes` in the log. `format`: needed if the file name does not show it;
+    `columns`: the log's names of columns, `{"message": "msg_id"}`; `kinds`: its names of kinds of events,
+    `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log, as for `crownless classify`.
+    Raises `BadInput` with the invalid line.
     """
     from crownless.oracle.logs.formats import FORMATS, LogOptions
     from crownless.oracle.logs.reader import runs_of, subjects
@@ -127,8 +127,8 @@ def classify(
     A verdict is `kept` or has a `witness`, and is true if the order is kept; it is unknown, and then neither true nor
     false, where a log has holes that could hide a violation. `.strongest` names the strongest orders kept.
 
-    `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: whether a message that
-    is not received is `lost`, or `pending` (then an order is kept if some completion keeps it).
+    `computation`: one that was parsed, read from a log or recorded, or its text. `unreceived`: unreceived messages are
+    `lost`, or `pending` (then an order is kept if some completion keeps it).
     """
     from crownless.spec.orders import ORDERS, order_named
 
@@ -190,25 +190,24 @@ def check(
     1
 
     The result is true if all holds; `.violations` has, by the name of the property, a shortest `.run` that can be
-    printed; `.scope` says how far the verdict reaches. Without limits the search ends when every state is explored.
+    printed; `.scope` describes the scope of the verdict. Without limits the search ends when every state is explored.
 
     `processes`, `messages`: the bound of the free workload, in which any process may send to any other while fewer than
-    that many messages were sent; as the protocol has it unless given. `program`: one instead of it. `workload`: any
+    that many messages were sent; default: the protocol's own. `program`: a program instead of it. `workload`: any
     other. `self_sends`: processes may send to themselves too. `channel`: `unordered`, `fifo`, `lossy`, `duplicating`,
-    or a class. `orders`: those to be kept, instead of what the protocol promises. `sends`: `unicast`, `multicast` or
-    `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: those by which messages must not arrive
-    late. `crash`: the process that may crash. `monitors`: further judges of runs. `engine`: `native`, `plain`, or
-    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`. `max_seconds`, `max_states`,
-    `max_memory` (bytes): where the search ends early, with what is known by then. `checkpoint`: a new directory, in
-    which the search is saved; `resume`: one in which a search was saved, to continue it.
-    `workers`: threads of the native engine, as many as there are processors unless given. `progress` is
-    called with what is found so far and the level. `first`: the search ends at the shortest violation, and
-    properties that no run of this length violates stay unknown.
+    or a class. `orders`: the orders to check, instead of the promised one. `sends`: `unicast`, `multicast` or
+    `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: clocks by which no message may arrive
+    late. `crash`: the process that may crash. `monitors`: further monitors of runs. `engine`: `native`, `plain`, or
+    `spark` with `elsewhere=OnSpark(…)`. `reductions`: `symmetry`. `max_seconds`, `max_states`, `max_memory` (bytes):
+    limits at which the search ends early, with the results so far. `checkpoint`: a new directory, in which the search
+    is saved; `resume`: a directory in which a search was saved, to continue it. `workers`: threads of the native
+    engine, by default one per processor. `progress` is called with the findings so far and the level. `first`: the
+    search ends at the shortest violation, and properties that no run of this length violates stay unknown.
 
-    The logger `crownless` has a warning of each violation that is known while a long search goes on, and of a declared
+    The logger `crownless` gets a warning for each violation found while a long search goes on, and for a declared
     symmetry that is found false.
 
-    Raises `BadInput` for what cannot be checked.
+    Raises `BadInput` if the request cannot be checked.
     """
     from crownless.model_check.check.check import run_check
     from crownless.model_check.search.engines import COMPILES, MOST_WORKERS, compiling
@@ -251,8 +250,8 @@ def check(
 def states(
     protocol: ProtocolLike, processes: int | None = None, messages: int | None = None, **scope: Unpack[Scope]
 ) -> Iterator[Reached]:
-    """Every reachable state, the nearest first: its `locals`, what is `in_flight`, how many actions lead there, and
-    the `moves` that can happen next. The arguments are those of `check`, up to `crash`.
+    """Every reachable state, the nearest first: its `locals`, the packets `in_flight`, its `depth` in actions, and the
+    possible `moves`. The arguments are those of `check`, up to `crash`.
     """
     from crownless.model_check.search.reachable import reachable
 
@@ -267,7 +266,7 @@ def realize(
     max_seconds: float | None = None,
     **scope: Unpack[Scope],
 ) -> Realization:
-    """The complete computations that a protocol can generate, and the order they equal (`.equals`), or what is
+    """The complete computations that a protocol can generate, and the order they equal (`.equals`), or computations
     `missing` from an order, or `extra`. The arguments are those of `check`, for the free workload without crashes.
     """
     from crownless.model_check.search import realizing
@@ -279,7 +278,7 @@ def realize(
 
 def count(processes: int, messages: int, *, self_sends: bool = False, max_seconds: float | None = None) -> Count:
     """The number of complete computations in each order (`.counts`): processes are distinguished, messages only by
-    what happens to them.
+    their events.
     """
     from crownless.model_check.search import counting
 
@@ -291,8 +290,8 @@ def count(processes: int, messages: int, *, self_sends: bool = False, max_second
 def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
     """Proofs by z3 about a protocol, for any number of processes and messages.
 
-    A class derived from a protocol that has a proof is put to that proof. `effort`: the steps of z3 allowed to a query.
-    Raises `BadInput` if there is no proof to put it to.
+    A class derived from a protocol with a proof is checked against that proof. `effort`: the steps allowed to z3 per
+    query. Raises `BadInput` if there is no such proof.
     """
     from crownless.model_check.check.request import Check
     from crownless.proofs.induction.proving import proof_of, prove
@@ -304,14 +303,14 @@ def prove(protocol: ProtocolLike, *, effort: int | None = None) -> ProofReport:
 
 
 def logger() -> Logger:
-    """The logger of what is reported while a function of this module is at work."""
+    """The logger for reports while a function of this module is running."""
     import logging
 
     return logging.getLogger("crownless")
 
 
 def _request(protocol: ProtocolLike, processes: int | None, messages: int | None, **scope: Unpack[Scope]) -> Check:
-    """The request that these arguments make; a program may be given as a text."""
+    """The request made from these arguments; a program may be given as a text."""
     from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 
     program = scope.pop("program", None)
@@ -369,12 +368,12 @@ def draw(
     unicode: bool = True,
     highlight: str | None = None,
 ) -> str:
-    """A space-time diagram, time flowing down, of a computation, a run, a verdict, a classification or whatever else
-    notebooks show so; of the result of a check or of `conform`, of every violation.
+    """A space-time diagram, time flowing down, of a computation, a run, a verdict, a classification or anything else
+    that notebooks draw; for a result of `check` or `conform`, of every violation.
 
-    `form`: text, or the source of an SVG picture (of a result's first violation) or of an HTML page. In these, what
-    breaks the order `highlight` stands out: 'none' is nothing, and without it FIFO and causal order, or what a result
-    violates. Of more than 200 messages an excerpt is drawn. `unicode`: False for text in plain ASCII.
+    `form`: text, or the source of an SVG picture (of a result's first violation) or of an HTML page. These highlight
+    violations of the order `highlight`, or nothing if it is 'none'; default: FIFO and causal order, or the properties
+    that a result violates. Over 200 messages, only an excerpt is drawn. `unicode`: False for text in plain ASCII.
     Raises `BadInput` if there is no such form or order, or there is nothing to draw, such as no violation.
     """
     from crownless.runtime.printable import printable

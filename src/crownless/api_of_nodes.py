@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from crownless.spec.enumeration import Sends
 
     class Scope(TypedDict, total=False):
-        """The bound of the schedules, as `conform` has it."""
+        """The bound of the schedules, as in `conform`."""
 
         orders: Iterable[str]
         channel: str
@@ -49,12 +49,12 @@ def conform(
 ) -> Conformance:
     """The orders that an implementation keeps, over every schedule within a bound: the explorer drives its nodes.
 
-    `node`: a class with `on_send` and `on_packet`, as `crownless.oracle.conformance.in_process` says, its name
-    (`node.py:MyNode`), or the command of a program that speaks lines, as a list. `orders`: those that it claims to
-    keep; with none, see `.kept` and `.strongest`. `replies`: up to how many messages applications also send from
-    inside deliveries (3, or as many as `messages`). `ticks`: how often time passes at each process; `restarts`: how
-    often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a regular expression for parts of
-    packets that make no difference, such as time stamps. A violated property has a shortest run:
+    `node`: a class with `on_send` and `on_packet` (see `crownless.oracle.conformance.in_process`), its name
+    (`node.py:MyNode`), or the command of a program with a line-based stdin/stdout interface, as a list. `orders`: the
+    orders that it claims to keep; with none, see `.kept` and `.strongest`. `replies`: applications also send up to
+    this many messages from inside deliveries (default: 3, or `messages` if fewer). `ticks`: how often time passes at
+    each process; `restarts`: how often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a
+    regular expression for parts of packets to ignore, such as time stamps. A violated property has a shortest run:
     `conform(MyNode)["causal"].run`.
     """
     from crownless.oracle.conformance.conforming import conform as drive
@@ -88,9 +88,8 @@ def conform_at_random(
 ) -> Conformance:
     """Takes an implementation through random runs, for more processes and messages than `conform` can try.
 
-    `seed`: by which the runs are chosen; all else as for `conform`. What no run breaks may still be broken: a verdict
-    `holds` is of these runs alone. A violation has a run without the steps that it does not need:
-    `conform_at_random(MyNode)["causal"].run`.
+    `seed`: determines the runs; all else as for `conform`. A verdict `holds` is about these runs alone; others may
+    violate the property. A violation has a run without unnecessary steps: `conform_at_random(MyNode)["causal"].run`.
     """
     from crownless.oracle.conformance.conforming import conform_at_random as drive
 
@@ -110,8 +109,8 @@ def replay(
 ) -> Replay:
     """Takes an implementation through one schedule: a file that `crownless conform --save` wrote, or its content.
 
-    True if what the schedule once broke is no longer broken; `.broken` has all that is, `.run` the run, `.differs` the
-    first step at which something else happened than before. `node`: as for `conform`.
+    True if the property that the schedule once violated now holds; `.broken` has all violated ones, `.run` the run,
+    `.differs` the first step with a different outcome than before. `node`: as for `conform`.
     """
     from crownless.oracle.conformance.schedules import read_schedule
     from crownless.oracle.conformance.schedules import replay as follow
@@ -127,7 +126,7 @@ def replay(
 
 
 def _request(processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
-    """The request, once its numbers and names are known to be such."""
+    """The request, after its numbers and names are validated."""
     from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
     from crownless.oracle.conformance.conformance_request import Request
     from crownless.spec.enumeration import known_sends

@@ -1,6 +1,6 @@
-"""Arguments given from Python that are easily mistaken: numbers, names and settings, refused in a line that names them.
+"""Validation of arguments that are easily mistaken: numbers, names and settings; the error is a line that names them.
 
-Whatever else is of another type than is documented gets Python's own error.
+Other arguments of an undocumented type get Python's own error.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def seconds(name: str, given: Any) -> float:
 
 
 def names(name: str, given: Any) -> tuple[str, ...]:
-    """The names; one name alone may be given as it is."""
+    """The names; a single name may be given as a string."""
     if isinstance(given, str):
         return (given,)
     each = tuple(given) if isinstance(given, Iterable) else (None,)

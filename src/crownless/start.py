@@ -1,6 +1,6 @@
-"""Start and end of the `crownless` command: an interrupt or a fault has its exit code while all is imported, too.
+"""Start and end of the `crownless` command: interrupts and faults have their exit codes even during imports.
 
-It ends without Python's taking everything down: to free millions of objects takes seconds.
+It ends without Python's teardown: freeing millions of objects takes seconds.
 """
 
 import atexit
@@ -10,14 +10,14 @@ import sys
 import traceback
 from contextlib import suppress
 
-#: The exit code, should nothing else be known.
+#: The default exit code.
 _code = 70
 
 
 def main() -> None:
     """The `crownless` command."""
     global _code
-    atexit.register(_end)  # the first, so that it is called after all others
+    atexit.register(_end)  # registered first, so that it is called last
     try:
         for number in (signal.SIGINT, signal.SIGTERM):
             if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):

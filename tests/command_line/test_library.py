@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
+from command_line_runner import Crownless
 from replay import computation_of, computations, endings, figure, script
 
 from crownless.impl.protocol import ProtocolMachine
@@ -297,3 +299,16 @@ def test_figure_4b_has_one_crown_of_three_messages_by_way_of_the_fourth() -> Non
 def test_the_event_log_is_the_violating_run() -> None:
     (logged,) = subjects("kuper-alice-bob-carol.jsonl")
     assert logged.computation == computation("kuper-alice-bob-carol")
+
+
+def test_a_file_of_the_user_comes_before_what_is_bundled(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crownless: Crownless
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert library.located("mf-fig10") is None
+    assert library.located("rewinding") == library.path("rewinding")
+    assert library.located("kuper-alice-bob-carol.jsonl") == library.path("kuper-alice-bob-carol", ".jsonl")
+    for name in ("mf-fig8", "counterexample-mg17", "rewinding"):
+        Path(name).write_text("P1: send m to P2\nP2: receive m\n", "utf-8")
+        assert library.located(name) == Path(name)
+        assert crownless("show", name).out.split()[:2] == ["P1", "P2"]

@@ -83,7 +83,7 @@ def test_every_verb_takes_it(hub: Path, command: Command) -> None:
     assert "hub.py:Hub" in out
     code, _, err = command("prove", "hub.py:Hub")
     assert code == 2
-    assert "hub.py:Hub: there is no proof of it, nor of what it is derived from" in err
+    assert "hub.py:Hub: neither it nor any of its base classes has a proof" in err
 
 
 def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path, command: Command) -> None:

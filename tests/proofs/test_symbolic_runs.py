@@ -184,7 +184,7 @@ def test_where_z3_gives_up_nothing_is_claimed() -> None:
         ("optimal", "it keeps sets"),
         ("fifo-ack", "it keeps what may be missing"),
         ("murty-garg", "it keeps what is true or not"),
-        ("extra-messages", "what it does depends on a number that it keeps"),
+        ("extra-messages", "its steps depend on a number in its state"),
     ],
 )
 def test_other_protocols_are_refused_with_the_reason(protocol: str, why: str) -> None:
@@ -198,7 +198,7 @@ def test_other_protocols_are_refused_with_the_reason(protocol: str, why: str) ->
         ({"program": None}, "only a program can be put to z3"),
         ({"channel": "lossy"}, "a lossy channel cannot be put to z3"),
         ({"orders": ("n-n",)}, "n-n order cannot be put to z3"),
-        ({"crash": "P1"}, "crashes and clocks are the explorer's"),
+        ({"crash": "P1"}, "crashes and clocks are supported by the explorer only"),
     ],
 )
 def test_a_request_out_of_scope_is_refused(changed: dict[str, Any], why: str) -> None:
@@ -217,7 +217,7 @@ class BranchesLate(Rst):
 def test_a_branch_is_refused_where_python_alone_would_not_see_it() -> None:
     # z3's own terms would say that different terms are not equal, and the formula would be of another protocol.
     assert not bool(z3.Int("a") == z3.Int("b"))
-    assert why_not_symbolic(BranchesLate, 3) == "what it does depends on a number that it keeps"
+    assert why_not_symbolic(BranchesLate, 3) == "its steps depend on a number in its state"
     for question in (Number(z3.Int("a")), Number(0), Truth(True)):
         with pytest.raises(Branches):
             bool(question)
@@ -306,8 +306,8 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
         (["prove", "--discover"], "name a PROTOCOL"),
         (["prove", "rst", "--discover", "--why"], "leave them out"),
         (["prove", "rst", "--discover", "--program", "kuper-program"], "leave out --program"),
-        (["prove", "murty-garg", "--discover"], "of protocols of vectors and matrices"),
-        (["prove", "ses-multicast", "--discover"], "its proof is of them: crownless prove ses-multicast"),
+        (["prove", "murty-garg", "--discover"], "supports protocols of vectors and matrices"),
+        (["prove", "ses-multicast", "--discover"], "its proof covers them: crownless prove ses-multicast"),
     ],
 )
 def test_a_request_out_of_scope_is_named(

@@ -1,4 +1,4 @@
-"""The command line: one file a verb. Names, keys and exit codes are stable, since scripts rely on them.
+"""The command line: one file per verb. Names, keys and exit codes are stable, since scripts rely on them.
 
 A verb is imported when it is used, since some of their libraries take long to import.
 """
@@ -21,7 +21,7 @@ from .endings import EXIT_BAD_INPUT, EXIT_BROKEN_PIPE, EXIT_HOLDS, EXIT_INTERRUP
 
 
 class Verb(NamedTuple):
-    """The module of a verb, and its summary: the list of verbs imports none of them."""
+    """The module of a verb, and its summary, so that the list of verbs imports none of them."""
 
     module: str
     name: str

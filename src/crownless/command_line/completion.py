@@ -1,4 +1,4 @@
-"""Shell completion beside verbs and options: the names of protocols. See docs/command_line.md."""
+"""Shell completion of protocol names, in addition to verbs and options. See docs/command_line.md."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from crownless.impl.registry import PROTOCOLS
 
 
 def complete_protocol(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The bundled protocols whose names begin so; or else files, which may hold a protocol."""
+    """The bundled protocols whose names have this prefix; or else files, which may hold a protocol."""
     known = [CompletionItem(name) for name in PROTOCOLS if name.startswith(incomplete)]
     return known or [CompletionItem(incomplete, type="file")]

@@ -1,6 +1,6 @@
 """The ends of the command: exit codes, and messages where it ends without an answer.
 
-It imports little, so that what goes wrong while the rest is imported ends in the same way.
+It imports little, so that failures while the rest is imported end in the same way.
 """
 
 from __future__ import annotations
@@ -11,35 +11,45 @@ import platform
 import sys
 import tempfile
 import traceback
+from collections.abc import Collection
 from typing import TextIO
 
 from crownless.runtime.printable import error_line, printable_line
 
 EXIT_HOLDS, EXIT_VIOLATED, EXIT_BAD_INPUT, EXIT_UNKNOWN = 0, 1, 2, 3
-#: As `sysexits.h` numbers them: a fault of crownless's own; input or output that fails, such as an answer that cannot
-#: be written.
+#: Numbered as in `sysexits.h`: an internal error; failed input or output, such as an answer that cannot be written.
 EXIT_INTERNAL_ERROR, EXIT_CANNOT_WRITE = 70, 74
-#: What shells use for a program ended by Ctrl-C, and for one whose reader has gone.
+#: The shells' codes for a program ended by Ctrl-C, and for one whose output pipe is closed.
 EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 130, 141
 
-#: Set in the environment, it has the whole traceback of an internal error printed.
+_VIOLATED = frozenset({"violated", "broken", "refuted"})
+_UNDECIDED = frozenset({"unknown", "not proved", "proved of the abstraction"})
+
+#: If set in the environment, the whole traceback of an internal error is printed.
 TRACEBACK = "CROWNLESS_TRACEBACK"
 
 
+def exit_code(verdicts: Collection[str]) -> int:
+    """The exit code for these verdicts: a violation counts most, then an undecided verdict."""
+    if not _VIOLATED.isdisjoint(verdicts):
+        return EXIT_VIOLATED
+    return EXIT_HOLDS if _UNDECIDED.isdisjoint(verdicts) else EXIT_UNKNOWN
+
+
 def say(line: str) -> None:
-    """Prints a line on standard error, whatever the names in it hold."""
+    """Prints a line on standard error; control characters in names are escaped."""
     print(f"crownless: {printable_line(line)}", file=sys.stderr, flush=True)
 
 
 def flush() -> None:
-    """Writes what is still to be written."""
+    """Flushes the output."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
 
 
 def code_of(error: BaseException) -> int:
-    """The exit code for what was raised, which is said in a line; never that of a violation."""
+    """Reports the exception in a line and returns its exit code, which is never that of a violation."""
     try:
         code = _said(error)
         flush()
@@ -77,7 +87,7 @@ def _said_of_input_and_output(error: OSError) -> int:
 
 
 def _kept(error: BaseException) -> str:
-    """The place of the traceback, in words."""
+    """Where to find the traceback, in words."""
     lines = [f"crownless {' '.join(sys.argv[1:])}\n", f"Python {sys.version}, {platform.platform()}\n\n"]
     lines += traceback.format_exception(error)
     try:
@@ -91,7 +101,7 @@ def _kept(error: BaseException) -> str:
 
 
 def _give_up_on(stream: TextIO) -> None:
-    """A stream that cannot be written is not tried again when Python ends, which would change the exit code."""
+    """Keeps Python from flushing an unwritable stream again at exit, which would change the exit code."""
     try:
         stream.flush()
     except OSError:

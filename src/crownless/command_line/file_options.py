@@ -1,4 +1,4 @@
-"""Files that options and arguments name: an output that cannot be written or would overwrite an input is refused first.
+"""Files named by options and arguments; outputs that cannot be written or would overwrite an input are refused early.
 
 Each parameter that names a file has a type of this module, which compares it with those before it.
 """
@@ -15,12 +15,12 @@ from click.shell_completion import CompletionItem
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
-#: Where the files are kept that a command names, and the command after `--` that it has.
+#: Keys for the files that a command line names, and for its command after `--`.
 FILES, COMMAND = "crownless.files", "crownless.command"
 
 
 class NamedFile(NamedTuple):
-    """A file that a command names, and how: as an input, or by an option for an output."""
+    """A file named on the command line, as an input or by an option for an output."""
 
     path: str
     named: str
@@ -89,7 +89,7 @@ class InputFile(click.types.StringParamType):
 
 
 def option_of(param: click.Parameter | None) -> str:
-    """What the parameter is called: `--svg`."""
+    """The name of the parameter: `--svg`."""
     return "FILE" if param is None or isinstance(param, click.Argument) else max(param.opts, key=len)
 
 
@@ -101,12 +101,12 @@ def output_folder(context: click.Context, parameter: click.Parameter, name: str 
 
 
 def keep_output(context: click.Context | None, option: str, name: str) -> None:
-    """Notes that the option's file is written; raises `BadInput` if it is an input, or another option's, too."""
+    """Records the option's output file; raises `BadInput` if it is also an input, or another option's file."""
     _keep(context, NamedFile(name, f"{option} {printable_name(name)}", written=True))
 
 
 def cannot_be_written(option: str, name: str, error: OSError | ValueError | str) -> BadInput:
-    """The refusal of an option's file that cannot be written."""
+    """The error for an option's file that cannot be written."""
     why = error.strerror if isinstance(error, OSError) else str(error)
     return BadInput(f"{option} {printable_name(name)}: {why}", hint="name a file that can be written")
 

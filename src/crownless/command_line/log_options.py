@@ -1,4 +1,4 @@
-"""The options by which event logs are read, the same for every verb that reads them."""
+"""The options for reading event logs, the same for every verb that reads them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def with_run(verb: Verb) -> Verb:
 
 
 def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict[str, str]:
-    """The pairs of a repeatable option of this form, by the first of the two."""
+    """The pairs given by a repeatable option of this form, keyed by their first part."""
     pairs: dict[str, str] = {}
     for one in given:
         first, equals, second = one.rpartition("=") if option == "--kind" else one.partition("=")

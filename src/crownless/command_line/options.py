@@ -19,16 +19,16 @@ from crownless.spec.enumeration import known_sends
 from .file_options import InputFile
 from .output import ASCII, JSON
 
-#: Where it is kept that all options are shown.
+#: Key for the flag that all options are shown.
 ALL = "crownless.help_all"
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
 
 class Verb(click.Command):
-    """A verb whose help shows the options of every day; `--help-all` shows the others too.
+    """A verb whose help shows the everyday options; `--help-all` shows the others too.
 
-    `everyday`: their names, as the function of the verb gets them; none: all are.
+    `everyday`: their names, as parameters of the verb's function; none: all are.
     """
 
     def __init__(self, *arguments: Any, everyday: str = "", **named: Any) -> None:
@@ -66,8 +66,8 @@ def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
 
 
 def with_system(verb: Run) -> Run:
-    """Gives a verb the options that define the system to check; it gets those that are given as `system`, by the
-    names that `Check` has for them.
+    """Gives a verb the options that define the system to check; it gets the given ones as `system`, keyed by the field
+    names of `Check`.
     """
 
     @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
@@ -140,7 +140,7 @@ def with_output(verb: Run) -> Run:
 
 
 def with_ascii(verb: Run) -> Run:
-    """Gives a verb `--ascii`, which `output` knows of."""
+    """Gives a verb `--ascii`, which `output` heeds."""
 
     def keep(context: click.Context, _: click.Parameter, given: bool) -> None:
         context.meta[ASCII] = given

@@ -1,7 +1,7 @@
 """Output that all verbs share: text, progress and JSON.
 
-Everything that a verb prints goes through this module or `endings.say`, which let no control character through to the
-terminal.
+Everything that a verb prints goes through this module or `endings.say`, which let no control characters through to
+the terminal.
 """
 
 from __future__ import annotations
@@ -26,9 +26,6 @@ from rich.text import Text
 from crownless.model_check.runs.runs import Run
 from crownless.runtime.printable import as_json, printable, printable_line, printable_lines
 
-from .endings import EXIT_HOLDS as EXIT_HOLDS
-from .endings import EXIT_UNKNOWN as EXIT_UNKNOWN
-from .endings import EXIT_VIOLATED as EXIT_VIOLATED
 from .endings import say
 
 #: Colours of the verdicts, on a terminal.
@@ -40,7 +37,7 @@ STYLES = {
     "unknown": "yellow",
 }
 
-#: Where `--ascii` and `--json` are kept while a verb runs.
+#: Keys for the values of `--ascii` and `--json` while a verb runs.
 ASCII, JSON = "crownless.ascii", "crownless.json"
 _SPELLED = str.maketrans(
     {"×": "x", "…": "...", "·": "|", "–": "-", "±": "+-", "→": "->", "≤": "<=", "≥": ">=", "²": "^2", "§": "section "}
@@ -48,7 +45,7 @@ _SPELLED = str.maketrans(
 
 
 class SafeConsole(Console):
-    """A console that escapes whatever a terminal would not show as itself; only its own styles are escape sequences.
+    """A console that escapes unprintable characters; only its own styles are escape sequences.
 
     Newlines stay, since drawings have them: names are made printable where they enter a line.
     """
@@ -68,25 +65,25 @@ def console() -> Console:
     return SafeConsole(highlight=False, markup=False, emoji=False, soft_wrap=True, width=10_000)
 
 
-#: Columns where the environment does not set them, such as in a pipe, and the least that tables get.
+#: Default number of columns, such as in a pipe, and the minimum for tables.
 USUAL_COLUMNS, LEAST_COLUMNS = 80, 40
 
 
 def columns_given() -> int | None:
-    """The columns that the environment sets, if it does."""
+    """The number of columns set by the environment, if any."""
     given = os.environ.get("COLUMNS", "")
     return max(LEAST_COLUMNS, int(given)) if given.isascii() and given.isdigit() and int(given) else None
 
 
 def columns() -> int:
-    """The number of columns: as `COLUMNS` says, else as the terminal has, else 80."""
+    """The number of columns: that of `COLUMNS`, else of the terminal, else 80."""
     if sys.stdout.isatty() or columns_given():
         return max(LEAST_COLUMNS, shutil.get_terminal_size((USUAL_COLUMNS, 24)).columns)
     return USUAL_COLUMNS
 
 
 def wrapped(line: str, room: int) -> str:
-    """The line in as many lines as it takes, the further ones indented; a long word, such as a path, stays whole."""
+    """The line wrapped, with continuation lines indented; a long word, such as a path, stays whole."""
     if cell_len(line) <= room:
         return line
     indent = line[: len(line) - len(line.lstrip())]
@@ -96,12 +93,12 @@ def wrapped(line: str, room: int) -> str:
 
 
 def print_drawing(drawing: str) -> None:
-    """Prints lines as they are."""
+    """Prints lines unchanged."""
     console().print(drawing)
 
 
 def print_line(line: str = "") -> None:
-    """A line on standard output, whatever the names in it hold.
+    """Prints a line on standard output; control characters in names are escaped.
 
     It is wrapped on a terminal, or to the width that `COLUMNS` sets. In a pipe each sentence stays on one line.
     """
@@ -112,7 +109,7 @@ def print_line(line: str = "") -> None:
 
 
 def print_run(run: Run, *, drawn: bool = True) -> None:
-    """The run as a drawing, and its actions in words, a line each."""
+    """Prints the run as a drawing, and its actions in words, one per line."""
     if drawn:
         print_drawing(run.draw(unicode=speaks_unicode()))
     for line in run.say().splitlines():
@@ -132,14 +129,14 @@ def speaks_unicode() -> bool:
 
 
 def spelled(text: str) -> str:
-    """The text without characters that are only there for the eye, where those cannot be shown or are not wanted."""
+    """The text with decorative characters replaced, if they cannot be shown or are not wanted."""
     if text.isascii() or speaks_unicode():
         return text
     return text.translate(_SPELLED).encode("ascii", "backslashreplace").decode()
 
 
 def print_json(facts: Mapping[str, Any], *, indent: int | None = 2) -> None:
-    """The answer of a verb as JSON, at once: one object, with the version; names are exact, escaped as JSON does."""
+    """Prints a verb's answer as one JSON object, with the version; names are exact, escaped as in JSON."""
     ascii_only = not speaks_unicode() or (sys.stdout.encoding or "ascii").lower() not in ("utf-8", "utf8")
     print(as_json({"crownless": version("crownless"), **facts}, indent=indent, ascii_only=ascii_only), flush=True)
 
@@ -151,8 +148,8 @@ Clock = Callable[[], float]
 
 
 class Progress:
-    """How far a verb is, on standard error: one line that changes if that is a terminal; otherwise, with `printed`, a
-    line after some seconds, and then each time that the time since the beginning has doubled.
+    """The progress of a verb, on standard error: on a terminal one line that changes; otherwise, with `printed`, a line
+    after some seconds, and then whenever the elapsed time has doubled.
     """
 
     def __init__(self, line: Status | None = None, *, printed: bool = False, clock: Clock = time.monotonic) -> None:
@@ -169,7 +166,7 @@ class Progress:
 
     @contextmanager
     def hidden(self) -> Iterator[None]:
-        """Takes the line away while something is printed on standard output."""
+        """Hides the line while something is printed on standard output."""
         if self._line is not None:
             self._line.stop()
         try:
@@ -181,7 +178,7 @@ class Progress:
 
 @contextmanager
 def status(quiet: bool, *, printed: bool = False) -> Iterator[Progress]:
-    """The progress of a verb, which shows nothing if that is not wanted."""
+    """The progress of a verb, which shows nothing if it is not wanted."""
     stderr = SafeConsole(stderr=True, highlight=False, markup=False)
     if quiet or not stderr.is_terminal:
         yield Progress(printed=printed and not quiet)

@@ -16,7 +16,7 @@ from .file_options import cannot_be_written
 
 
 def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram], title: str) -> None:
-    """Writes the files that are named; of a large computation an excerpt, which is said."""
+    """Writes the named files; of a large computation only an excerpt, and reports that."""
     from crownless.spec.diagrams.page import in_html
     from crownless.spec.diagrams.svg import in_svg
 
@@ -32,7 +32,7 @@ def write_diagrams(svg: str | None, html: str | None, diagrams: Sequence[Diagram
 
 
 def write_file(option: str, name: str, text: str) -> None:
-    """Writes the file that an option names, once it is complete; raises `BadInput` if that cannot be done."""
+    """Writes an option's file, once its content is complete; raises `BadInput` if it cannot be written."""
     path = Path(os.path.realpath(name))
     try:
         if path.exists() and not path.is_file():  # a device

@@ -1,4 +1,4 @@
-"""The options of verbs that find violations by which they write reports, traces and diagrams of them to files."""
+"""The options with which verbs that find violations write reports, traces and diagrams of them to files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 class Reports(NamedTuple):
-    """The files that are to be written; None: not."""
+    """The files to write; None: not requested."""
 
     junit: str | None = None
     sarif: str | None = None
@@ -29,7 +29,7 @@ class Reports(NamedTuple):
     html: str | None = None
 
     def write(self, suites: Sequence[Suite]) -> None:
-        """Writes them; without a violation there is no trace to write, which is said."""
+        """Writes them; without a violation there is no trace to write, which is reported."""
         if self.junit is not None:
             write_file("--junit", self.junit, junit(suites))
         if self.sarif is not None:

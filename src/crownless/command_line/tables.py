@@ -45,9 +45,9 @@ class Rows:
 
 
 class StreamedRows:
-    """A table of which each row is printed as soon as it is known, so column widths are fixed in advance.
+    """A table whose rows are printed as soon as they are known, so column widths are fixed in advance.
 
-    `widths` gives the width of each column, by its heading; the column `rest` gets the room that is left.
+    `widths` gives the width of each column, by its heading; the column `rest` gets the remaining width.
     """
 
     def __init__(self, widths: Mapping[str, int], *, rest: str, right: Sequence[str] = ()) -> None:

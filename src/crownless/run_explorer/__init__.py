@@ -1,1 +1,1 @@
-"""The run explorer: a page on which runs of a protocol are made, step by step, and seen."""
+"""The run explorer: an interactive page for stepping through runs of a protocol."""

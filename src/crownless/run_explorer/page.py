@@ -18,15 +18,15 @@ from crownless.spec.diagrams.style import style_sheet
 from crownless.spec.diagrams.svg import legend
 from crownless.spec.orders import ORDERS
 
-#: The scripts, in the order in which they come on the page.
+#: The scripts, in their order on the page.
 SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "running.js", "panels.js", "page.js")
-#: The look of an event whose action breaks something.
+#: The style of an event whose action violates a property.
 BREAKS = {".events .ring": "fill:none;stroke:{shown};stroke-width:2.5;stroke-dasharray:3 2"}
 
 
 def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), *, session: str = "") -> str:
-    """The page for a state space, as `StateSpace.as_data` has it; it begins with the run of these choices. `session`:
-    that of the server from which it requests further states, if it is served.
+    """The page for a state space, as in `StateSpace.as_data`; it begins with the run of these choices. `session`: that
+    of the server from which it requests further states, if it is served.
     """
     limited = space["beyond"] and not session
     left_out = f"; only {some(space['states'], 'state')} are on this page" if limited else ""

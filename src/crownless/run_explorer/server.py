@@ -1,4 +1,4 @@
-"""The run explorer on loopback: the page as before, and further states for it as they are reached."""
+"""The run explorer on loopback: the same page, with further states loaded as they are reached."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .page import explorer_page
 from .state_space import StateSpace
 from .subjects import Explored, choices_of
 
-#: Nodes that are on the page from the first.
+#: The number of nodes on the page from the start.
 AT_FIRST = 500
 LOOPBACK = "127.0.0.1"
-#: How long a shortest run is searched for.
+#: Limits of a search for a shortest run.
 SECONDS = 60.0
 STOPPED = "the search ended early"
 
@@ -57,13 +57,13 @@ class ExplorerServer(ThreadingHTTPServer):
         look()
 
     def more(self, node: int, known: dict[str, int]) -> dict[str, Any]:
-        """The moves of a node, and the rows of each table that the page does not have; see `StateSpace.more`."""
+        """The moves of a node, and the rows of each table that the page lacks; see `StateSpace.more`."""
         with self.one_at_a_time:
             return self.explored.space.more(node, known)
 
     @cache  # noqa: B019 (it lives as long as the server)
     def shortest(self, number: int) -> dict[str, Any]:
-        """The choices of a shortest run that breaks the property of that number: found by the engine, which looks at
+        """The choices of a shortest run that violates the property of that number: found by the engine, which searches
         every run within the bound. `unknown`: why it did not, if it did not.
         """
         with self.one_at_a_time:
@@ -79,7 +79,7 @@ class ExplorerServer(ThreadingHTTPServer):
             return {"choices": choices_of(StateSpace(self.explored.space.check), found.run), "unknown": None}
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A browser that goes away is no error."""
+        """Ignores a browser that disconnects."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)
 
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         own = {f"{name}:{self.server.server_port}" for name in (LOOPBACK, "localhost")}
-        # A page from elsewhere that has its own name lead here has that name in its requests.
+        # A foreign page whose host name resolves to this server (DNS rebinding) has that name in its requests.
         if self.headers.get("Host") not in own or self.headers.get("Origin", "http://").split("://")[-1] not in {
             "",
             *own,
@@ -129,4 +129,4 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, *_: Any) -> None:
-        """Says nothing of requests."""
+        """Logs no requests."""

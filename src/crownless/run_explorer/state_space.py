@@ -1,8 +1,8 @@
-"""The states and moves of a check as data, for the run explorer: what can happen in each state, and what that breaks.
+"""The states and moves of a check as data, for the run explorer: the moves of each state, and what they violate.
 
 A node is a global state with the monitor states beside it, so that each step of a run has one effect on the orders.
-Nodes are numbered as they are reached; 0 is the beginning. Everything else is in tables, and the
-nodes refer to it by number.
+Nodes are numbered as they are reached; 0 is the initial one. Everything else is in tables, to which nodes refer by
+number.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from crownless.runtime.printable import printable
 from crownless.spec.computation import Message
 from crownless.spec.orders import ORDERS
 
-#: Nodes that fit on a page, and moves.
+#: The numbers of nodes and of moves that fit on a page.
 NODES, MOVES = 40_000, 300_000
-#: Nodes between two reports of progress.
+#: The number of nodes between two reports of progress.
 EVERY = 500
 #: A node that is not on the page.
 BEYOND = -1
@@ -37,7 +37,7 @@ class Table:
         self._numbers: dict[Any, int] = {}
 
     def number(self, key: Any, row: Callable[[], Any]) -> int:
-        """The number of the value with that key, of which `row` is the data."""
+        """The number of the value with that key, whose data are `row`."""
         known = self._numbers.get(key)
         if known is None:
             data = row()
@@ -47,7 +47,7 @@ class Table:
 
 
 class Names(NamedTuple):
-    """What the page calls the processes, and messages that a program calls otherwise; and the scope in words."""
+    """The page's names of processes, and of messages that a program names; and the scope in words."""
 
     processes: Sequence[str]
     messages: Mapping[str, str]
@@ -55,13 +55,13 @@ class Names(NamedTuple):
 
 
 class StateSpace:
-    """A part of the states and moves of a check. `as_data` is what the page reads. `names`: those of the check's own
-    workload if they are not given.
+    """A part of the states and moves of a check. The page reads `as_data`. `names`: by default those of the check's
+    workload.
     """
 
     def __init__(self, check: ResolvedCheck, names: Names | None = None) -> None:
         self.check = check
-        #: False of nodes and computations: there is no class of a protocol to check.
+        #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
@@ -84,12 +84,12 @@ class StateSpace:
         start: Sequence[int] = (),
         serves_more: bool = False,
     ) -> dict[str, Any]:
-        """The tables, and so many nodes: the nearest to the beginning, and those of the run of the choices `start`.
+        """The tables, and this many nodes: the nearest to the start, and those of the run of the choices `start`.
 
-        Of each node: its moves one after the other, each as three numbers (a step, the node after it, and the set of
-        properties that it breaks, in the table `effects`); and of those where a run may end what it breaks by ending.
-        `states`: how many global states the nodes have. `stopped`: why there are fewer nodes, if a limit or a signal
-        ended the search. `serves_more`: moves may lead to nodes that are not there, which `more` has.
+        For each node: its moves, each as three numbers (a step, the node after it, and the set of properties that it
+        violates, in the table `effects`); and, if a run may end there, the properties violated by ending. `states`: the
+        number of global states of the nodes. `stopped`: why there are fewer nodes, if a limit or a signal ended the
+        search. `serves_more`: moves may lead to absent nodes, which `more` has.
         """
         check = self.check
         moves: list[list[int]] = []
@@ -138,8 +138,8 @@ class StateSpace:
         }
 
     def more(self, node: int, known: Mapping[str, int]) -> dict[str, Any]:
-        """The moves of one more node, what a run breaks that ends there, and the rows of each table from the known
-        ones on. Raises `IndexError` if there is no such node.
+        """The moves of one more node, the properties violated by a run that ends there, and the rows of each table
+        after the known ones. Raises `IndexError` if there is no such node.
         """
         if not 0 <= node < len(self._nodes):
             raise IndexError(node)
@@ -159,7 +159,7 @@ class StateSpace:
         return self._tables["messages"].rows
 
     def moves(self, node: int) -> tuple[list[int], int]:
-        """The moves of a node that is known, and what a run breaks that ends there. Nodes after it are known then."""
+        """The moves of a known node, and the properties violated by ending there. Its successors become known."""
         state, monitor_state = self._nodes[node]
         moves, machine = self._moves(state), self.system.machine
         flat: list[int] = []
@@ -187,8 +187,8 @@ class StateSpace:
         return [known[:4] for known, _ in self._moves(self._nodes[node][0])].index(step[:4])
 
     def _moves(self, state: State) -> list[tuple[LocalStep, State]]:
-        """The moves of a state, in an order that does not depend on what was looked at before: choices mean the same in
-        every space of one check, and in addresses.
+        """The moves of a state, in an order independent of earlier visits: choices mean the same in every space of one
+        check, and in addresses.
         """
         return sorted(self.system.moves(state), key=lambda move: self._keys[self._step(move[0])])
 
@@ -200,7 +200,7 @@ class StateSpace:
         return number
 
     def _promised(self) -> list[str]:
-        """The properties that the protocol itself is to keep, but for orders that are only of interest."""
+        """The properties that the protocol must satisfy, without orders that are only of interest."""
         of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
         return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
 
@@ -213,12 +213,12 @@ class StateSpace:
         yield node
 
     def _effect(self, broken: Iterable[str]) -> int:
-        """The set of these properties, as the numbers of those that the page has."""
+        """The set of these properties that the page has, as numbers."""
         places = tuple(sorted(self._place[name] for name in broken if name in self._place))
         return self._tables["effects"].number(places, lambda: list(places))
 
     def _explain(self, state: State) -> None:
-        """Why the guard holds back each packet that is there."""
+        """Why the guard holds back each packet."""
         for packet in self.system.refused(state):
             q = packet.destination
             key = f"{self._local(q, state[q])},{self._packet(packet)}"
@@ -257,7 +257,7 @@ class StateSpace:
         ]
 
     def _key(self, step: LocalStep) -> tuple[Any, ...]:
-        """What a step is, in values that sort alike in every space."""
+        """A step as values that sort alike in every space."""
 
         def packet_key(packet: Packet | None) -> tuple[Any, ...]:
             if packet is None:
@@ -277,7 +277,7 @@ class StateSpace:
         )
 
     def _message(self, message: Message) -> int:
-        """Its name, if a program gives it one."""
+        """The message's name, if a program gives it one."""
         free = self.check.workload.takes_anything
         name = self.names.messages.get(message.name, message.name)
         return self._tables["messages"].number(message, lambda: "" if free else printable(name))
@@ -308,12 +308,12 @@ class StateSpace:
 
 
 def _in_text(value: Any) -> str:
-    """A value in words that are the same wherever it is equal."""
+    """A value in words, the same for equal values."""
     if isinstance(value, Message):
         return f"{value.sender} {value.receivers} {value.name}"
     return "; ".join(map(str, variables_of(value, _in_text)))
 
 
 def _shown(cell: str) -> str:
-    """The text of a cell, in which the names of messages are still to be put in."""
+    """The text of a cell, with placeholders for the names of messages."""
     return "\0".join(printable(part) for part in cell.split("\0"))

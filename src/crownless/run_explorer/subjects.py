@@ -28,12 +28,12 @@ from crownless.spec.orders import ORDERS
 
 from .state_space import Names, StateSpace
 
-#: What the page of a computation has.
+#: The scope of the page of a computation.
 ANY_LINEARIZATION = "in every order that happened-before allows"
 
 
 class Explored(NamedTuple):
-    """A state space, what the page calls it, the choices of the run to begin with, and the check that it is of."""
+    """A state space, its title on the page, the choices of the run to begin with, and its check."""
 
     space: StateSpace
     title: str
@@ -42,7 +42,7 @@ class Explored(NamedTuple):
 
 
 def of_check(check: Check) -> Explored:
-    """A protocol; where no orders are requested, with all of which anything can be said."""
+    """A protocol; unless orders are requested, with all that can be decided."""
     check = _with_orders(check)
     space = StateSpace(check.resolve())
     return Explored(space, f"{space.check.protocol}: every run, step by step", [], check)
@@ -58,7 +58,7 @@ def of_computation(c: Computation, name: str) -> Explored:
 
 
 def _plain_script(c: Computation) -> tuple[notation.Script, dict[str, str]]:
-    """The script of a computation whose names may be any, with plain names; and the messages' own names by these."""
+    """The script of a computation with arbitrary names, using plain names; and the own names of messages by these."""
     processes = tuple(f"P{p}" for p in range(1, len(c.processes) + 1))
     plain = [f"m{m}" for m in range(1, len(c.messages) + 1)]
     messages = tuple(message._replace(name=name) for message, name in zip(c.messages, plain, strict=True))
@@ -80,9 +80,9 @@ def of_nodes(implementation: Implementation, request: Request, schedule: Schedul
 
 
 def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = None) -> Explored:
-    """A run that `check --json` printed, in the state space in which it was found; where the check is not known, as of
-    an implementation, in all linearizations of what the application sees. `protocol`: in the state space of that one,
-    instead of the one that is named there. Raises `BadInput` if there is none.
+    """A run that `check --json` printed, in the state space in which it was found; if the check is unknown, as for an
+    implementation, in all linearizations of what the application sees. `protocol`: use its state space, instead of
+    that of the protocol named there. Raises `BadInput` if there is none.
     """
     if saved.processes is None and protocol is None:
         return _of_recorded_run(saved, run, name)
@@ -117,7 +117,7 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
 
 
 def with_variables(saved: SavedCheck, run: Run) -> Run:
-    """The same run, made once more, so that its local states are known; raises `BadInput` if it cannot be made."""
+    """The same run, replayed, so that its local states are known; raises `BadInput` if it cannot be replayed."""
     follower = Follower(_check_of(saved).resolve().system())
     for number, action in enumerate(run.actions, 1):
         _follow(follower, number, action)
@@ -127,7 +127,7 @@ def with_variables(saved: SavedCheck, run: Run) -> Run:
 def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
     if saved.processes is None:
         raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
-    if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data, which starts nobody's code
+    if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data and must not start a user's code
         hint = f"name the protocol: crownless explore {printable_name(saved.protocol)} --replay FILE"
         raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not here", hint=hint)
     free = saved.program is None
@@ -172,7 +172,7 @@ def _with_orders(check: Check) -> Check:
 
 
 def _orders(machine: ProtocolMachine) -> tuple[str, ...]:
-    """All of which something can be said of this protocol."""
+    """All orders that can be decided for this protocol."""
     if machine.ordered_at is not None:
         return AT_ONE_RECEIVER
     return tuple(order for order in ORDERS if order != "asynchronous")

@@ -1,9 +1,9 @@
 """Ending early: signals (Ctrl-C, SIGTERM) and limits of time and memory.
 
-A first signal raises nothing; a thread notes it. Whatever may take long looks now and then whether it is to end: a
-search by `Limits.reached`, which returns the reason, other code by `look`, which raises `Stopped`. A solver does not
-look; the thread stops it by its own function (`interrupted_by`). A second signal ends the process, and so does a limit
-that was reached some seconds ago if nothing has looked since, as in a user's function that never returns.
+A first signal raises nothing; a thread notes it. Long-running code checks regularly whether to end: a search by
+`Limits.reached`, which returns the reason, other code by `look`, which raises `Stopped`. A solver does not check; the
+thread stops it by its own function (`interrupted_by`). A second signal ends the process, and so does a limit that was
+reached some seconds ago without a check since, as in a user's function that never returns.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from itertools import count
 
 from .memory import NO_MEMORY, memory_in_use, memory_left
 
-#: Why a search ended that a signal ended.
+#: Why a search ended after a signal.
 INTERRUPTED = "interrupted"
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-#: Of the available memory a search uses this share, unless a limit is given.
+#: A search uses this share of the available memory, unless a limit is given.
 SHARE = 0.75
-#: After an interrupt the runs to show are looked for during these seconds: what was found is wanted now.
+#: After an interrupt the search for runs to show gets this many seconds: the user wants the results now.
 SHOWN_WITHIN = 0.5
-#: Seconds between two looks of the thread.
+#: Seconds between two checks by the thread.
 WATCH_EVERY = 0.1
-#: Seconds after a first signal when a line says what a second one does.
+#: Seconds from a first signal to the line that explains a second one.
 HINT_AFTER = 3.0
-#: Seconds for which nothing may have looked once a limit is reached.
+#: Seconds allowed without a check once a limit is reached.
 GRACE = 8.0
 #: Exit codes of a process that the thread ends.
 EXIT_AT_LIMIT, EXIT_INTERRUPTED = 3, 130
@@ -68,15 +68,15 @@ class Limits:
         object.__setattr__(self, "_most", (most, f"{most >> 20} MiB of memory are used{default}"))
 
     def reached(self, seconds: float) -> str | None:
-        """The reason to end after these seconds: an interrupt, the limit that is reached, or that of the part at work;
-        None if there is none.
+        """The reason to end after these seconds: an interrupt, a limit that is reached, or the reason of the running
+        part; None if there is none.
         """
         reason = self.over(seconds)
         part = stop_reason()
         return reason if self.ignores_signals else reason or part
 
     def over(self, seconds: float) -> str | None:
-        """The same of these limits alone."""
+        """The same for these limits alone."""
         if interrupted() and not self.ignores_signals:
             return INTERRUPTED
         if self.seconds is not None and seconds + self.spent > self.seconds:
@@ -100,7 +100,7 @@ class Limits:
 
 
 def states_are_reached(states: int) -> str:
-    """Why a search ended that may not have more states."""
+    """Why a search ended at its maximum number of states."""
     return f"{states} states are reached"
 
 
@@ -126,7 +126,7 @@ class Part:
 
 
 class _Watch:
-    """The thread that reads signals, and looks at the clock and at memory; there is one at most."""
+    """The thread that reads signals, and checks the clock and memory; there is at most one."""
 
     def __init__(self) -> None:
         self.part: Part | None = None
@@ -140,7 +140,7 @@ class _Watch:
     def installed(self) -> Iterator[None]:
         self._reads, writes = socket.socketpair()
         writes.setblocking(False)
-        # A process that was started to ignore a signal goes on to do so.
+        # A process that was started with a signal ignored keeps ignoring it.
         watched = [number for number in SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
         before = [(number, signal.signal(number, lambda *_: None)) for number in watched]
         others = signal.set_wakeup_fd(writes.fileno(), warn_on_full_buffer=False)
@@ -175,7 +175,7 @@ class _Watch:
                 _write("interrupted; it ends as soon as it can, and at once by a second Ctrl-C")
 
     def _stop_part(self) -> None:
-        """Stops solvers if the part at work is to end, and the process if nothing hears of that."""
+        """Stops solvers if the running part is to end, and the process if nothing reacts."""
         part = self.part
         reason = None if part is None or self._leaving else part.over()
         if part is None or reason is None:
@@ -209,9 +209,7 @@ def _in_main_thread() -> bool:
 
 @contextmanager
 def watching() -> Iterator[None]:
-    """Within it signals are noted, and end the process only the second time; elsewhere than in the main thread nothing
-    changes.
-    """
+    """Within it signals are noted, and end the process only the second time; no effect outside the main thread."""
     if _watches or not _in_main_thread():
         yield
         return
@@ -226,9 +224,9 @@ def watching() -> Iterator[None]:
 
 @contextmanager
 def stoppable(limits: Limits | None = None, clock: Callable[[], float] = time.monotonic) -> Iterator[Part]:
-    """A part that ends at a signal or at a limit, where it looks, and then goes on after the block; see `Part.reason`.
+    """A part that ends at a signal or a limit, when it checks, and then goes on after the block; see `Part.reason`.
 
-    An allocation that fails is an end of the same kind. What ends early may fail in any way.
+    A failed allocation is an end of the same kind. Code that ends early may fail in any way.
     """
     with watching():
         watch = _watches[0] if _watches and _in_main_thread() else _Watch()
@@ -248,7 +246,7 @@ def stoppable(limits: Limits | None = None, clock: Callable[[], float] = time.mo
 
 
 def stop_reason() -> str | None:
-    """Why the part at work is to end, or None; what it finds from then on is not to be relied on."""
+    """Why the running part is to end, or None; later findings are unreliable."""
     for watch in _watches:
         watch.looked_at = time.monotonic()
         if watch.part is not None:
@@ -257,14 +255,14 @@ def stop_reason() -> str | None:
 
 
 def look() -> None:
-    """Raises `Stopped` if the part at work is to end."""
+    """Raises `Stopped` if the running part is to end."""
     reason = stop_reason()
     if reason is not None:
         raise Stopped(reason)
 
 
 def looking(limits: Limits, calls: int = 1024) -> Callable[[], None]:
-    """A function that raises `Stopped` where one of these limits is reached; it looks at one of every `calls` calls."""
+    """A function that raises `Stopped` if one of these limits is reached; it checks once every `calls` calls."""
     began, made = time.monotonic(), count()
 
     def tick() -> None:
@@ -282,7 +280,7 @@ def interrupted() -> bool:
 
 @contextmanager
 def interrupted_by(interrupt: Callable[[], None]) -> Iterator[None]:
-    """Within it the thread calls this function, again and again, once the part at work is to end."""
+    """Within it the thread calls this function, repeatedly, once the running part is to end."""
     interrupts = _watches[0].interrupts if _watches else []
     interrupts.append(interrupt)
     try:

@@ -9,7 +9,7 @@ from .printable import printable, printable_name
 
 
 class BadInput(ValueError):
-    """Something the user gave cannot be used. Printed as one line; the command line exits with 2.
+    """Input from the user cannot be used. Printed as one line; the command line exits with 2.
 
     ``hint`` says what to do; ``file``, ``line`` and ``column`` (counted from 1) say where.
     """
@@ -35,7 +35,7 @@ class BadInput(ValueError):
         return printable((f"{place}: " if place else "") + self.message + (f"; {self.hint}" if self.hint else ""))
 
     def at(self, *, file: str | None = None, line: int | None = None, column: int | None = None) -> BadInput:
-        """The same error, with the places it does not know yet filled in."""
+        """The same error, with missing places filled in."""
         return BadInput(
             self.message,
             hint=self.hint,
@@ -50,21 +50,21 @@ class Undecided(ArithmeticError):
 
 
 class NoSuchName(KeyError):
-    """A result has nothing of that name. Its text says which names there are."""
+    """A result has no such name. The text lists the names that exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])  # a `KeyError` shows the representation
 
 
 def no_such_name(message: str, name: object, known: Iterable[str]) -> NoSuchName:
-    """A name that a result lacks: with the nearest one and all that it has."""
+    """The error for a name that a result lacks, with the nearest name and all that it has."""
     names = list(known)
     nearest = _nearest(name, names) if isinstance(name, str) else ""
     return NoSuchName(f"{message}; {nearest}known: {', '.join(names)}")
 
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> BadInput:
-    """An unknown protocol, order, channel, …: with the nearest name and all known ones."""
+    """The error for an unknown protocol, order, channel, …, with the nearest name and all known ones."""
     names, name = list(known), str(name)
     return BadInput(
         f"unknown {kind} '{printable_name(name)}'", hint=f"{_nearest(name, names)}known: {', '.join(names)}"

@@ -1,7 +1,7 @@
 """A reader of untrusted JSON, by a schema; any defect is a `BadInput`.
 
-A schema is a type that msgspec knows, mostly a `msgspec.Struct`: values have just these types, numbers are in range,
-keys that the schema does not name are ignored, and of a key given twice the last counts.
+A schema is a type that msgspec knows, usually a `msgspec.Struct`: values have exactly these types, numbers are in
+range, keys that the schema does not name are ignored, and the last one counts if a key is given twice.
 """
 
 from __future__ import annotations
@@ -15,10 +15,8 @@ T = TypeVar("T")
 
 
 def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
-    """The value of JSON text by its schema; raises `BadInput` with the line and column, or the JSON path, of what is
-    wrong.
-    """
-    import msgspec  # by far not every verb reads JSON
+    """The value of JSON text by its schema; raises `BadInput` with line and column, or JSON path, of the error."""
+    import msgspec  # few verbs read JSON
 
     content = content.removeprefix(b"\xef\xbb\xbf")  # a byte order mark
     try:
@@ -36,7 +34,7 @@ def decode_json(content: bytes, schema: type[T], *, file: str, hint: str) -> T:
 
 
 def _malformed(content: bytes, error: str, hint: str) -> BadInput:
-    """Says where: ``JSON is malformed: invalid character (byte 5)``."""
+    """Adds the place: ``JSON is malformed: invalid character (byte 5)``."""
     found = re.fullmatch(r"(?:JSON is malformed: )?(.*) \(byte (\d+)\)", error)
     if found is None:
         problem = "it ends too early, or holds half a surrogate pair" if "truncated" in error else error

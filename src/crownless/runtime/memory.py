@@ -10,18 +10,18 @@ from pathlib import Path
 
 import psutil
 
-#: Why a search ended to which the system gave no more memory.
+#: Why a search ended when the system gave no more memory.
 NO_MEMORY = "no more memory could be had"
-#: Seconds between two looks at the memory in use, since a look is slow.
+#: Seconds between two measurements of the memory in use, which are slow.
 LOOK_EVERY = 0.02
 
 _PROCESS = psutil.Process()
-#: When the memory in use was last looked at, and what it was.
+#: The time of the last measurement of the memory in use, and its result.
 _last_look = [float("-inf"), 0]
 
 
 def memory_in_use() -> int:
-    """The bytes of memory that this process has taken, looked at now and then."""
+    """The bytes of memory that this process uses, measured from time to time."""
     now = time.monotonic()
     if now - _last_look[0] > LOOK_EVERY:
         _last_look[:] = now, _PROCESS.memory_info().rss
@@ -29,7 +29,7 @@ def memory_in_use() -> int:
 
 
 def memory_left() -> tuple[int, str]:
-    """The bytes of memory that are available, and who sets that limit: this machine, or a container."""
+    """The bytes of memory that are available, and what sets the limit: this machine, or a container."""
     left = [(int(psutil.virtual_memory().available), "this machine")]
     container = Path("/sys/fs/cgroup")
     try:
@@ -42,7 +42,7 @@ def memory_left() -> tuple[int, str]:
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """No garbage is collected within it: of millions of tuples the collector would only walk all again and again."""
+    """No garbage is collected within it: the collector would only walk millions of tuples again and again."""
     collects = gc.isenabled()
     gc.disable()
     try:

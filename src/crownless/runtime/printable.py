@@ -16,13 +16,13 @@ from typing import Any
 
 #: A longer name is cut when it is printed, and ends in an ellipsis. JSON output has it whole.
 LONGEST_NAME = 60
-#: What `repr` says of a value is cut where it is longer.
+#: A longer `repr` of a value is cut.
 LONGEST_REPR = 100
 #: Values and error texts in a message are shortened to this many characters.
 LONGEST_VALUE, LONGEST_ERROR = 72, 120
-#: How Python shows an object without a `__repr__` of its own.
+#: Python's default `repr` of an object.
 _AT_AN_ADDRESS = re.compile(r"<(?:[\w.<>]+\.)?(\w+) object at 0x[0-9a-f]+>")
-#: A line that is longer as it is printed, escapes included, is cut in the middle.
+#: A longer printed line, escapes included, is cut in the middle.
 LONGEST_LINE = 2_000
 _GAP = " … "
 
@@ -55,19 +55,19 @@ def printable_name(name: str) -> str:
 
 
 def in_brackets(text: str) -> str:
-    """What `repr` says of a value: `<…>`, one short line, escaped, and cut with an ellipsis if it is long."""
+    """The `repr` of a value: `<…>`, one short line, escaped, and cut with an ellipsis if it is long."""
     shown = printable(text[: LONGEST_REPR + 1])
     return f"<{shown if len(shown) <= LONGEST_REPR else shown[: LONGEST_REPR - 1] + '…'}>"
 
 
 def some(number: int, thing: str) -> str:
-    """A number of things, in the singular if it is one: ``1 process``, ``3 messages``."""
+    """A number with its noun, singular for one: ``1 process``, ``3 messages``."""
     plural = {"process": "processes"}.get(thing, f"{thing}s")
     return f"{number:,} {thing if number == 1 else plural}"
 
 
 def error_line(error: BaseException) -> str:
-    """What an exception says, with its type, on one line; it may be anybody's, whose text cannot be had."""
+    """The text of an exception, with its type, on one line; even if its own `str` fails."""
     try:
         text = " ".join(str(error).split())
     except (Exception, SystemExit):
@@ -76,10 +76,10 @@ def error_line(error: BaseException) -> str:
 
 
 def shown(value: Any, show: Callable[[Any], str] = repr) -> str:
-    """A value of anybody's on one line, shortened in the middle if it is long."""
+    """A value from any code on one line, shortened in the middle if it is long."""
     try:
         text = show(value)
-    except Exception as error:  # of any kind: it is the value's own code
+    except Exception as error:  # any exception: it is the value's own code
         return f"<a {type(value).__name__}: its {show.__name__} fails with {type(error).__name__}>"
     return shortened(_AT_AN_ADDRESS.sub(r"<\1>", text), LONGEST_VALUE)
 
@@ -113,7 +113,7 @@ def printable_lines(text: str) -> str:
 
 
 def as_json(value: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
-    """A value as JSON that is safe to print: names stay exact, and what a terminal does not show is escaped."""
+    """A value as JSON that is safe to print: names stay exact, and unprintable characters are escaped."""
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     return _NOT_ASCII.sub(lambda found: _json_escape(found[0]), text)
 
@@ -127,7 +127,7 @@ def _shown(text: str) -> list[str]:
 
 
 def _as_many_as_fit(shown: Iterable[str], room: int) -> list[str]:
-    """The first characters, none of whose escapes is cut in two, that take no more room."""
+    """The longest prefix that fits, without cutting an escape in two."""
     lengths = accumulate(map(len, shown := list(shown)))
     return shown[: sum(length <= room for length in lengths)]
 

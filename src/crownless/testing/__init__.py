@@ -4,9 +4,9 @@
 
     TestMyNode = stateful(MyNode, order="causal", channel="unordered").TestCase
 
-`stateful` drives a class through schedules at random, and shrinks what goes wrong to a short run; `computations`,
-`programs` and `schedules` are strategies for tests of one's own. The pytest plugin needs no import: where an assertion
-about a check or a verdict fails, it prints the shortest violating run.
+`stateful` drives a class through random schedules, and shrinks a failure to a short run; `computations`, `programs`
+and `schedules` are strategies for your own tests. The pytest plugin needs no import: if an assertion about a check or
+a verdict fails, it prints the shortest violating run.
 """
 
 from typing import TYPE_CHECKING, Any

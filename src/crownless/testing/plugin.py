@@ -1,7 +1,7 @@
-"""The pytest plugin: prints the violating run where an assertion about a check or a verdict fails.
+"""The pytest plugin: prints the violating run if an assertion about a check or a verdict fails.
 
-It looks for answers of crownless among the values that the failed assertion is about, and the variables of its test. It
-imports nothing of crownless: a test suite without it pays nothing.
+It looks for answers of crownless among the values of the failed assertion, and the variables of its test. It imports
+nothing from crownless: a test suite that does not use it pays nothing.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-#: The answers that say by `shows_violation` what there is to print: (module, class).
+#: The answers with `shows_violation`, which gives what to print: (module, class).
 ANSWERS = {
     ("crownless.model_check.check.check_result", "CheckResult"),
     ("crownless.oracle.conformance.conformance_result", "Conformance"),
@@ -34,7 +34,7 @@ def pytest_runtest_makereport(
 
 
 def _shown(traceback: Any) -> Iterator[str]:
-    """The explanations by answers in the innermost frame, the values of the assertion itself first."""
+    """The explanations from answers in the innermost frame, the values of the assertion itself first."""
     while traceback.tb_next is not None:
         traceback = traceback.tb_next
     values = traceback.tb_frame.f_locals

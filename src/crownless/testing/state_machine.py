@@ -44,15 +44,14 @@ def stateful(
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
     (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
-    `order`: what must be kept; of a protocol what it promises, if none is named, of nodes causal order. `channel`:
-    `unordered`, `fifo`, `lossy` or `duplicating`; of a protocol the one that it needs, if none is named. `processes`:
-    at least and at most so many; `messages`: at most so many sends. `delivers_all`: over a channel that loses nothing
-    every message must be delivered once nothing is in flight.
+    `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: `unordered`,
+    `fifo`, `lossy` or `duplicating`; default: the one a protocol needs. `processes`: their minimum and maximum number;
+    `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing every message must be
+    delivered once nothing is in flight.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
-    fails with the shortest that it finds at the smallest size, without the steps that it does not need. Then hypothesis
-    looks for schedules that walks seldom take, and shrinks what fails. Raises `BadInput` for arguments that cannot be
-    used.
+    fails with the shortest failing walk of the smallest size, without unnecessary steps. Then hypothesis searches for
+    schedules that walks seldom take, and shrinks a failure. Raises `BadInput` for invalid arguments.
     """
     if not isinstance(subject, type):
         raise BadInput(f"{_named(subject)} cannot be driven: it is no class", hint="give the class, not an object")
@@ -133,9 +132,9 @@ class _Driven(RuleBasedStateMachine):
     new: ClassVar[Any]
 
     subject: _Nodes | _Protocol | None = None
-    #: What may happen next.
+    #: The moves possible next.
     moves: Sequence[Move] = ()
-    #: True once something is wrong: hypothesis tears a machine down in any case.
+    #: True after a failure: hypothesis tears a machine down in any case.
     failed = False
 
     @initialize(pick=st.integers(0, 40))
@@ -167,7 +166,7 @@ class _Driven(RuleBasedStateMachine):
     @precondition(lambda self: self.subject is not None and not self.moves)
     @rule()
     def nothing_more_can_happen(self) -> None:
-        """The run is at its end."""
+        """Judges the end of the run."""
 
     def those(self, kind: str) -> list[Move]:
         """The moves of this kind."""

@@ -13,10 +13,10 @@ from typing import Any
 import click
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
 from crownless.command_line.options import Verb, with_limits, with_output, with_system
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
@@ -39,8 +39,6 @@ from crownless.runtime.memory import memory_in_use
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
-
-EXITS = {"violated": EXIT_VIOLATED, "unknown": EXIT_UNKNOWN, "holds": EXIT_HOLDS}
 
 
 @click.command(
@@ -137,7 +135,7 @@ def check(
             overview.print_headings(line)
         for one in checks:
             try:
-                with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+                with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
                     result = run_check(
                         one,
                         limits,
@@ -184,11 +182,11 @@ def check(
         return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
     not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
-    return next(code for verdict, code in EXITS.items() if verdict in verdicts)
+    return exit_code(verdicts)
 
 
 def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
-    """The facts of each check; for a suite also the expected violations, and whether they match."""
+    """The JSON of each check; for a suite also the expected violations, and whether they match."""
     facts = [result.json() for result in results]
     for row, result, each in zip(suite or (), results, facts, strict=False):
         each |= {"expected": sorted(row.breaks), "as_expected": row.as_expected(result)}
@@ -213,13 +211,13 @@ def how_far(found: Exploration, level: int) -> str:
 
 
 def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The checks where a protocol is named and nothing else; one check alone, if even that cannot be run so."""
+    """The checks if only a protocol is named; a single check if not even that can be run."""
     first, *beside = own_checks(protocol)
     return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
 
 
 def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The applicable ones; standard error names the others, with the reason."""
+    """The applicable checks; standard error names the others, with the reason."""
     admitted = []
     refused: dict[str, list[str]] = {}
     differ = len({(one.program, one.crash) for one in checks}) > 1
@@ -237,7 +235,7 @@ def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ..
 
 
 def _over(check: Check) -> str:
-    """The settings of a check, beside its protocol."""
+    """The settings of a check, apart from its protocol."""
     return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
 
 
@@ -245,7 +243,7 @@ def _over(check: Check) -> str:
 
 
 def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resume: str | None) -> None:
-    """Raises `BadInput` where a search cannot be saved, or go on, as these options say."""
+    """Raises `BadInput` if a search cannot be saved or resumed as these options request."""
     if "" in (checkpoint, resume):
         raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
     option = "--resume" if checkpoint is None else "--checkpoint"
@@ -259,7 +257,7 @@ def _on_spark(engine: str | None, master: str | None, workers: int | None) -> Re
         if master is not None:
             raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
         return None
-    from crownless.pipeline.exploration.search import OnSpark  # it needs what others do not
+    from crownless.pipeline.exploration.search import OnSpark  # it needs an extra that others do not
 
     return OnSpark(master=master, partitions=workers)
 
@@ -267,7 +265,7 @@ def _on_spark(engine: str | None, master: str | None, workers: int | None) -> Re
 def _saved(
     directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
 ) -> tuple[Check, tuple[str, ...]]:
-    """The check that is saved there, and its reductions, but for what is given in their place."""
+    """The check saved there, and its reductions, except where options override them."""
     from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 

@@ -16,9 +16,9 @@ from crownless.model_check.check.suite import SuiteRow
 from crownless.model_check.system.properties import COMPLETES
 from crownless.runtime.printable import printable_name, some
 
-#: Room for what is not known before: "breaks" and the longest name of a property, millions of states, and seconds.
+#: Widths for values not known in advance: "breaks" with the longest property name, millions of states, and seconds.
 VERDICT, STATES, SECONDS = 24, 7, 7
-#: No wider is the column of what a check covers: what is longer is folded.
+#: Maximum width of the column for what a check covers; longer text is folded.
 CHECKED_OVER = 18
 
 
@@ -100,7 +100,7 @@ class Overview:
 
 
 def _named(result: CheckResult, results: Sequence[CheckResult]) -> str:
-    """The name of the protocol, and where it was checked if it was more than once."""
+    """The name of the protocol, with the scope if it was checked more than once."""
     often = sum(one.protocol == result.protocol for one in results)
     return f"{result.protocol} ({where(result.check)})" if often > 1 else result.protocol
 
@@ -120,7 +120,7 @@ def _verdict(result: CheckResult) -> str:
 
 
 def _beside_expected(verdict: Text, result: CheckResult, row: SuiteRow) -> Text:
-    """The verdict, with what was expected where that is not plain."""
+    """The verdict, with the expectation where it is not obvious."""
     as_expected = row.as_expected(result)
     if as_expected:
         return verdict.append(", as expected", style="") if row.breaks else verdict
@@ -129,19 +129,19 @@ def _beside_expected(verdict: Text, result: CheckResult, row: SuiteRow) -> Text:
 
 
 def _never_exercised(result: CheckResult, results: Sequence[CheckResult]) -> list[str]:
-    """The rules that this check did not exercise, nor any other here of the same protocol over the same channel."""
+    """The rules exercised neither by this check nor by others here of the same protocol and channel."""
     beside = [one for one in results if (one.protocol, one.channel) == (result.protocol, result.channel)]
     return [name for name in result.never_exercised if not any(one.exercised.get(name) for one in beside)]
 
 
 def _engines(results: Sequence[CheckResult]) -> str:
-    """The engine that explored most of them, and those of the others."""
+    """The engine that explored most checks, and the engines of the others."""
     (most, _), *others = Counter(str(result.engine) for result in results).most_common()
     return "; ".join([f"explored by: {most}", *(f"{some(count, 'row')}: {engine}" for engine, count in others)])
 
 
 def where(check: ResolvedCheck) -> str:
-    """Bound or program, channel and what else is not as usual, in a few words."""
+    """Bound or program, channel and other unusual settings, in a few words."""
     workload = check.workload
     parts = [f"{len(workload.processes)}×{workload.messages}"]
     if isinstance(workload, Program):

@@ -1,4 +1,4 @@
-"""The output of `crownless check` for one check: its runs, how far it reaches, each property, and the verdict."""
+"""The output of `crownless check` for one check: its runs, its scope, each property, and the verdict."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from crownless.runtime.printable import printable, some
 
 
 def print_check(result: CheckResult, *, drawings: bool) -> None:
-    """One check; the verdict comes last."""
+    """Prints one check; the verdict comes last."""
     if drawings:
         print_runs(result)
     rows = Rows("property", "kind", "verdict")
@@ -44,7 +44,7 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
 
 
 def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
-    """The verdict in a sentence; it says no more than the search has shown."""
+    """The verdict in a sentence, which claims no more than the search has shown."""
     name = result.protocol
     if result.violations:
         return f"{name} breaks {' and '.join(result.violations)}"
@@ -60,7 +60,7 @@ def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
 
 
 def print_runs(result: CheckResult) -> None:
-    """Each run once, with all the properties that it breaks."""
+    """Prints each run once, with all the properties that it violates."""
     for run, names in result.shown_runs():
         print_line(f"{result.protocol} breaks {', '.join(names)}:")
         for name in names:
@@ -84,7 +84,7 @@ def _coverage(result: CheckResult) -> str:
 
 
 def _print_completion(result: CheckResult) -> None:
-    """Of a program: does it come to its end, and where does it block?"""
+    """Prints whether a program terminates, and where it blocks."""
     if result.completes is None:
         return
     print_line(f"completes: {result.completes}")

@@ -22,7 +22,7 @@ from .claims_page import claims_in_html
 @click.command(cls=Verb, everyday="quick drawn html max_seconds as_json")
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
-@click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that show something.")
+@click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that serve as evidence.")
 @click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
 @with_limits
 @with_output

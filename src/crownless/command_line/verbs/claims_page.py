@@ -1,4 +1,4 @@
-"""The ledger as an HTML page: every claim with its verdict, its scope, and pictures of what shows it."""
+"""The ledger as an HTML page: every claim with its verdict, its scope, and drawings of its evidence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ figure { margin: 1rem 0; overflow: auto }
 
 
 def claims_in_html(findings: Sequence[Finding]) -> str:
-    """The page: a table of all that was recomputed, then each of them."""
+    """The page: a table of all recomputed claims, then a section for each."""
     rows = [
         f'<tr><td><a href="#{_text(finding.entry.id)}">{_text(finding.entry.id)}</a></td>'
         f"<td>{_text(finding.entry.source)}</td><td>{_text(finding.verdict)}</td>"

@@ -11,11 +11,11 @@ from typing import Any
 
 import click
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, OutputFolder, output_folder
 from crownless.command_line.log_options import with_log_options
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import EXIT_VIOLATED, print_json, print_line, status
+from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
@@ -25,7 +25,6 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
 
 from .classify_report import (
-    exit_code,
     first_broken,
     first_violations,
     print_classification,
@@ -35,9 +34,9 @@ from .classify_report import (
     reporting,
 )
 
-#: More computations than this are summed up, not shown one by one.
+#: More computations than this are summarized, not shown one by one.
 SHOWN_UP_TO = 10
-#: Options that say nothing without another one.
+#: Options that require another one.
 NEEDS = {
     "--master": "--engine spark",
     "--live": "--engine spark",
@@ -48,7 +47,7 @@ NEEDS = {
     "--processes": "--clocks",
 }
 _DECLARED = ("--complete", "--process")
-#: Options that do not go together: with Spark, and else.
+#: Options that exclude each other: with Spark, and without.
 NOT_ON_SPARK = {
     "--engine spark": ("--by-process", "--format", "--column", "--pattern", "--kind", "--match", *_DECLARED),
     "--one-run": ("--clocks", "--live"),
@@ -121,7 +120,7 @@ class ClassifyOptions:
     )
     clocks: bool = option("--clocks", is_flag=True, help="Compare the log with its vector clocks.")
     processes: str | None = option(
-        "--processes", help="With --clocks: whose the entries are, such as P1,P2.  [the names, in order]"
+        "--processes", help="With --clocks: the processes of the entries, such as P1,P2.  [the names, in order]"
     )
     master: str | None = option("--master", help="With --engine spark: where Spark runs, such as local[2].")
     live: bool = option(
@@ -131,7 +130,7 @@ class ClassifyOptions:
         "--checkpoint",
         metavar="DIR",
         callback=output_folder,
-        help="With --live: go on here where an earlier call ended.",
+        help="With --live: resume here where an earlier call ended.",
     )
     idle_timeout: float | None = option(
         "--idle-timeout",
@@ -301,14 +300,14 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
 
 
 def _compiling() -> AbstractContextManager[None]:
-    """Says so if the monitor of logs is compiled in here."""
+    """Within it, reports when the monitor of logs is compiled."""
     from crownless.model_check.search.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
     return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:
-    """What is printed in full: all, or of many the first that violates each order, or a property."""
+    """The runs printed in full: all, or among many the first that violates each order or property."""
     if as_json or sum(map(len, parts)) <= SHOWN_UP_TO:
         yield from (part.classification(number) for part in parts for number in range(len(part)))
         return

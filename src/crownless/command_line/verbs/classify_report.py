@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    STYLES,
-    print_drawing,
-    print_line,
-    speaks_unicode,
-)
+from crownless.command_line.output import STYLES, print_drawing, print_line, speaks_unicode
 from crownless.command_line.tables import Rows
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
@@ -35,25 +27,20 @@ if TYPE_CHECKING:
     from crownless.oracle.log_orders.context import Context
     from crownless.oracle.logs.formats import Progress
 
-#: Larger computations are drawn by `show` only.
+#: Only `show` draws larger computations.
 DRAWN_UP_TO = 40
-#: Of more holes only the first ones are printed.
+#: Maximum number of holes printed.
 HOLES_UP_TO = 20
-#: Of many runs only the first notes are printed.
+#: Maximum number of notes printed for many runs.
 NOTES_UP_TO = 10
-#: Of more messages that are not received only the first ones are named.
+#: Maximum number of unreceived messages named.
 NAMED_UP_TO = 100
-#: Of more violations of a property only the first ones are printed.
+#: Maximum number of violations printed per property.
 VIOLATIONS_UP_TO = 20
-#: Without --by-process at most this many processes are listed, those with most deliveries out of order.
+#: Without --by-process, at most this many processes are listed: those with the most deliveries out of order.
 PROCESSES_UP_TO = 10
 #: Marks an event that shows the violation.
 MARK = ">"
-
-
-def exit_code(outcomes: Collection[str]) -> int:
-    """The exit code for these outcomes of orders."""
-    return EXIT_VIOLATED if "broken" in outcomes else EXIT_UNKNOWN if "unknown" in outcomes else EXIT_HOLDS
 
 
 def print_classification(classification: oracle.Classification, *, drawing: bool, by_process: bool) -> None:
@@ -102,7 +89,7 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
 
 
 def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
-    """A table of the orders; behind it what takes more room, or explains several, once for all orders it is about."""
+    """Prints a table of the orders, then longer explanations, each once for all orders that it is about."""
     reasons = Counter(verdict.unknown for verdict in verdicts)
     rows = Rows("order", "verdict", "because")
     explained: dict[tuple[str, ...], list[str]] = {}
@@ -124,7 +111,7 @@ def _print_verdicts(verdicts: Sequence[Verdict]) -> None:
 
 
 def _print_first(up_to: int, lines: Sequence[str], thing: str, indent: str = "") -> None:
-    """The first of these lines, and how many more there are."""
+    """Prints the first of these lines, and the number of the others."""
     for line in lines[:up_to]:
         print_line(f"{indent}{line}")
     if len(lines) > up_to:
@@ -132,7 +119,7 @@ def _print_first(up_to: int, lines: Sequence[str], thing: str, indent: str = "")
 
 
 def _few(names: list[str]) -> str:
-    """Names in a line; of very many the first ones, and how many there are."""
+    """Names in a line: the first ones, and the number of the others."""
     more = f" and {len(names) - NAMED_UP_TO:,} more" if len(names) > NAMED_UP_TO else ""
     return ", ".join(names[:NAMED_UP_TO]) + more
 
@@ -143,7 +130,7 @@ def _draw(c: Computation, reading: UnreceivedPolicy) -> None:
 
 
 def _draw_violations(classification: oracle.Classification) -> None:
-    """Of what is not drawn whole the messages that show a violation, once for all orders that they violate."""
+    """Draws only the messages that show a violation, once for all orders that they violate, if not all is drawn."""
     drawn: dict[str, tuple[Computation, list[str]]] = {}
     for verdict in classification.verdicts:
         c = verdict.computation
@@ -158,7 +145,7 @@ def _draw_violations(classification: oracle.Classification) -> None:
 
 
 def _conclusion(classification: oracle.Classification) -> str:
-    """The kept orders, and the strongest of them; then the broken ones, and the unknown ones."""
+    """The kept orders, and the strongest among them; then the broken ones, and the unknown ones."""
     outcomes = {verdict.order: verdict.outcome for verdict in classification.verdicts}
 
     def those(outcome: str) -> str:
@@ -176,7 +163,7 @@ def _conclusion(classification: oracle.Classification) -> str:
 
 
 def _about_control_messages(subject: oracle.Subject) -> str | None:
-    """Of a bundled counterexample with control messages, that they are there; None of all else."""
+    """A note on the control messages of a bundled counterexample; None if there are none."""
     if isinstance(subject, oracle.LargeRun):
         return None
     if subject.file not in library.counterexamples() or library.is_file_name(subject.file):
@@ -190,20 +177,20 @@ def _about_control_messages(subject: oracle.Subject) -> str | None:
 
 
 def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
-    """Of many runs the notes on how they were read, each once."""
+    """Prints the notes on how many runs were read, each once."""
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
 
 
 def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:
-    """The first that violates the order: in which part, and its number there."""
+    """The first run that violates the order: its part, and its number there."""
     firsts = ((number, part.first_broken(order)) for number, part in enumerate(parts))
     return next(((number, first) for number, first in firsts if first is not None), None)
 
 
 def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> None:
-    """The number that keep each order, and the first that violates it."""
+    """Prints the number of runs that keep each order, and the first that violates it."""
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
     each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
@@ -232,7 +219,7 @@ def _where(parts: Sequence[ClassifiedRuns], first: tuple[int, int] | None) -> st
 
 
 def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation | None:
-    """The messages alone that show that the order is broken; None where the witness does not have all of them."""
+    """Only the messages that show that the order is broken; None if the witness lacks some of them."""
     c, witness = verdict.computation, verdict.witness
     messages = None if c is None or witness is None else messages_of(witness, c)
     if c is None or messages is None:
@@ -242,7 +229,7 @@ def part_that_breaks(verdict: Verdict, reading: UnreceivedPolicy) -> Computation
 
 
 def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -> None:
-    """How far the deliveries of each process are out of order; of many processes the worst, or all."""
+    """Prints how far the deliveries of each process are out of order; for many processes the worst, or all."""
     most = sorted(summaries, key=lambda one: -max(one.fifo.out_of_order, one.causal.out_of_order))
     listed = set(most if everything else most[:PROCESSES_UP_TO])
     of_order = ("max", "mean", "never")
@@ -264,7 +251,7 @@ def _print_processes(summaries: Sequence[ProcessSummary], *, everything: bool) -
 
 
 def _print_context(context: Context) -> None:
-    """The events around the first violation, those that show it marked."""
+    """Prints the events around the first violation, and marks the events that show it."""
     print_line(f"{', '.join(context.orders)}: where in the log; {MARK} marks the events that show it")
     rows = Rows("", context.numbered_by, "process", "index", "event", right=(context.numbered_by, "index"))
     for event in context.events:
@@ -281,7 +268,7 @@ def _print_context(context: Context) -> None:
 
 
 def _print_delivery(delivery: Delivery) -> None:
-    """Each property with its verdict, and below it what violates it."""
+    """Prints each property with its verdict, followed by its violations."""
     for name, found in delivery.json().items():
         print_line(f"{name}: {found['verdict']}")
         lines = [printable_line(one.text) for one in delivery.of(name)]
@@ -289,7 +276,7 @@ def _print_delivery(delivery: Delivery) -> None:
 
 
 def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, int]]:
-    """Of each property that is violated the first run that violates it: in which part, and its number there."""
+    """For each violated property the first run that violates it: its part, and its number there."""
     found: dict[str, tuple[int, int]] = {}
     for part, number, delivery in _deliveries(parts):
         for name in delivery.violated:
@@ -298,7 +285,7 @@ def first_violations(parts: Sequence[ClassifiedRuns]) -> dict[str, tuple[int, in
 
 
 def print_delivery_summary(parts: Sequence[ClassifiedRuns]) -> None:
-    """How many of many runs have and violate each property, and the first that violates it."""
+    """Prints how many runs have and violate each property, and the first that violates it."""
     from crownless.oracle.log_orders.complete import PROPERTIES
 
     violated, count = Counter[str](), 0
@@ -325,7 +312,7 @@ def _deliveries(parts: Sequence[ClassifiedRuns]) -> Iterator[tuple[int, int, Del
 
 
 def reporting(file: str, update: Callable[[str], None] | None) -> Progress:
-    """Reports how much of a file is read or decided, if there is a line of progress; and ends early if requested."""
+    """Reports how much of a file is read or decided, if there is a progress line; and ends early if requested."""
 
     def report(doing: str, done: int, of: int | None, unit: str) -> None:
         look()

@@ -1,4 +1,4 @@
-"""`crownless classify --engine spark`: event logs of millions of runs, and with `--live` such as still grow."""
+"""`crownless classify --engine spark`: event logs of millions of runs, and with `--live` logs that still grow."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from time import monotonic as time_now
 from time import sleep
 from typing import TYPE_CHECKING, Any
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import exit_code, say
 from crownless.command_line.output import print_json, print_line, status
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read
 from crownless.pipeline.logs.live import IDLE_TIMEOUT, LATER, MAX_LATENESS, WITHDRAWN, LiveLog, read_live, start, stop
@@ -24,7 +24,7 @@ from crownless.runtime.ending import Stopped, interrupted_by, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
-from .classify_report import exit_code, print_counts
+from .classify_report import print_counts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 #: At most this many quarantined rows, and holes, are shown; --out has all.
 SHOWN_UP_TO = 10
-#: Spark looks for new files at least this often: in seconds, and in an idle timeout. Interrupts are looked for, and
-#: runs ended, in this interval.
+#: Spark checks for new files at least this often: in seconds, and per idle timeout. Interrupts are checked, and runs
+#: ended, in this interval.
 POLL_INTERVAL, POLLS_A_TIMEOUT = 5.0, 5
 INTERRUPT_INTERVAL = 0.2
 
@@ -42,7 +42,7 @@ INTERRUPT_INTERVAL = 0.2
 def classify_on_spark(options: ClassifyOptions) -> int:
     """Judges a Parquet or JSON Lines log, and prints a summary; returns the exit code.
 
-    Only a summary is printed and held here, however many runs there are; `--out` has all.
+    Only a summary is printed and held here, regardless of the number of runs; `--out` has all.
     """
     dataset, out = options.files[0], None if options.out is None else str(options.out)
     if out is not None and Path(out).exists():
@@ -231,7 +231,7 @@ def classify_live(options: ClassifyOptions) -> int:
     return standing.exit_code
 
 
-#: The columns whose keys in `--json` are named otherwise.
+#: The columns whose keys in `--json` have other names.
 _JSON_KEYS = {"record_type": "about"}
 
 

@@ -1,4 +1,4 @@
-"""`crownless conform`: which order an external implementation keeps, over every schedule within a bound."""
+"""`crownless conform`: the order that an external implementation keeps, over every schedule within a bound."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import limits_of, with_output, within
-from crownless.command_line.output import EXIT_HOLDS, EXIT_VIOLATED, Progress, print_json, status
+from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
@@ -32,7 +32,7 @@ from crownless.runtime.printable import some
 from crownless.runtime.reading import read_bytes
 from crownless.spec.enumeration import known_sends
 
-from .check import EXITS, how_far
+from .check import how_far
 from .conform_report import conclusion, print_conformance, print_replay, shown
 from .implementations import TIMEOUT, WithCommand, implementation_of
 
@@ -102,14 +102,14 @@ def conform_(
     """Which order does an external implementation keep, over every schedule within a bound?
 
     \b
-    Examples: a class with on_send and on_packet, and a program that speaks lines:
+    Examples: a class with on_send and on_packet, and a program with a line-based interface:
       crownless conform node.py:MyNode --order causal
       crownless conform -n 3 -m 3 -- ./their-node
       crownless conform -n 5 -m 20 --random 1000 -- ./their-node
 
     Exit codes: 0 every message is delivered, and the orders named are kept (--random: no run breaks them); 1 not so;
     2 bad usage; 3 unknown.
-    What a program says and hears: docs/conformance.md.
+    The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
     nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
@@ -123,7 +123,7 @@ def conform_(
     with (
         nodes(request.processes, request.sends) as implementation,
         status(quiet or as_json, printed=True) as line,
-        redirect_stdout(sys.stderr),  # what a node prints is no answer
+        redirect_stdout(sys.stderr),  # a node's prints are not part of the answer
     ):
         if random is None:
             result = _conform(implementation, request, limits, line, quiet or as_json)
@@ -140,7 +140,7 @@ def conform_(
         print_json(result.json())
     else:
         print_conformance(result, drawings=not quiet)
-    return EXITS[result.verdict]
+    return exit_code({result.verdict})
 
 
 def _replay(

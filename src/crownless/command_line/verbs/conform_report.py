@@ -15,7 +15,7 @@ from crownless.oracle.conformance.node import FAILURES
 from crownless.oracle.conformance.schedules import Replay
 from crownless.runtime.printable import printable, some
 
-#: A run of more actions is not drawn: one that does not end may have thousands.
+#: Longer runs are not drawn: one that does not end may have thousands of actions.
 LONGEST_DRAWN = 200
 
 #: The words for the verdict on an order.
@@ -54,7 +54,7 @@ def _verdict(result: Conformance, line: PropertyResult) -> Text:
 
 
 def shown(result: Conformance) -> list[PropertyResult]:
-    """The violations that are drawn: of orders those that are requested, or else the weakest that is broken."""
+    """The violations that are drawn; of orders only the requested ones, or else the weakest that is broken."""
     found = [line for line in result.violations.values() if line.run is not None]
     broken = [line for line in found if line.property.name in JUDGED]
     wanted = [line for line in broken if line.property.name in result.request.orders]
@@ -128,7 +128,7 @@ def _facts(result: Conformance) -> list[str]:
 
 
 def _of_computations(result: Conformance) -> list[str]:
-    """What the nodes generate with free sends, and the orders that the bound does not distinguish."""
+    """The computations that nodes generate with free sends, and the orders that the bound does not distinguish."""
     facts = []
     found = result.realization
     if found is not None and not found.stopped:
@@ -153,7 +153,7 @@ def _of_computations(result: Conformance) -> list[str]:
 
 
 def _of_replies(result: Conformance) -> list[str]:
-    """The verdict of the search with replies, or why it was not made."""
+    """The verdict of the search with replies, or why there was none."""
     few = result.request.messages_with_replies
     if result.failures or result.runs is not None or not few:
         return []
@@ -168,7 +168,7 @@ def _of_replies(result: Conformance) -> list[str]:
 
 
 def conclusion(result: Conformance) -> str:
-    """The verdict in a sentence; it says no more than the search has shown."""
+    """The verdict in a sentence, which claims no more than the search has shown."""
     return _conclusion(result) + (" (best effort)" if result.best_effort else "")
 
 

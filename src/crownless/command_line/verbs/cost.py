@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from crownless.model_check.simulation.figures import Point
 
 ENGINES = ("plain", "spark")
-#: The figures of the table, in its order.
+#: The figures in the table, in order.
 SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 
 
@@ -36,17 +36,21 @@ SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
 @click.option("--workload", "workloads", multiple=True, help=f"{', '.join(TRAFFIC)}.  [uniform]")
-@click.option("--load", "loads", type=float, multiple=True, help="Messages of a process in one mean latency.  [0.1]")
+@click.option("--load", "loads", type=float, multiple=True, help="Messages per process in one mean latency.  [0.1]")
 @click.option("--latency", "latencies", multiple=True, help=f"{', '.join(LATENCIES)}.  [exponential]")
-@click.option("--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes of a process in one mean latency.")
+@click.option(
+    "--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes a process can transmit per mean latency."
+)
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
-@click.option("--payload", type=int, default=100, show_default=True, help="Bytes of the application's in a message.")
-@click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages of one simulation.")
-@click.option("--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Repetitions of an experiment.")
+@click.option("--payload", type=int, default=100, show_default=True, help="Bytes of application data per message.")
+@click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
+@click.option(
+    "--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Repetitions of each experiment."
+)
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
-@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to keep simulations and go on.")
+@click.option("--out", type=OutputFolder(), help="A folder of Parquet, to save simulations and resume.")
 @with_limits
 @with_output
 def cost(
@@ -68,7 +72,7 @@ def cost(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """What do the PROTOCOLs cost? Their machines are simulated under a clock, over every combination of what is named.
+    """What do the PROTOCOLs cost? Their machines are simulated under a clock, for every combination of the options.
 
     \b
     Examples:
@@ -76,7 +80,7 @@ def cost(
       crownless cost --out costs/           keep the simulations, and go on there
 
     Exit codes: 0 every simulation kept the promised order, 1 some did not, 2 bad usage, 3 a limit was reached or it was
-    interrupted: the figures are of what was simulated by then.
+    interrupted: the figures cover the simulations done by then.
     """
     from crownless.model_check.simulation.figures import points
     from crownless.pipeline.costs import sweep
@@ -109,7 +113,7 @@ def cost(
             how_far = f"{done:,} of {some(total, 'simulation')}"
             line.update(how_far)
 
-        with stoppable(limits) as part, redirect_stdout(sys.stderr):  # what a machine prints is no answer
+        with stoppable(limits) as part, redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
             rows = sweep(experiments, engine=engine, out=out, master=master, progress=progress, found=done_by_now)
     if part.reason is not None:
         rows = list(done_by_now.values())

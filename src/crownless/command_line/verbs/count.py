@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import click
 
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN
 from crownless.command_line.options import with_limits, with_output
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, print_line, status
+from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.search.counting import count as count_computations
@@ -26,7 +27,7 @@ def count(processes: int, messages: int, self_sends: bool, limits: Limits, as_js
     Example:
       crownless count -n 3 -m 4
 
-    Exit codes: 0 all are counted, 2 bad usage, 3 a limit was reached or it was interrupted: the counts are the least.
+    Exit codes: 0 all are counted, 2 bad usage, 3 a limit was reached or it was interrupted: counts are lower bounds.
     """
     with status(quiet or as_json) as line:
 

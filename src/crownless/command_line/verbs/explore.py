@@ -1,4 +1,4 @@
-"""`crownless explore`: runs made step by step, on a page in the browser."""
+"""`crownless explore`: a browser page for stepping through runs."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 import click
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import with_limits, with_output, with_system
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json, status
+from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.server import ExplorerServer
@@ -44,7 +44,7 @@ from .implementations import WithCommand
     type=click.IntRange(min=1),
     default=NODES,
     show_default=True,
-    help="The page has so many states, the nearest to the beginning.",
+    help="Maximum number of states on the page, the nearest to the start.",
 )
 @with_limits
 @with_output
@@ -105,7 +105,7 @@ def explore(
 
 
 def _serve(explored: Explored) -> int:
-    """Until it is interrupted."""
+    """Serves the page until interrupted."""
     with stoppable(), ExplorerServer(explored) as server:
         say(f"{server.address} has the page; Ctrl-C ends this")
         server.serve_forever()

@@ -25,7 +25,7 @@ from crownless.spec import library
 from .implementations import implementation_of
 from .saved import saved_checks
 
-#: Options that nodes have no use for; and those that a schedule brings.
+#: Options that do not apply to nodes; and options that a schedule determines.
 OF_PROTOCOLS = ("program", "crash", "parameters")
 OF_SCHEDULES = ("processes", "messages", "channel", "sends", "self_sends")
 REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --save' wrote of nodes"
@@ -35,8 +35,8 @@ REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --s
 def explored_subject(
     name: str | None, command: list[str] | None, system: dict[str, Any], replay: str | None
 ) -> Iterator[Explored]:
-    """The subject of that name, or of a command after `--`, as the options of `with_system` have it; programs are ended
-    with the block. Raises `BadInput`.
+    """The subject of that name, or of a command after `--`, with the options of `with_system`; programs end with the
+    block. Raises `BadInput`.
     """
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
@@ -95,7 +95,7 @@ def _of_nodes(
 
 
 def _replayed(name: str, file: str) -> Explored:
-    """A protocol, beginning with a run that was saved of it."""
+    """A protocol, beginning with one of its saved runs."""
     checks = saved_checks(file)
     if checks is None:
         read_bytes(Path(file), file)
@@ -116,13 +116,7 @@ def _first_run(checks: list[SavedCheck], file: str, protocol: str | None = None)
 
 def _is_computation(name: str) -> bool:
     """True of a file, a bundled name, or standard input."""
-    bundled = (
-        *library.names(),
-        *library.names(".jsonl"),
-        *library.counterexamples(),
-        *library.counterexamples(".json"),
-    )
-    return name == "-" or "/" in name or "." in name or library.is_file_name(name) or name in bundled
+    return name == "-" or "/" in name or "." in name or library.located(name) is not None
 
 
 def _refuse(options: Iterable[str], why: str) -> None:

@@ -17,12 +17,12 @@ from crownless.oracle.conformance.out_of_process import OutOfProcess
 from crownless.runtime.errors import BadInput
 from crownless.spec.enumeration import Sends
 
-#: Seconds for an answer of a node.
+#: Seconds that a node has for an answer.
 TIMEOUT = 5.0
 
 
 class WithCommand(options.Verb):
-    """A verb after whose `--` there may be the command of a program."""
+    """A verb that accepts the command of a program after `--`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:

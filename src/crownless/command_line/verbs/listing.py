@@ -30,7 +30,7 @@ from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.notation import ReceiveStatement
 from crownless.spec.orders import ORDERS
 
-#: What is listed, in this order.
+#: The sections, in the order in which they are listed.
 SECTIONS = (
     "protocols",
     "orders",
@@ -42,7 +42,7 @@ SECTIONS = (
     "counterexamples",
     "logs",
 )
-#: The columns shown of a section, where they are not all: what else is known is in `--json`.
+#: The columns shown of a section, if not all; `--json` has the rest.
 SHOWN = {
     "protocols": ("name", "promises", "needs_channel", "sends", "parameters", "source"),
     "properties": ("name", "kind", "meaning"),
@@ -50,7 +50,7 @@ SHOWN = {
 
 
 def complete_section(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """The sections and the protocols whose names begin so."""
+    """The sections and the protocols whose names have this prefix."""
     sections = [CompletionItem(name) for name in SECTIONS if name.startswith(incomplete)]
     return [*sections, *complete_protocol(context, parameter, incomplete)]
 
@@ -58,9 +58,7 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 @click.command(name="list")
 @click.argument("names", nargs=-1, metavar="[SECTION | PROTOCOL]...", type=InputFile(), shell_complete=complete_section)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object with every fact.")
-@click.option(
-    "--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what is between each two."
-)
+@click.option("--svg", type=OutputFile(), help="With 'orders': also draw them into FILE, with what separates each two.")
 @with_ascii
 def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
@@ -106,7 +104,7 @@ def _protocol(name: str) -> type[ProtocolMachine]:
 
 
 def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -> list[dict[str, Any]]:
-    """Every protocol with what its class says of it, as the page of protocols and `list` have it."""
+    """Every protocol with the facts of its class, as in the page of protocols and in `list`."""
     return [
         {
             "name": name,
@@ -199,7 +197,7 @@ def _summary(doc: str) -> str:
 
 
 def _figure(name: str) -> dict[str, Any]:
-    """A bundled text: what it is, and the first sentence of its comment."""
+    """A bundled text: its kind, and the first sentence of its comment."""
     script = notation.load(library.path(name))
     receives = [
         statement for line in script.statements for statement in line if isinstance(statement, ReceiveStatement)

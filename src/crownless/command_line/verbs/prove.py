@@ -1,4 +1,4 @@
-"""`crownless prove`: what z3 shows for every number of processes and messages."""
+"""`crownless prove`: z3's proofs for every number of processes and messages."""
 
 from __future__ import annotations
 
@@ -10,19 +10,9 @@ import click
 from rich.text import Text
 
 from crownless.command_line.completion import complete_protocol
-from crownless.command_line.endings import say
+from crownless.command_line.endings import exit_code, say
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    STYLES,
-    print_drawing,
-    print_json,
-    print_line,
-    print_run,
-    status,
-)
+from crownless.command_line.output import STYLES, print_drawing, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
 from crownless.model_check.check.request import Check, load_program
@@ -50,7 +40,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 
 What = TypeVar("What", bound=Hashable)
-#: By name; each is given `progress`, which is called with what is looked at.
+#: By name; each gets `progress`, which is called with the current claim.
 Requests = Mapping[str, Callable[..., Any]]
 
 
@@ -61,7 +51,7 @@ Requests = Mapping[str, Callable[..., Any]]
     type=click.IntRange(min=1),
     help=f"Steps of z3 for one attempt at a claim ({EFFORT:,}), or at a query about a program ({EFFORT_OF_PROGRAM:,}).",
 )
-@click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each of each claim in turn.")
+@click.option("--why", is_flag=True, help="Report which hypotheses are necessary: drop each in turn, for each claim.")
 @click.option("--recheck", is_flag=True, help="Recheck with a second solver, cvc5 (pip install 'crownless[cvc5]').")
 @click.option(
     "--discover",
@@ -140,9 +130,7 @@ def prove_(
     if part.reason is not None and unfinished:
         outcomes.add("unknown")
         say(part.reason + f"; not proved: {', '.join(left_out)}" * bool(left_out))
-    if "refuted" in outcomes:
-        return EXIT_VIOLATED
-    return EXIT_UNKNOWN if outcomes & {"unknown", "not proved", "proved of the abstraction"} else EXIT_HOLDS
+    return exit_code(outcomes)
 
 
 def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *, drawings: bool) -> None:
@@ -193,7 +181,7 @@ def _print(found: list[ProofReport], needed: dict[str, dict[str, list[str]]], *,
 
 
 def _print_refutation(proved: ProofReport, *, drawings: bool) -> None:
-    """The run that refutes something; what z3 gave up beside it makes no difference."""
+    """Prints the refuting run; claims that z3 gave up make no difference then."""
     if not proved.refuted or proved.refutation is None:
         return
     for shown in proved.refuted:
@@ -253,7 +241,7 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
 
 
 def _together(notes: Iterable[tuple[What, str]]) -> list[tuple[What, str]]:
-    """Notes on several protocols, each once: without names the most frequent, the others with names."""
+    """Prints notes on several protocols, each once: the most frequent without names, the others with names."""
     names: dict[What, list[str]] = {}
     for what, name in notes:
         names.setdefault(what, []).append(name)
@@ -285,7 +273,7 @@ def _discover(protocols: tuple[str, ...], effort: int | None) -> Requests:
 def _answered(
     key: str, requests: Requests, print_all: Callable[[Any], None], limits: Limits, *, as_json: bool, quiet: bool
 ) -> int:
-    """Answers the requests, one after the other, and prints the answers; the exit code is that of the worst."""
+    """Answers the requests in turn, and prints the answers; returns the exit code of the worst."""
     found: list[Any] = []
     with status(quiet or as_json) as line, stoppable(limits) as part:
         for name, answer in requests.items():
@@ -300,7 +288,7 @@ def _answered(
     if part.reason is not None:
         verdicts.add("unknown")
         say(f"{part.reason}; not all requests are answered")
-    return EXIT_VIOLATED if "violated" in verdicts else EXIT_UNKNOWN if "unknown" in verdicts else EXIT_HOLDS
+    return exit_code(verdicts)
 
 
 def _print_discovered(found: Sequence[Discovered]) -> None:

@@ -1,4 +1,4 @@
-"""`crownless realize`: the complete computations that a protocol can generate, and the order that they form."""
+"""`crownless realize`: the complete computations that a protocol can generate, and the order they form."""
 
 from __future__ import annotations
 
@@ -8,17 +8,9 @@ from contextlib import redirect_stdout
 import click
 
 from crownless.command_line.completion import complete_protocol
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
 from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
-from crownless.command_line.output import (
-    EXIT_HOLDS,
-    EXIT_UNKNOWN,
-    EXIT_VIOLATED,
-    print_drawing,
-    print_json,
-    print_line,
-    speaks_unicode,
-    status,
-)
+from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing
@@ -77,7 +69,7 @@ def realize(
         def progress(said: str) -> None:
             line.update(f"{protocol}: {said}")
 
-        with redirect_stdout(sys.stderr):  # what a machine prints is no answer
+        with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
             answer = realizing.realize(request, limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())

@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 #: The number of bytes that suffice to distinguish a run from a computation or a log.
 PEEKED = 1 << 16
-#: How an answer of `--json` begins.
+#: The beginning of an answer of `--json`.
 BEGINS_AN_ANSWER = re.compile(rb'\{\s*"crownless"\s*:')
 HINT = "give what 'check --json', 'conform --json' or 'conform --save' wrote"
 
 
 def saved_checks(name: str) -> list[SavedCheck] | None:
     """The checks in a file, with the runs that they found; None if it is something else."""
-    path = library.path(name, ".json") if name in library.counterexamples(".json") else Path(name)
+    path = library.located(name) or Path(name)
     try:
         if not path.is_file():
             return None

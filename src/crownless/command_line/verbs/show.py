@@ -32,7 +32,7 @@ from .saved import saved_checks
 if TYPE_CHECKING:
     from crownless.model_check.runs.saved_runs import SavedCheck
 
-#: At most this many runs are named where one is to be chosen.
+#: At most this many runs are named if one must be chosen.
 RUNS_NAMED = 3
 
 
@@ -46,7 +46,7 @@ RUNS_NAMED = 3
     metavar="ORDER",
     help="In SVG and HTML, highlight a violation of ORDER, or 'none'.  [default: FIFO or causal order]",
 )
-@click.option("--variables", is_flag=True, help="Of runs, also print the local variables after each action.")
+@click.option("--variables", is_flag=True, help="For runs, also print the local variables after each action.")
 @with_run
 @with_log_options
 @with_ascii
@@ -122,7 +122,7 @@ def show(
 
 
 def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedComputation]:
-    """The computation or the runs of a log in the file of that name; with `run` the one that is called so."""
+    """The computation or the runs of a log in the file of that name; with `run`, only the run of that name."""
     found = list(subjects_in(name, log))
     if run is None:
         return found
@@ -136,7 +136,7 @@ def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedCom
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:
-    """The run with its local states, if it can be made once more."""
+    """The run with its local states, if it can be replayed."""
     from crownless.run_explorer.subjects import with_variables
 
     try:
@@ -169,7 +169,7 @@ def _title(name: str, subject: oracle.NamedComputation) -> str:
 
 
 def _see(name: str) -> None:
-    """The place that says which claim a counterexample refutes."""
+    """Where to find which claim a counterexample refutes."""
     if name not in (*library.counterexamples(), *library.counterexamples(".json")):
         return
     from crownless.proofs.claims import bundled  # it takes a while to import

@@ -1,4 +1,4 @@
-"""`crownless vectors`: test vectors for implementations that would rather read files than be driven."""
+"""`crownless vectors`: test vectors for implementations that read files instead of being driven."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any, TextIO
 
 import click
 
-from crownless.command_line.endings import say
+from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import OutputFile, cannot_be_written
 from crownless.command_line.options import Verb, with_limits, with_output
-from crownless.command_line.output import EXIT_HOLDS, EXIT_UNKNOWN, print_json
+from crownless.command_line.output import print_json
 from crownless.model_check.check.vectors import ORDERS_OF_VECTORS
 from crownless.model_check.check.vectors import vectors as vectors_of
 from crownless.model_check.search.counting import MOST_MESSAGES, MOST_PROCESSES
@@ -23,7 +23,7 @@ from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import as_json as as_json_text
 from crownless.spec.enumeration import SENDS
 
-#: Vectors between two looks at the limits.
+#: The number of vectors between two checks of the limits.
 EVERY = 256
 
 
@@ -38,17 +38,17 @@ EVERY = 256
 def vectors(
     processes: int, messages: int, order: str, sends: str, out: str | None, limits: Limits, as_json: bool, quiet: bool
 ) -> int:
-    """Write every order in which packets can arrive, and what is to be delivered after each arrival.
+    """Write every order in which packets can arrive, and the deliveries due after each arrival.
 
     Each line is an object: `processes`, and `steps` in order. A process sends a message to others (`send`, `to`),
-    or a packet of a message arrives, and these are delivered at once (`arrives`, `delivers`, in any order that the
-    order allows). Processes are numbered from 0.
+    or a packet of a message arrives, and these messages are delivered at once (`arrives`, `delivers`, in any sequence
+    that the order allows). Processes are numbered from 0.
 
     \b
     Example:
       crownless vectors -n 3 -m 3 --order causal --out causal.jsonl
 
-    Exit codes: 0 all are written, 2 bad usage, 3 a limit was reached: those written are the first.
+    Exit codes: 0 all are written, 2 bad usage, 3 a limit was reached: only the first ones are written.
     """
     for option, given, most in (("-n", processes, MOST_PROCESSES), ("-m", messages, MOST_MESSAGES)):
         if not 1 <= given <= most:
