@@ -22,13 +22,12 @@ from crownless.oracle.classification import (
     hidden,
     not_decided,
 )
-from crownless.oracle.event_logs import CertainRows, certain_rows, logged_run, logged_runs, natural, rows_of
-from crownless.oracle.logs.columns import rows_of_table, table_of_rows
+from crownless.oracle.event_logs import logged_run, logged_runs, natural, rows_of
+from crownless.oracle.logs.columns import rows_of_table
 from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
-from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Run
+from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Rows, Run
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
-from crownless.oracle.logs.rows import Row
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -37,6 +36,7 @@ from crownless.spec.orders import Outcome, UnreceivedPolicy, Verdict, decide
 
 from .context import Context, context
 from .disorder import CAUSAL_FROM, DELIVERIES, FIFO_FROM
+from .holes import CertainColumns, certain_columns
 from .monitor import ASYNCHRONOUS, BROKEN, COLUMN, KEPT, OUTCOMES, UNDECIDED, Monitor
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ClassifiedLog(ClassifiedRuns):
     numbering: Numbering = BY_ROW
     #: The runs that the spec has decided; and of large runs with holes what is certain, as a log of its own.
     by_spec: dict[int, Classification] = field(default_factory=dict)
-    with_holes: dict[int, tuple[ClassifiedLog, CertainRows]] = field(default_factory=dict)
+    with_holes: dict[int, tuple[ClassifiedLog, CertainColumns]] = field(default_factory=dict)
     #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
@@ -113,10 +113,11 @@ class ClassifiedLog(ClassifiedRuns):
 
     def decide_irregular(self, number: int) -> None:
         """Decides a run that is not well-formed; raises `BadInput` if its rows contradict each other."""
-        if self._is_large(number):
-            rows = self._rows(number)
-            certain = certain_rows(rows, processes=self.processes)
-            part = self._certain_part(number, rows, certain)
+        rows = self.rows.of_run(number) if self._is_large(number) else None
+        certain = None if rows is None else certain_columns(rows)
+        if rows is not None and certain is not None:
+            processes = tuple({*self.processes, *certain.processes})
+            part = _decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
             if part.is_regular[0]:
                 self.with_holes[number] = part, certain
                 self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
@@ -129,25 +130,10 @@ class ClassifiedLog(ClassifiedRuns):
     def _is_large(self, number: int) -> bool:
         return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
 
-    def _rows(self, number: int) -> list[Row]:
-        table = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
-        return list(rows_of_table(table, self.file))
-
-    def _certain_part(self, number: int, rows: list[Row], certain: CertainRows) -> ClassifiedLog:
-        """The same run without gaps: what is certain of it, as a log of its own, in the same order of rows."""
-        of_lines = (row for line in certain.lines.values() for row in enumerate(line))
-        every = (row if row.index == k else replace(row, index=k) for k, row in of_lines)
-        table = table_of_rows(sorted(every, key=lambda row: row.line))
-        part = _decided(by_run(table), self.file, self.orders, self.reading, self.numbering, tuple(certain.lines))
-        of_run = slice(int(self.rows.first[number]), int(self.rows.first[number + 1]))
-        part.rows.index = self.rows.index[of_run]
-        part.rows.place = (
-            np.arange(len(self.rows.index))[of_run] if self.rows.place is None else self.rows.place[of_run]
-        )
-        return part
-
     def _decided_by_spec(self, number: int) -> Classification:
-        (logged,) = logged_runs({self.name(number): self._rows(number)}, self.file, self.processes)
+        table = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
+        of_run = {self.name(number): list(rows_of_table(table, self.file))}
+        (logged,) = logged_runs(of_run, self.file, self.processes)
         found = classify(named_run(self.file, logged), self.orders, self.reading)
         for order, verdict in found.items():
             known = int(self.outcomes[number, self.orders.index(order)])
@@ -156,11 +142,11 @@ class ClassifiedLog(ClassifiedRuns):
 
     def _with_holes(self, number: int) -> Classification:
         part, certain = self.with_holes[number]
-        found, perhaps = part.classification(0), certain.perhaps_received
-        sent = {row.message for line in certain.lines.values() for row in line if row.kind == "send"}
-        messages = found.subject.messages + len({message for message, _ in perhaps} - sent)
+        found = part.classification(0)
         assert isinstance(found.subject, LargeRun), "the part is as large as the run"
-        subject = replace(found.subject, messages=messages, holes=certain.holes, perhaps_received=perhaps)
+        subject = replace(
+            found.subject, messages=certain.messages, holes=certain.holes, perhaps_received=certain.perhaps_received
+        )
         verdicts = (one if one.witness is not None else hidden(one.order, certain.holes) for one in found.verdicts)
         return replace(found, subject=subject, verdicts=tuple(verdicts))
 
@@ -257,7 +243,7 @@ def classified(
     rows = by_run(table)
     count = len(rows.index)
     report = None if progress is None else lambda n: progress("decided", n, count, "events")
-    log = _decided(rows, file, orders, reading, numbering, processes, report)
+    log = _decided(rows, rows.numbers(), file, orders, reading, numbering, processes, report)
     irregular = np.flatnonzero(~log.is_regular).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:
@@ -271,6 +257,7 @@ def classified(
 
 def _decided(
     rows: NamedRows,
+    numbers: Rows,
     file: str,
     orders: Sequence[str],
     reading: UnreceivedPolicy,
@@ -278,8 +265,8 @@ def _decided(
     processes: Sequence[str],
     report: Callable[[int], None] | None = None,
 ) -> ClassifiedLog:
-    """The log of these rows, as far as the monitor decides it."""
-    monitor = Monitor(rows.numbers(), reading == "pending")
+    """The log of these rows, which are these numbers, as far as the monitor decides it."""
+    monitor = Monitor(numbers, reading == "pending")
     outcomes = monitor.outcomes(orders, report)
     outcomes[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
     asked, is_regular = outcomes[:, [COLUMN[order] for order in orders]], outcomes[:, ASYNCHRONOUS] != UNDECIDED

@@ -53,6 +53,14 @@ class Named:
         count = compact(codes, seen, number, 0, used)
         return cls(codes, names.take(pa.array(used[:count])))
 
+    def only(self, rows: slice) -> Named:
+        """These rows, with the names in them."""
+        import pyarrow as pa
+
+        used, codes = np.unique(self.codes[rows], return_inverse=True)
+        missing = int(used[0] < 0)
+        return Named((codes - missing).astype(np.int32), self.names.take(pa.array(used[missing:])))
+
     def name(self, row: int) -> str | None:
         code = int(self.codes[row])
         return None if code < 0 else str(self.names[code].as_py())
@@ -91,6 +99,13 @@ class NamedRows:
         for column in named.values():
             column.codes = column.codes[place]
         return cls(named, index[place], first, place)
+
+    def of_run(self, number: int) -> NamedRows:
+        """The rows of one run, with the names in them, and their places in the log."""
+        rows = slice(int(self.first[number]), int(self.first[number + 1]))
+        named = {name: column.only(rows) for name, column in self.named.items()}
+        place = np.arange(rows.start, rows.stop) if self.place is None else self.place[rows]
+        return NamedRows(named, self.index[rows], np.array([0, rows.stop - rows.start]), place)
 
     def row(self, row: int) -> dict[str, Any]:
         """A plain row; a missing index is reported as missing."""

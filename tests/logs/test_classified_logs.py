@@ -187,7 +187,7 @@ def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> No
 def test_runs_with_holes_have_the_verdicts_of_the_spec(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: UnreceivedPolicy
 ) -> None:
-    """However small, here, since what is certain of a run is found in one way for all sizes."""
+    """However small, here: what is certain of a run is found by columns, as of a large one."""
     monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", 0)
     found = events(12, 600)
     log = log_of(written(tmp_path / "log.jsonl", found), reading)
