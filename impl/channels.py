@@ -1,4 +1,4 @@
-"""Channels: how packets travel, and may be lost or duplicated.
+"""Channels: how packets travel, and how they may be lost or duplicated.
 
 A channel is a pure data structure: an immutable *flight* (the packets in flight) and functions on it. Packets are
 opaque integers here; `link` is the directed link (source to destination) a packet travels on.
@@ -29,9 +29,7 @@ Arrival = tuple[int, Flight, Flight | None, tuple[int, ...]]
 
 
 class Fault(NamedTuple):
-    """Something that the channel does by itself to a packet: the action's name, the packet, and the flight
-    afterwards.
-    """
+    """An action of the channel itself on a packet: the action's name, the packet, and the flight afterwards."""
 
     name: str
     packet: int
@@ -43,7 +41,7 @@ class Channel:
 
     #: One sentence for tables and verdicts.
     meaning: str
-    #: Whether every packet arrives in the end.
+    #: True if every packet eventually arrives.
     reliable = True
 
     def __init__(self, link: Callable[[int], int]) -> None:
@@ -54,15 +52,15 @@ class Channel:
         raise NotImplementedError
 
     def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
-        """These packets, in this order, are transmitted."""
+        """The flight after transmitting these packets, in this order."""
         raise NotImplementedError
 
     def arrivals(self, flight: Flight) -> Iterable[Arrival]:
-        """The packets that can reach their destination now, each distinct possibility once."""
+        """The packets that can reach their destination now, one entry per distinct possibility."""
         raise NotImplementedError
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
-        """Every packet in a flight, those of one link in order; and whether it is in the hold-back queue, or a copy."""
+        """Every packet in a flight, in order for each link; and whether it is in the hold-back queue, or a copy."""
         raise NotImplementedError
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
@@ -102,7 +100,7 @@ class Fifo(Channel):
     """Reliable; packets on one link arrive in the order transmitted, and leave the hold-back queue in that order too.
 
     A packet in the hold-back queue is overtaken by a later one of its link only while the protocol refuses it (and not
-    because the application is not ready to receive). A flight is (links, hold-back queue), both as queues, one a link.
+    because the application is not ready to receive). A flight is (links, hold-back queue), both with a queue per link.
     """
 
     meaning = "every packet arrives once; those on one link in the order sent"
@@ -134,7 +132,7 @@ class Fifo(Channel):
         return under_way + [(packet, True) for queue in room for packet in queue]
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
-        """The first packet of each link; from the hold-back queue nothing can be lost."""
+        """The first packet of each link; packets in the hold-back queue cannot be lost."""
         queues, room = flight
         return [(queue[0], (_without(queues, queue, 0), room)) for queue in queues]
 
@@ -223,5 +221,5 @@ def channel_named(name: str) -> type[Channel]:
 
 
 def name_of_channel(channel: type[Channel]) -> str:
-    """Its name in reports: that of the class, if it is none of those here."""
+    """The channel's name in reports: that of the class, unless it is one of those here."""
     return next((name for name, known in CHANNELS.items() if known is channel), channel.__name__)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-#: What a transition computes with: an int, or a z3 term. A process index likewise.
+#: A number in a transition: an int, or a z3 term. Likewise a process index.
 Value = Any
 
 

@@ -28,7 +28,7 @@ from .user_frames import place_of_error
 
 GROUP = "crownless.protocols"
 
-#: What each of them was called when it was loaded.
+#: The name by which each of them was loaded.
 _names: WeakKeyDictionary[type[ProtocolMachine], str] = WeakKeyDictionary()
 
 
@@ -38,7 +38,7 @@ def is_own(name: str) -> bool:
 
 
 def load(name: str) -> type[ProtocolMachine]:
-    """The protocol class of `file.py:Class` or `package.module:Class`. The class may be left out where there is one.
+    """The protocol class of `file.py:Class` or `package.module:Class`. The class may be left out if there is only one.
 
     Raises `BadInput` if there is no such file, module or class, if it is no protocol, or if it cannot be imported.
     """
@@ -58,7 +58,7 @@ def load_protocol_or_node(name: str) -> type:
 
 
 def name_when_loaded(kind: type[ProtocolMachine]) -> str | None:
-    """By which name it was loaded; None if it was not loaded here."""
+    """The name by which it was loaded; None if it was not loaded here."""
     return _names.get(kind)
 
 
@@ -128,7 +128,7 @@ def _of_module(name: str) -> ModuleType:
 
 @contextmanager
 def _imported(called: str) -> Iterator[None]:
-    """Around an import of a user's code: what it raises is reported in a line, and what it prints is not an answer."""
+    """Wraps an import of a user's code: exceptions are reported in a line, and its prints are no part of the answer."""
     try:
         with redirect_stdout(sys.stderr):
             yield

@@ -2,10 +2,9 @@
 
 A protocol at one process is a pure state machine: an immutable, hashable local state, and one method for each kind of
 input. It has no clock, no network and no randomness, and keeps nothing outside its state: every engine calls some of
-its inputs twice, and refuses a machine that answers otherwise or changes what it is given. An input yields *steps*: the
-next local state, the packets to transmit, and what has now happened for the application. A step is an alternative:
-where the text leaves a choice open, return several; to refuse an input for now (a blocked send, an empty buffer),
-return none.
+its inputs twice, and refuses a machine that answers differently or changes its arguments. An input yields *steps*: the
+next local state, the packets to transmit, and the application events. A step is an alternative: if the text leaves a
+choice open, return several; to refuse an input for now (a blocked send, an empty buffer), return none.
 
 The harness (`model_check.system`) holds everything else: the channels, the hold-back queue (Kuper's *mail room*) in
 which a packet that is not deliverable yet waits, the application's program, and the monitors that check the run. A
@@ -18,10 +17,10 @@ Inputs:
 `on_packet`    a packet is received. For most protocols this delivers a message to the application.
 `receive`      the application requests a message (protocols with buffers of their own that are pulled from).
 `internal`     steps that the protocol takes by itself, each with a name.
-`agree`        after a crash: what the survivors agree on, where a text has them confer ([SES] §4.3); each then gets it
-               as a packet, before anything else happens.
+`agree`        after a crash: the survivors' agreement, if a text has them confer ([SES] §4.3); each then gets it as a
+               packet, before anything else happens.
 
-A crash itself is no input: the site takes no more steps, and its packets that have not been received may be lost.
+A crash itself is not an input: the site takes no more steps, and its unreceived packets may be lost.
 """
 
 from __future__ import annotations
@@ -75,14 +74,14 @@ class Step(NamedTuple):
     events: Sequence[AppEvent] = ()
 
 
-#: How the action of an arrival begins that delivers nothing; the kind of the packet follows.
+#: The beginning of the action of an arrival that delivers nothing; the kind of the packet follows.
 ARRIVAL = "receive "
 
 
 class Transition(NamedTuple):
     """A local transition: one input at one process, and one outcome of it.
 
-    `step` is None where the input was refused: a send that blocks, a packet that is held back, an application that
+    `step` is None if the input was refused: a send that blocks, a packet that is held back, an application that
     requests a message and gets none.
     """
 
@@ -131,7 +130,7 @@ class Transition(NamedTuple):
 
 
 class WrongAnswer(Exception):
-    """A method of a machine returned something else than it is to return."""
+    """A method of a machine returned a wrong kind of answer."""
 
     def __init__(self, method: str, answer: object, noun: str, hint: str) -> None:
         super().__init__(method, answer, noun, hint)
@@ -139,14 +138,14 @@ class WrongAnswer(Exception):
 
 
 def checked_columns(method: str, answer: Any, processes: range) -> Any:
-    """The answer of that method; raises `WrongAnswer` unless it is a list of columns, of one process each."""
+    """The answer of that method; raises `WrongAnswer` unless it is a list of columns, one process each."""
     if isinstance(answer, Collection) and all(hasattr(type(j), "__index__") and j in processes for j in answer):
         return answer
     raise WrongAnswer(method, answer, "a list of columns", f"name a column by its process, 0 to {processes[-1]}")
 
 
 def name_of_arrival(packet: Packet) -> str:
-    """The action that a packet's arrival is called by, where it delivers nothing."""
+    """The name of the action in which a packet arrives and delivers nothing."""
     return f"{ARRIVAL}{packet.kind}"
 
 
@@ -167,17 +166,17 @@ class Parameter(NamedTuple):
     default: Callable[[int], int]
     #: The smallest value that makes sense.
     least: int
-    #: Says why nothing smaller does.
+    #: Why smaller values make no sense.
     because: str
     #: True if each process may have its own value (`--set KEY=4,4,5`).
     per_process: bool = False
     #: The greatest value for a system of n processes, if there is one.
     most: Callable[[int], int] | None = None
-    #: The values in a program, where that of the free workload would make too many states.
+    #: The values in a program, if that of the free workload would make too many states.
     in_programs: Callable[[int], tuple[int, ...]] | None = None
 
 
-#: What a parameter is set to: one value for all processes, or one for each.
+#: The value of a parameter: one for all processes, or one for each.
 Setting = int | tuple[int, ...]
 
 
@@ -186,17 +185,17 @@ class ProtocolMachine:
 
     #: Where it is described: key of the bibliography and section.
     source: ClassVar[str] = ""
-    #: The order that the protocol is meant to keep; `asynchronous` promises nothing. FIFO and causal order are checked
-    #: in any case.
+    #: The order that the protocol promises; `asynchronous` promises nothing. FIFO and causal order are checked in any
+    #: case.
     promises: ClassVar[str]
-    #: The channel it needs: the weakest over which it keeps what it promises, or the one its text assumes.
+    #: The channel it needs: the weakest over which it keeps its promise, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
-    #: What its text uses it for.
+    #: The kind of sends for which its text uses it.
     sends: ClassVar[Sends] = "unicast"
-    #: True if a process may send to itself; and to several at once, which a `sends` other than unicast says by itself.
+    #: True if a process may send to itself; and to several at once, which a `sends` other than unicast implies.
     admits_self_sends: ClassVar[bool] = False
     admits_multicast: ClassVar[bool] = False
-    #: True if its purity is known otherwise: then no call is made twice to look for what is impure.
+    #: True if its purity is otherwise known: then no call is made twice to detect impurity.
     is_known_to_be_pure: ClassVar[bool] = False
     #: False if its local states are not worth showing as variables.
     shows_variables: ClassVar[bool] = True
@@ -209,7 +208,7 @@ class ProtocolMachine:
     #: processes turn out to differ, each gets tables of its own, and the verdict says so. (Parameters of single
     #: processes distinguish them all the same.)
     symmetric: ClassVar[bool] = False
-    #: Processes and messages of a check that takes a few seconds, used where no bound is given.
+    #: Default bound (processes, messages), for a check that takes a few seconds.
     bound: ClassVar[tuple[int, int]] = (3, 4)
     #: False if a message can be delivered before its send event has happened at the sender (Murty & Garg's commits).
     sends_before_delivery: ClassVar[bool] = True
@@ -221,11 +220,11 @@ class ProtocolMachine:
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
-    #: Local situations that some run should reach. One that none reaches within the bound was never exercised, which
-    #: the verdict says. (Only a search that delivered nothing at all does not pass.)
+    #: Local situations that some run should reach. The verdict reports those that no run within the bound reaches as
+    #: never exercised. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
-    #: Likewise of local transitions: where a rule of the protocol makes a difference. name → predicate(machine,
-    #: transition). That the guard holds a packet back, and lets one like it in, is looked for without being named here.
+    #: Likewise for local transitions: where a rule of the protocol makes a difference. name → predicate(machine,
+    #: transition). Whether the guard holds a packet back, and accepts one like it, is checked without an entry here.
     rules: ClassVar[Mapping[str, Rule]] = {}
 
     def __init__(self, n: Value, ops: Ops | None = None, parameters: Mapping[str, Setting] | None = None) -> None:
@@ -247,7 +246,7 @@ class ProtocolMachine:
 
     @property
     def ordered_at(self) -> frozenset[int] | None:
-        """The processes whose deliveries the promise is about; None: all."""
+        """The processes whose deliveries the promise covers; None: all."""
         return None
 
     @property
@@ -256,7 +255,7 @@ class ProtocolMachine:
         return ""
 
     def initial(self, i: int) -> Any:
-        """The local state of process i before anything happened."""
+        """The initial local state of process i."""
         raise NotImplementedError
 
     def send(self, i: int, state: Any, message: Message) -> Sequence[Step]:
@@ -264,11 +263,11 @@ class ProtocolMachine:
         raise NotImplementedError
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> Any:
-        """May process i take this packet in now?"""
+        """True if process i may receive this packet now."""
         return True
 
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        """Process i takes a packet in; called only where `deliverable` holds."""
+        """Process i receives a packet; called only where `deliverable` holds."""
         raise NotImplementedError
 
     def receive(self, i: int, state: Any, sender: int | None) -> Sequence[Step]:
@@ -280,17 +279,17 @@ class ProtocolMachine:
         return ()
 
     def agree(self, states: Mapping[int, Any], crashed: int) -> Any | None:
-        """The agreement of the survivors, in these local states, after a crash; None if they see no reason for one."""
+        """The survivors' agreement, in these local states, after a crash; None if they see no reason for one."""
         return None
 
     # -- renaming the processes ----------------------------------------------------------------------------------------
 
     def renamed(self, state: Any, renaming: Renaming) -> Any:
-        """A local state of process i, seen after the renaming: then it is one of process ``renaming.image[i]``."""
+        """A local state of process i after the renaming: then it belongs to process ``renaming.image[i]``."""
         raise NotImplementedError
 
     def renamed_stamp(self, kind: str, stamp: Any, renaming: Renaming) -> Any:
-        """The stamp of a packet of that kind, seen after the renaming; not called for packets that carry nothing."""
+        """The stamp of a packet of that kind after the renaming; not called for packets that carry nothing."""
         raise NotImplementedError
 
     @final
@@ -305,5 +304,5 @@ class ProtocolMachine:
         )
 
 
-#: What a protocol of one's own is derived from.
+#: The base class of a user's own protocol.
 Protocol = ProtocolMachine

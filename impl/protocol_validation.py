@@ -1,4 +1,4 @@
-"""Validation of a protocol class where it enters: its facts, parameters and predicates, and its methods' names."""
+"""Validation of a protocol class on entry: its facts, parameters and predicates, and its methods' names."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .channels import CHANNELS
 from .protocol import Parameter, ProtocolMachine, Setting, WrongAnswer
 from .user_frames import place_of_error
 
-#: Facts that are names: what each names, and the names that there are.
+#: Facts that are names: the kind of thing named, and the existing names.
 NAMES: Mapping[str, tuple[str, Iterable[str]]] = {
     "promises": ("an order", ORDERS),
     "needs_channel": ("a channel", CHANNELS),
     "sends": ("a kind of sends", SENDS),
 }
-#: The methods without which there is no protocol, with their arguments and what they return.
+#: The required methods of a protocol, with their arguments and return values.
 NEEDED = {
     "initial": "initial(self, i), which returns the local state at the start",
     "send": "send(self, i, state, message), which returns a list of steps",
@@ -30,7 +30,7 @@ NEEDED = {
 }
 RENAMED = "renamed(self, state, renaming), which renames the processes in a local state, or leave out symmetric"
 METHODS = ("initial", "send", "deliverable", "on_packet", "receive", "internal", "agree", "renamed", "renamed_stamp")
-#: From which likeness on a name is taken for a misspelt one, unless it is an inflection such as `received`.
+#: Minimum similarity for a name to count as misspelt, unless it is an inflection such as `received`.
 NEARLY = 0.85
 INFLECTIONS = ("d", "ed", "s", "r")
 A_PARAMETER = 'such as {"k": Parameter("how many may wait", lambda n: n, 1, "at least one must")}'
@@ -74,7 +74,7 @@ FACTS = {
     **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
 }
 A_PREDICATE = 'such as {} = {{"its-name": lambda {}: …}}'
-#: Facts that are dictionaries by name: what each of their values must be.
+#: Facts that are dictionaries by name: the requirement on their values.
 DICTIONARIES = {
     "parameters": Fact(_is_a(Parameter), "is not a Parameter", A_PARAMETER),
     **{
@@ -89,7 +89,7 @@ DICTIONARIES = {
 
 
 def check_class(kind: Any) -> None:
-    """Raises `WrongMachine` if this is no class of a protocol, or declares something impossible."""
+    """Raises `WrongMachine` if this is not a protocol class, or declares something impossible."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
         name = getattr(kind, "__name__", shown(kind))
         raise WrongMachine(f"{name} is not a protocol", hint="derive its class from crownless.Protocol")
@@ -118,7 +118,7 @@ def check_class(kind: Any) -> None:
 
 
 def _check_spelling(kind: type[ProtocolMachine]) -> None:
-    """Raises `WrongMachine` if a name of the class is nearly one that protocols have: nothing would read it."""
+    """Raises `WrongMachine` if a name of the class is almost one that protocols have: it would never be read."""
     known = {name for name in (*dir(ProtocolMachine), *ProtocolMachine.__annotations__) if not name.startswith("_")}
     for name in vars(kind):
         if name.startswith("_") or name in known:
@@ -140,7 +140,7 @@ def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting])
 
 
 def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:
-    """The error for a protocol's own method that returned something else than it is to return."""
+    """The error for a protocol's method that returned a wrong kind of answer."""
     return WrongMachine(
         f"{kind.__name__}.{error.method} returns {shown(error.answer)}, not {error.noun}", hint=error.hint
     )
@@ -148,8 +148,8 @@ def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:
 
 @contextmanager
 def machine_errors(kind: type[ProtocolMachine], call: str = "") -> Iterator[None]:
-    """Within it an exception that comes out of the class's own code is raised as `WrongMachine`: for code that calls a
-    class where no input is given (`model_check.machine_calls` reports the input, too).
+    """Within it an exception from the class's own code is raised as `WrongMachine`: for code that calls a class without
+    an input (`model_check.machine_calls` reports the input, too).
     """
     try:
         yield

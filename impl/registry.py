@@ -1,4 +1,4 @@
-"""The bundled protocols by name, one line a protocol; every check, test, table and drawing goes through it."""
+"""The bundled protocols by name, one line per protocol; every check, test, table and drawing goes through it."""
 
 from __future__ import annotations
 
@@ -80,12 +80,12 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
 
 
 def name_of(kind: type[ProtocolMachine]) -> str:
-    """The name of a protocol in reports: if it is not bundled, as it was loaded, or that of the class."""
+    """The name of a protocol in reports; unless bundled, the name by which it was loaded, or that of the class."""
     return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or kind.__name__
 
 
 def qualified_name_of(kind: type[ProtocolMachine]) -> str:
-    """A name that leads to it again: of one that is not bundled, as it was loaded, or `module:Class`."""
+    """A name that finds it again; unless it is bundled, the name by which it was loaded, or `module:Class`."""
     return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or f"{kind.__module__}:{kind.__qualname__}"
 
 

@@ -1,8 +1,8 @@
-"""Renamings of the processes, applied to the values that protocols are built of.
+"""Renamings of the processes, applied to the values of protocols.
 
-Protocols that rank no process behave alike under every renaming: the behaviour of one process determines that of
-another, and states that differ by names alone need be looked at once. What a renaming makes of a local state or of a
-stamp only the protocol knows (`ProtocolMachine.renamed`); it says so in the words of this class.
+Protocols that do not rank processes behave alike under every renaming: the behaviour of one process determines that of
+another, and only one of the states that differ by names alone need be visited. Only the protocol knows how to rename a
+local state or a stamp (`ProtocolMachine.renamed`); it does so with the methods of this class.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Renaming:
         object.__setattr__(self, "_messages", {})
 
     def message(self, message: Message) -> Message:
-        """A message of the free workload: it keeps its number, and is called by its new sender and receivers."""
+        """A renamed message of the free workload: it keeps its number, and gets its new sender and receivers."""
         renamed = self._messages.get(message)
         if renamed is None:
             assert isinstance(message, FreeMessage), f"{message} is not a message of the free workload"
@@ -50,7 +50,7 @@ class Renaming:
         return renamed
 
     def messages(self, messages: Messages) -> Messages:
-        """A sequence keeps its order: it is that of time, not of names."""
+        """A sequence keeps its order, which is temporal."""
         return type(messages)([self.message(message) for message in messages])
 
     def vector(self, vector: Any) -> Any:

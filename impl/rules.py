@@ -1,6 +1,6 @@
 """Rules that several protocols have, as predicates on local transitions (`ProtocolMachine.rules`).
 
-Each is found where the rule makes a difference: a vector is merged in every delivery, but it matters only where the
+Each is true only where the rule makes a difference: a vector is merged in every delivery, but it matters only if the
 message brings a greater entry, or would overwrite one.
 """
 
@@ -11,7 +11,7 @@ from typing import Any
 
 from .protocol import Rule, Transition
 
-#: Of a transition in which a packet arrives: two vectors, such as what was delivered and what the packet requires.
+#: For a transition with an arriving packet: two vectors, such as delivered counts and those that the packet requires.
 Vectors = Callable[[Any, Transition], tuple[Sequence[int], Sequence[int]]]
 
 
@@ -41,7 +41,7 @@ def waits(has_and_needs: Vectors) -> dict[str, Rule]:
 
 
 def merges(own_and_carried: Vectors) -> dict[str, Rule]:
-    """A componentwise maximum of what the process knows and what the packet carries."""
+    """A componentwise maximum of the process's and the packet's vectors."""
 
     def raises(machine: Any, t: Transition) -> bool:
         return t.received and any(there > here for here, there in zip(*own_and_carried(machine, t), strict=True))

@@ -17,7 +17,7 @@ Line = tuple[FrameType, int | None]
 
 
 def place(file: str, line: int | None) -> str:
-    """A line of code, with its file as it is seen from the working directory: ``hub.py:3``."""
+    """A line of code, with its file relative to the working directory: ``hub.py:3``."""
     relative = os.path.relpath(file) if os.path.isabs(file) else file
     return f"{file if relative.startswith(os.pardir) else relative}:{line}"
 
@@ -36,7 +36,7 @@ def place_of_definition(function: Any) -> str | None:
 
 
 def innermost_place(lines: Iterable[Line]) -> str | None:
-    """The first of these lines that is in the user's own files; of any file but crownless's if none is; None if there
+    """The first of these lines that is in the user's own files; if none is, in any file but crownless's; None if there
     is none at all.
     """
     known = [(frame, line) for frame, line in lines if not _is_of_crownless(frame)]

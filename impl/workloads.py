@@ -19,7 +19,7 @@ from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
 from .renaming import Renaming
 
-#: How far the applications have got; hashable.
+#: The progress of the applications; hashable.
 Position = Any
 
 
@@ -35,14 +35,14 @@ class Workload:
     """Base of all workloads, for the processes named in `processes`."""
 
     processes: tuple[str, ...]
-    #: How many messages are sent in all.
+    #: The total number of messages sent.
     messages: int
-    #: True if every delivery is welcome at any time and leaves the position as it is.
+    #: True if every delivery is welcome at any time and leaves the position unchanged.
     takes_anything = False
 
     @property
     def scope(self) -> str:
-        """The processes, and which messages they may send, in words."""
+        """The processes, and the messages that they may send, in words."""
         return f"{some(len(self.processes), 'process')}, {some(self.messages, 'message')}"
 
     def start(self) -> Position:
@@ -66,7 +66,7 @@ class Workload:
         raise NotImplementedError
 
     def finished(self, position: Position, crashed: int | None = None) -> bool:
-        """True if every application has done all it wanted, that of a crashed process excepted."""
+        """True if every application has done all that it wanted, except that of a crashed process."""
         raise NotImplementedError
 
     def at_end(self, position: Position, process: int) -> bool:
@@ -82,15 +82,15 @@ class Workload:
         return any(message == one for one in self.universe())
 
     def alone(self, position: Position, process: int) -> Position:
-        """The position, if all but this process had done nothing: what it may do next depends on that alone."""
+        """The position as if all other processes had done nothing: its possible next actions depend on that alone."""
         raise NotImplementedError
 
     def describe(self, position: Position, crashed: int | None = None) -> list[str]:
-        """The waits of applications that have not finished, that of a crashed process excepted."""
+        """The waits of unfinished applications, except that of a crashed process."""
         raise NotImplementedError
 
 
-#: To whom the free workload addresses a message.
+#: The receivers of a message in the free workload, in words.
 _RECEIVERS = {"unicast": "any other", "multicast": "any set of others", "broadcast": "all others"}
 
 
@@ -100,7 +100,7 @@ class Free(Workload):
     With `sends` multicast it may send to any set of the others at once, with broadcast to all others at once; with
     `self_sends` it counts as one of the others.
 
-    A position counts the messages on each channel. Messages are known by their channel and their number on it, so
+    A position counts the messages on each channel. Messages are identified by their channel and their number on it, so
     that runs that differ only in the order of concurrent sends meet in one state.
     """
 
@@ -188,7 +188,7 @@ class Program(Workload):
     """A program in the papers' notation: process by process, the sends and receives in order.
 
     A receive is plain, or selective by sender (``receive from P2``), by message (``receive x``), or both.
-    A position says how many statements each process has done.
+    A position counts the statements that each process has done.
     """
 
     def __init__(self, script: Script) -> None:

@@ -1,1 +1,1 @@
-"""The protocols, each as its text has it."""
+"""The protocols, each as described in its paper."""

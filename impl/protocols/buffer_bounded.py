@@ -7,8 +7,8 @@ unacknowledged.
 Modelling choices: the message that is posted and not yet acknowledged has left the output buffer (§3.2 dequeues it)
 and counts for neither capacity. A message is acknowledged when it has been put into the input buffer ("after the
 insertion of m into the receiver's input buffer has been acknowledged", §3.1), although §3.2 prints the acknowledgement
-first. In the free workload every process goes on receiving, so that no deadlock is possible
-there; programs show it (`mf-footnote-2`).
+first. In the free workload every process goes on receiving, so that no deadlock is possible there; programs show it
+(`mf-footnote-2`).
 """
 
 from __future__ import annotations

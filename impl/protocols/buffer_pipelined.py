@@ -1,7 +1,7 @@
 """The buffer protocol with footnote 4 of [MF]: posting on to the same receiver without waiting.
 
 "If the transport layer does not reorder messages, subsequent messages to the same receiver can be transmitted by an
-output buffer without waiting for acknowledgements." So several acknowledgements may be outstanding, all of one
+output buffer without waiting for acknowledgements." So several acknowledgements may be outstanding, all from one
 receiver; only a message to another receiver waits for all of them.
 
 Modelling choice: acknowledgements carry nothing, so they are counted.

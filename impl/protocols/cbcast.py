@@ -1,11 +1,11 @@
 """Causal broadcast with vector clocks, CBCAST of Birman, Schiper & Stephenson [BSS91], as [Kup] refers to it.
 
-Every process counts the broadcasts it has delivered from each other, and those it has itself made. A broadcast carries
-the vector, with its own number at its sender's place. It is delivered when it is the next one of its sender, and all
+Every process counts the broadcasts it has delivered from each other process, and its own. A broadcast carries the
+vector, with its own number at its sender's place. It is delivered when it is the next one from its sender, and all
 others that its vector counts are delivered.
 
 Modelling choices: one group whose members stay the same. A process's own broadcast counts as delivered to itself at
-once, and is not a message to oneself here. A message to fewer than all others is the misuse of [Kup] footnote 1: "it
+once, and is not a self-send here. A message to fewer than all others is the misuse of [Kup] footnote 1: "it
 would certainly be a big problem for liveness".
 """
 

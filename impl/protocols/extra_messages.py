@@ -1,17 +1,17 @@
 """The extra-message protocol of Sánchez & Álvarez [SA] §3: a matrix protocol that keeps its matrix small.
 
-M_i[k, j] constrains P_j: it must have delivered as many messages of P_k. Sending to j replaces column j by the number
-of the message itself, since its delivery implies the rest. A process whose matrix has come to k non-zero entries picks
-a column with most of them and sends its process an extra message that carries only that column; that, too, leaves one
-entry. Messages carry the matrix as its non-zero entries (k, j, M[k, j]).
+M_i[k, j] constrains P_j: it must have delivered that many messages from P_k. Sending to j replaces column j by the
+number of the message itself, since its delivery implies the rest. A process whose matrix reaches k non-zero entries
+picks a column with the most of them and sends its process an extra message that carries only that column; that, too,
+leaves one entry. Messages carry the matrix as its non-zero entries (k, j, M[k, j]).
 
 Readings. The threshold: "the maximum number of non-zero entries a process allows … before it starts clearing" could
 mean that k entries are allowed; the particular case k = n + 1 acts whenever "a process P_i detects that its matrix
 clock contains n + 1 non-zero entries", and so does this machine: it acts at k. (Allowing k is acting at k + 1.) It
 acts within the step that brought the matrix to k, and repeats until fewer are left, so that no process keeps and no
-message carries k entries; the text describes one extra message, and for n = 4 one is not always enough. Where several
-columns have most entries, each choice is a step. Where no column has two entries, nothing can be gained, and it stops:
-that can only be for k < n, since the own column is empty.
+message carries k entries; the text describes one extra message, and for n = 4 one is not always enough. If several
+columns have the most entries, each choice is a step. If no column has two entries, nothing can be gained, and it stops:
+that is possible only for k < n, since the own column is empty.
 
 DELIV_j[i] counts the extra messages with the others, since M[i, j] does ("which is incremented to indicate the extra
 message").
@@ -165,6 +165,6 @@ class ExtraMessages(ProtocolMachine):
         return State(renaming.matrix(state.matrix), renaming.vector(state.deliv))
 
     def renamed_stamp(self, kind: str, stamp: Entries, renaming: Renaming) -> Entries:
-        """The entries come in the order of their places, also in their new ones."""
+        """The renamed entries, sorted by their new places."""
         image = renaming.image
         return tuple(sorted([(image[k], image[l], value) for k, l, value in stamp]))

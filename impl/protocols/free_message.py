@@ -1,4 +1,4 @@
-"""The messages of the free workload, known by their channel and their number on it."""
+"""The messages of the free workload, identified by their channel and their number on it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from crownless.spec.computation import Message
 
 
 class FreeMessage(Message):
-    """The message of that number on the channel from a process to some others; nothing can be added to it."""
+    """The message of that number on the channel from a process to some others, as an immutable value."""
 
     __slots__ = ()
 
@@ -24,5 +24,5 @@ class FreeMessage(Message):
         return self.sender, self.receivers, self.number
 
     def renamed(self, image: Sequence[int]) -> FreeMessage:
-        """The same message where process p is called ``image[p]``: it keeps its number."""
+        """The same message with process p renamed to ``image[p]``: it keeps its number."""
         return FreeMessage(image[self.sender], tuple(sorted([image[q] for q in self.receivers])), self.number)

@@ -1,4 +1,4 @@
-"""Causal order in ISIS as [SES] §3 describes it: a message carries along all that its sender knows was sent before it.
+"""Causal order in ISIS as in [SES] §3: a message carries all messages that its sender knows were sent before it.
 
 BUFF_S holds, in their order of emission, every message received or sent by S. Sending inserts the message and transmits
 a packet of the whole buffer. Of an arriving packet each message not yet in BUFF_S' is inserted, and delivered if S' is

@@ -8,8 +8,8 @@ not empty, and as often as the parameter `rounds` allows, which bounds the searc
 once unless a parameter says otherwise). Acknowledgements carry nothing. What a site has noted it never forgets.
 
 A finding: with this, causal order is not kept. A site may delete a message that its destination has not yet received,
-and then send there without it; `ses-program-1` shows it. `isis-gc-waits` mends that: a site acknowledges a request
-once it has received the messages of it that are for itself.
+and then send there without it; `ses-program-1` shows it. `isis-gc-waits` fixes that: a site acknowledges a request
+only after it has received the request's messages for itself.
 
 The text needs that "messages sent from S' to S are received in the order of emission", so FIFO channels: a packet that
 is still in flight when the acknowledgement overtakes it brings a deleted message back. And it warns that a site which
@@ -125,7 +125,7 @@ class IsisGc(Isis):
         return state._replace(buffer=kept, deleted=deleted, requested=frozenset(), awaits=awaits)
 
     def remembered(self, i: int, deleted: frozenset[Message]) -> frozenset[Message]:
-        """The part of deleted messages that a site remembers: nothing, by the text."""
+        """The part of deleted messages that a site remembers: none, by the text."""
         return frozenset()
 
     def renamed(self, state: State, renaming: Renaming) -> State:  # type: ignore[override]
@@ -141,9 +141,9 @@ class IsisGc(Isis):
 
 
 class IsisGcWaits(IsisGc):
-    """The repair: a request waits until the messages of it that are for this site have been received.
+    """The repair: a request waits until its messages for this site have been received.
 
-    So that a message already deleted here is known to have been received, a site remembers the ids of those.
+    A site remembers the ids of messages deleted here, so that it knows that they were received.
     """
 
     rules = {

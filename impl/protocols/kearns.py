@@ -1,8 +1,8 @@
 """Message-count vectors of Kearns & Koodalattupuram ([MF] §2): one server hears its clients in causal order.
 
-V_i[k] is what process i knows of the number of messages that k has sent to the server. A client increments its own
-component before each message to the server, attaches its vector to every message, and takes the maximum with what it
-receives. The server delays a message until no message of *another* client is missing on which it causally depends.
+V_i[k] is process i's knowledge of the number of messages that k has sent to the server. A client increments its own
+component before each message to the server, attaches its vector to every message, and takes the maximum with received
+vectors. The server delays a message until no message of *another* client on which it causally depends is missing.
 
 Modelling choices: the text says what a client does with the vector of another client; it takes the maximum with that
 of the server's messages too. The server is P1 unless set otherwise. Messages among clients, and from the server, are

@@ -1,13 +1,13 @@
 """The optimal algorithm of Kshemkalyani & Singhal [KS98], which [SA] cites as the yardstick for the size of messages.
 
-LOG_j holds what may still delay someone: entries (i, c, Dests), the c-th message of i, not known to be delivered, nor
-to be delivered in order, at Dests. Of an entry a destination is dropped as soon as the message is delivered there, or
-one is sent there that depends on it. An entry without destinations is kept until a purge finds a later one of its
+LOG_j holds entries that may still delay a delivery: (i, c, Dests), the c-th message of i, not known to be delivered,
+nor to be delivered in order, at Dests. An entry loses a destination as soon as the message is delivered there, or a
+message that depends on it is sent there. An entry without destinations is kept until a purge finds a later one of its
 sender: it informs others that older entries of that sender are out of date.
 
 Modelling choices: a sender purges its log before it enters the new message, so that its own last entry stays until the
 next purge. Clocks count a process's messages, multicasts once. LOG starts without the entries (i, 0, ∅) of the printed
-algorithm: an absent sender is one of whom nothing is known. Messages to oneself are excluded.
+algorithm: an absent sender means that nothing is known about it. Self-sends are excluded.
 
 Written from the published algorithm in our own words; none of the five texts prints it.
 """
@@ -119,7 +119,7 @@ class Optimal(ProtocolMachine):
         return left - {i}
 
     def merged(self, log: Log, carried: Log) -> dict[tuple[int, int], frozenset[int]]:
-        """Entries that both know remain where both have them; entries that one has dropped, knowing later ones, are
+        """Entries that both know remain if both have them; entries that one has dropped, knowing later ones, are
         dropped.
         """
         result = {entry: left for entry, left in log.items() if entry in carried or not forgotten(entry, carried)}
@@ -151,5 +151,5 @@ def purged(log: Log) -> dict[tuple[int, int], frozenset[int]]:
 
 
 def awaited(n: int, i: int, log: Items) -> list[int]:
-    """Of each process, the clock of the last message for i in a log; 0: none."""
+    """For each process, the clock of its last message for i in a log; 0: none."""
     return [max((clock for (sender, clock), left in log if sender == k and i in left), default=0) for k in range(n)]

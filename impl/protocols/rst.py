@@ -8,9 +8,8 @@ Modelling choices: sending and incrementing are one step, and so are delivering 
 text orders them, and nothing happens at the process in between). SENT and DELIV are kept both, although DELIV is
 redundant (the invariant `deliv-equals-sent-column` says so).
 
-A finding: the text does not exclude messages to oneself, so they can be tried, and they break it. Such a message is
-counted in SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that is never
-sent.
+A finding: the text does not exclude self-sends, so they can be tried, and they block it. Such a message is counted in
+SENT_i[i, i] when sent and again when delivered; one sent after that waits for a message that is never sent.
 """
 
 from __future__ import annotations

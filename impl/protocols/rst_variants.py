@@ -2,10 +2,10 @@
 
 "Is DELIV redundant?" `rst-sent-alone` keeps no DELIV and reads the own column of SENT in its place. A finding: it is
 redundant as long as self-sends are excluded. Such a message counts in the own column before it is delivered, and where
-`rst` then no longer delivers, this one also breaks FIFO and causal order.
+`rst` then no longer delivers, this one also violates FIFO and causal order.
 
-"Couldn't you just send the one column you're actually going to look at", and save space? `rst-column` does, and breaks
-causal order, since what the receiver would pass on to others no longer travels.
+"Couldn't you just send the one column you're actually going to look at", and save space? `rst-column` does, and
+violates causal order, since columns that the receiver would pass on to others no longer travel.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RstColumn(Rst):
         return self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k])
 
     def after_delivering(self, i: Value, state: State, j: Value, stamp: Value) -> State:
-        """As in `rst`; of the matrix to take the maximum with, only the receiver's own column is known."""
+        """As in `rst`, but only the receiver's own column is known of the matrix with which the maximum is taken."""
         column = self.ops.matrix(lambda k, l: stamp[k] * self.ops.one_if(l == i))
         return super().after_delivering(i, state, j, column)
 

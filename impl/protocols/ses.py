@@ -5,8 +5,8 @@ such a pair can be delivered to S' as long as VT ≤ VT(S') is not true. A messa
 buffer as it was before the message itself was entered.
 
 Modelling choices: sending is an event and advances the clock; the timestamp VT(M) is the time just after it. So is
-delivery ("update the site's logical time", §4.2.2), not arrival. There is at most one pair a site, so ORD_BUFF_S is
-kept as a matrix: the row of S' is its time vector, and a row of zeroes says that there is no pair. (No message has the
+delivery ("update the site's logical time", §4.2.2), not arrival. There is at most one pair per site, so ORD_BUFF_S is
+kept as a matrix: the row of S' is its time vector, and a row of zeroes means that there is no pair. (No message has the
 time zero, and zero is ≤ every time, so that a site without a pair needs no case of its own.)
 
 The text writes < for ≤ on vectors. Messages to oneself are excluded: a buffer holds pairs for every *other* site.

@@ -1,8 +1,8 @@
 """The vector-pair protocol with messages to several sites ([SES], end of §4.2.1).
 
 The sender sends "to every site S in DEST, in the buffer accompanying M, all the pairs (S', VT(M)), where S' is in DEST
-and S' ≠ S." The copies go out in one event; afterwards the sender's own buffer has the pair of every site in DEST, of
-which the text says nothing: that is §4.2.1's rule for one destination, for each.
+and S' ≠ S." The copies go out in one event; afterwards the sender's own buffer has the pair of every site in DEST. The
+text does not mention this: it is §4.2.1's rule for one destination, applied to each.
 """
 
 from __future__ import annotations

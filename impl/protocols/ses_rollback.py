@@ -36,7 +36,7 @@ from .ses import Ses
 
 
 class Event(NamedTuple):
-    """A send, or the delivery of what a packet brought; and the site's state before."""
+    """A send, or the delivery of a packet's message; and the site's state before."""
 
     before: ses.State
     message: Message
@@ -96,7 +96,7 @@ class SesRollback(Ses):
         log = (*state.log, Event(state.site, message, None))
         return [step._replace(state=state._replace(site=step.state, log=log))]
 
-    #: What arrives waits in the site's own hold-back queue.
+    #: Arriving messages wait in the site's own hold-back queue.
     deliverable = ProtocolMachine.deliverable
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:  # type: ignore[override]
@@ -136,7 +136,7 @@ class SesRollback(Ses):
         return bool(time[failure.site] > failure.event - 1)
 
     def rewound(self, i: int, state: State, failure: Failure) -> Step:
-        """Back to the last state that does not know of event N; what waits and depends on it is dropped."""
+        """Back to the last state that does not know of event N; waiting messages that depend on it are dropped."""
         site, log = state.site, list(state.log)
         waiting, undone = set(state.waiting), []
         while self.must_rewind(site.time, failure):

@@ -1,8 +1,8 @@
 """The pass-through baseline: a message is transmitted when it is sent and delivered when it arrives.
 
-What the channel does to the order of messages is what the application sees ([MF] §2, "the communication
-characteristics of the underlying message transport system"). It promises no order, and is what every other protocol
-is compared with: over unordered channels it must break FIFO, over FIFO channels causal order.
+The application sees exactly the channel's order of messages ([MF] §2, "the communication characteristics of the
+underlying message transport system"). It promises no order, and every other protocol is compared with it: over
+unordered channels it must violate FIFO, over FIFO channels causal order.
 """
 
 from __future__ import annotations

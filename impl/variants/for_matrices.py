@@ -1,4 +1,4 @@
-"""Variants of the matrix protocol and of that with extra messages that claims of [Kup] and [SA] are about."""
+"""Variants of the matrix and extra-message protocols, which claims of [Kup] and [SA] are about."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from . import variant
 
 
 class Pieces(Rst):
-    """The matrix protocol, of methods each of which a change of `CHANGES` overrides."""
+    """The matrix protocol in methods, each overridden by a change of `CHANGES`."""
 
     invariants = {}
 
     def attach(self, i: int, j: int, before: Value, after: Value) -> Value:
-        """What a message to j carries, of SENT before and after the increment."""
+        """The stamp of a message to j, from SENT before and after the increment."""
         return before
 
     def count_sent(self, i: int, state: State, j: int) -> State:
@@ -61,7 +61,7 @@ class Pieces(Rst):
 
 
 class Change(NamedTuple):
-    """A piece of the matrix protocol that is changed, and what that does, as it stands in the ledger."""
+    """A changed piece of the matrix protocol, and the effect recorded in the ledger."""
 
     piece: str
     #: `saves`: harmless, and less work.
@@ -147,7 +147,7 @@ def changed(n: int, *names: str) -> Pieces:
 
 
 class IncrementsBefore(Rst):
-    """Increment, then attach; of the sender exactly one more than DELIV; no second increment of SENT."""
+    """Increment, then attach; exactly one more than DELIV from the sender; no second increment of SENT."""
 
     invariants = {}
 
@@ -230,7 +230,7 @@ class Broadcasting(Rst):
 
 
 class BroadcastingAndCountingAll(Broadcasting):
-    """The same; who delivers a message counts it for all of its receivers."""
+    """The same; a process that delivers a message counts it for all of its receivers."""
 
     def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
         (step,) = super().on_packet(i, state, packet)
@@ -266,18 +266,18 @@ ClearsTheWholeColumn = variant(
         matrix=self.ops.matrix(lambda k, l: state.matrix[k][l] * (1 - self.ops.one_if(l == j)))
     ),
 )
-#: [SA] excludes messages to oneself; admitted here, to see what would become of them.
+#: [SA] excludes self-sends; admitted here, to see their effect.
 ToOneself = variant(ExtraMessages, "ToOneself", admits_self_sends=True)
-#: Whatever comes is delivered.
+#: Every packet is delivered on arrival.
 WaitsForNothing = variant(ExtraMessages, "WaitsForNothing", satisfied=lambda self, i, state, matrix: self.ops.all_of())
-#: On delivery the own matrix is kept, in place of the maximum.
+#: On delivery the own matrix is kept, instead of the maximum.
 LearnsNothing = variant(
     ExtraMessages, "LearnsNothing", after_delivering=lambda self, i, state, j, matrix: self.after_extra(state, j)
 )
 
 
 class ForgetsWhatItHad(ExtraMessages):
-    """On delivery the matrix of the message is taken over, in place of the maximum."""
+    """On delivery the matrix of the message is taken over, instead of the maximum."""
 
     def after_delivering(self, i: Value, state: ExtraState, j: Value, matrix: Value) -> ExtraState:
         taken = self.ops.matrix(lambda k, l: matrix[k][l] * self.ops.one_if(l != i))
@@ -285,7 +285,7 @@ class ForgetsWhatItHad(ExtraMessages):
 
 
 class ClearsOnce(ExtraMessages):
-    """One extra message at a time, however many entries are left."""
+    """One extra message at a time, regardless of the number of remaining entries."""
 
     def clearings(self, i: int, state: ExtraState) -> Iterable[tuple[ExtraState, Sequence[Packet]]]:
         for cleared, extra in super().clearings(i, state):

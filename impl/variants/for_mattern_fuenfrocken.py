@@ -12,7 +12,7 @@ from crownless.spec.computation import Message
 
 from . import variant
 
-#: The server asks also for the sender's next message in turn.
+#: The server also requires the sender's next message in turn.
 KearnsInTurn = variant(
     Kearns,
     "KearnsInTurn",
@@ -45,7 +45,7 @@ class CopyByCopy(Buffer):
 
 
 class Released(NamedTuple):
-    """A buffer state for broadcasts: what is posted is in all input buffers before any process may deliver it."""
+    """A buffer state for broadcasts: a posted message is in all input buffers before any process may deliver it."""
 
     output: tuple[Message, ...]
     posted: Message | None  #: the message whose acknowledgements are awaited

@@ -13,9 +13,9 @@ from . import variant
 
 # -- Fig. 8 with a rule changed ----------------------------------------------------------------------------------------
 
-#: Receives are done with in bounded time.
+#: Receives are completed in bounded time.
 AcknowledgesAtOnce = variant(MurtyGarg, "AcknowledgesAtOnce", may_acknowledge=lambda self, state: True)
-#: Sends are done with in bounded time.
+#: Sends are completed in bounded time.
 SendsAtOnce = variant(MurtyGarg, "SendsAtOnce", may_send=lambda self, state: True)
 
 
@@ -36,7 +36,7 @@ class CommitsAtAcknowledgement(MurtyGarg):
         return [step._replace(events=[*committed, *step.events]) for step in steps]
 
     def later(self, i: int, uncommitted: Message | None, step: Step) -> Step:
-        """The step without the commit of what goes out to a smaller process, which is kept for later."""
+        """The step without the commit of messages to a smaller process, which is kept for later."""
         out = {packet.message for packet in step.packets if packet.kind == "message"}
         kept = [event for event in step.events if event.kind == "send" and event.message in out]
         events = [event for event in step.events if event not in kept]
@@ -63,11 +63,11 @@ def _deliveries(step: Step) -> list[AppEvent]:
     return [event for event in step.events if event.kind == "deliver"]
 
 
-# -- [MG] §4.3 by the letter ------------------------------------------------------------------------------------------
+# -- [MG] §4.3 by the letter -------------------------------------------------------------------------------------------
 
 
 class Owed(NamedTuple):
-    """An acknowledgement that is owed: to whom, and whether it must wait for that of the send open at the receive."""
+    """An owed acknowledgement: its receiver, and whether it must wait for that of the send open at the receive."""
 
     to: int
     waits: bool
@@ -131,24 +131,24 @@ class NeverAcknowledges(ByTheLetterWithRanks):
 
 class Polling(NamedTuple):
     wanted: tuple[Message, ...]  #: messages of the application, not sent yet
-    awaits: int | None  #: who has been polled and has not answered
-    turn: int  #: whose turn it is to be polled, among the others
-    deferred: tuple[int, ...]  #: who has polled meanwhile, and waits
-    sent_away: frozenset[int]  #: who was answered *busy*, and has not asked again
+    awaits: int | None  #: the process that has been polled and has not answered
+    turn: int  #: the process to poll next, among the others
+    deferred: tuple[int, ...]  #: the processes that have polled meanwhile, and wait
+    sent_away: frozenset[int]  #: the process that was answered *busy*, and has not polled again
 
 
 class ReceiversAsk(ProtocolMachine):
     """A synchronous protocol in which receivers poll, unprompted; [MG] Theorem 3 excludes it only by assumption 1.
 
     It shows what [MG] Theorem 3 rests on. By the theorem's proof no send with an empty past can be put off; here each
-    is put off until its receiver asks for it. By assumption 1 of [MG] §3 two processes exchange packets only for a
-    message between them; here a process also asks those that have nothing for it.
+    is put off until its receiver polls for it. By assumption 1 of [MG] §3 two processes exchange packets only for a
+    message between them; here a process also polls those that have nothing for it.
 
     A process polls the others in turn and commits nothing while it waits for the answer. The answer is a message,
     committed by its sender in that step and by its receiver on arrival; or that there is none; or *busy*. A process
-    that is polled while it waits itself keeps a smaller process waiting, and sends away a bigger one; then it polls
-    nobody until that one has asked again. So a message is committed by both while nothing else happens at its
-    receiver, nor, since its poll was answered, is anything else on its way to it.
+    that is polled while it waits itself keeps a smaller process waiting, and sends away a bigger one; then it polls no
+    process until that one has polled again. So both commit a message while nothing else happens at its receiver, and,
+    since its poll was answered, nothing else is on its way to it.
     """
 
     promises = "synchronous"

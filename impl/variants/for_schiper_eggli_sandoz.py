@@ -1,4 +1,4 @@
-"""Variants of the vector-pair protocol and of ISIS that claims of [SES] are about."""
+"""Variants of the vector-pair protocol and of ISIS, which claims of [SES] are about."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from crownless.spec.computation import Message
 
 from . import variant
 
-#: [SES] excludes messages to oneself; admitted here, to see what would become of them.
+#: [SES] excludes self-sends; admitted here, to see their effect.
 SesToOneself = variant(Ses, "SesToOneself", admits_self_sends=True)
 #: A clock that counts sends and local events alone.
 DeliveriesDoNotTick = variant(
@@ -30,7 +30,7 @@ NothingTicks = variant(Ses, "NothingTicks", after_event=lambda self, i, time: ti
 
 
 class TokenHolder(Unordered):
-    """[SES] §2: one token, first at P1; who has it may write, to all others, or send it on, to one other."""
+    """[SES] §2: one token, first at P1; its holder may write, to all others, or send it on, to one other."""
 
     symmetric = False
 
@@ -49,7 +49,7 @@ class TokenHolder(Unordered):
 
 
 class TheAskedSiteDeletesToo(IsisGc):
-    """[SES] §3 forbids it: a site that is asked deletes what the request names."""
+    """[SES] §3 forbids it: a site that gets a request deletes the messages that it names."""
 
     def on_deletion_request(self, state: GcState, j: int, ids: frozenset[Message]) -> GcState:
         after = super().on_deletion_request(state, j, ids)
@@ -57,7 +57,7 @@ class TheAskedSiteDeletesToo(IsisGc):
 
 
 class LearnsTheTimeOnArrival(SesRollback):
-    """§4.1 to the letter: the clock goes on when a message arrives, be it delivered or not."""
+    """§4.1 to the letter: the clock advances when a message arrives, whether delivered or not."""
 
     rolls_back = False
 
@@ -68,7 +68,7 @@ class LearnsTheTimeOnArrival(SesRollback):
 
 
 class CountsPairs(Ses):
-    """The vector-pair protocol, watched for how many pairs a buffer has."""
+    """The vector-pair protocol, monitored for the number of pairs in a buffer."""
 
     invariants = {"fewer-pairs-than-sites": lambda machine, i, state: sum(map(any, state.buffer)) < machine.n}
     witnesses = {"a-pair-for-every-other": lambda machine, i, state: sum(map(any, state.buffer)) == machine.n - 1}
@@ -119,7 +119,7 @@ class PairsBesides(SesMulticast):
         )
 
     def merged(self, i: Value, buffer: Value, carried: Accompanying) -> Value:
-        """Pair by pair: what is not there yet is introduced, of two for one site the supremum is kept."""
+        """Pair by pair: new ones are introduced, and of two for one site the supremum is kept."""
         return super().merged(i, super().merged(i, buffer, carried.buffer), carried.besides)
 
 

@@ -14,6 +14,7 @@ from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_o
 from crownless.model_check.search.engines import Engine
 from crownless.model_check.search.reachable import Reached, reachable, state_graph
 from crownless.model_check.system.exploration import Exploration
+from crownless.model_check.system.machine_calls import ACTIONS
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
@@ -51,9 +52,6 @@ ELSEWHERE = (
     'if messages have several receivers, say so in the class: sends = "broadcast", or "multicast"; if senders deliver '
     "their own, admits_self_sends = True, and give --self-sends"
 )
-
-#: The actions, besides `receive …`, that are not internal steps of a protocol.
-NOT_INTERNAL = ("send", "deliver", "receive", "lose", "duplicate", "crash", "agree")
 
 
 @dataclass(frozen=True)
@@ -295,7 +293,7 @@ class CheckResult(Drawn):
         """Each kind of rule that the protocol has, and whether an action of that kind was ever enabled."""
         own, base, actions = type(self.machine), ProtocolMachine, self.exploration.actions
         arrivals = [name for name in actions if name == "deliver" or is_arrival(name)]
-        internal = [name for name in actions if not (name in NOT_INTERNAL or is_arrival(name))]
+        internal = [name for name in actions if not (name in ACTIONS or is_arrival(name))]
         kinds = {"send": "send" in actions, "arrival": bool(arrivals)}
         if own.receive is not base.receive:
             kinds["receive by the application"] = "deliver" in actions

@@ -1,12 +1,12 @@
-"""Renamings of processes, and the check that processes that are declared alike are alike.
+"""Renamings of processes, and the check that processes declared alike are alike.
 
 Processes that share tables are held as process 0 would see them, with every name shifted; symmetry reduction relies on
-all renamings. Both are right if what a process does with renamed values is what process 0 does, renamed. So each input
-of an entry of the tables is given to every process, and what it does is compared. With symmetry reduction two processes
-are exchanged besides: the shifts and one exchange make every renaming.
+all renamings. Both are correct if a process acts on renamed values as process 0 acts on the originals, renamed. So each
+input of a table entry is given to every process, and the outcomes are compared. With symmetry reduction two processes
+are also exchanged: the shifts and one exchange generate every renaming.
 
-A sample is compared: the first entries, and then one in `EVERY`, by their number, which a checkpoint keeps. Where
-something differs, `NotSymmetric` says what, and the search starts again without sharing.
+A sample is compared: the first entries, and then one in `EVERY`, by their number, which a checkpoint keeps. On a
+difference, `NotSymmetric` describes it, and the search starts again without sharing.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from crownless.model_check.system.machine_calls import MachineCalls
 from crownless.model_check.system.values import same_values
 from crownless.spec.computation import Message
 
-#: The first entries that are all compared; of those that follow one in `EVERY` is.
+#: The first entries are all compared; after them one in `EVERY` is.
 FIRST_ENTRIES = 500
 EVERY = 64
 #: At most this many renamed values are remembered.
@@ -35,11 +35,11 @@ NamedStep = tuple[str, Step]
 
 
 class NotSymmetric(Exception):
-    """A protocol that declares its processes alike distinguishes them; the argument says where it was seen."""
+    """A protocol that declares its processes alike distinguishes them; the argument describes the difference seen."""
 
 
 class Renamings:
-    """Of n processes: shifts, by which they share tables, and, with symmetry reduction (`symmetric`), all."""
+    """Renamings of n processes: shifts, by which they share tables, and, with symmetry reduction (`symmetric`), all."""
 
     def __init__(self, n: int, *, symmetric: bool) -> None:
         self.shifts = [Renaming(tuple((k + i) % n for k in range(n))) for i in range(n)]
@@ -48,11 +48,11 @@ class Renamings:
         self.fixing_0 = [Renaming(image) for image in fixing_0]
         number = {image: k for k, image in enumerate(fixing_0)}
         self.composed = [[number[tuple(b[k] for k in a)] for b in fixing_0] for a in fixing_0]
-        #: [permutation]: where each process goes, then who comes to each place.
+        #: [permutation]: where each process goes, then the process that comes to each place.
         images = list(permutations(range(n))) if symmetric else [tuple(range(n))]
         self.permutations = [(*image, *(image.index(place) for place in range(n))) for image in images]
         self.all = [Renaming(image) for image in images]
-        #: [permutation][process]: by which of those that leave process 0 in place its cells and packets are renamed.
+        #: [permutation][process]: the renaming, one that leaves process 0 in place, of its cells and packets.
         self.frame = [
             [number[tuple((image[(k + p) % n] - image[p]) % n for k in range(n))] if symmetric else 0 for p in range(n)]
             for image in images
@@ -60,20 +60,20 @@ class Renamings:
         #: The renamings under which entries are compared, which generate the others.
         exchange = [Renaming((0, 2, 1, *range(3, n)))] if symmetric and n > 2 else []
         self.compared = [*self.shifts[1:], *exchange]
-        #: Those that take a transition of process 0 to another that it stands for.
+        #: The renamings that take a transition of process 0 to another that it stands for.
         self.of_transitions = self.all[1:] if symmetric else self.shifts[1:]
 
 
 class Alike:
-    """What processes that share tables have in common, and the comparison of each of them with process 0."""
+    """The common values of processes that share tables, and the comparison of each of them with process 0."""
 
     def __init__(self, calls: MachineCalls, renamings: Renamings, evaluate: Callable[[int, Any], int]) -> None:
         self._calls = calls
         self._renamings = renamings
-        #: The properties that a process breaks and meets in a local state, as bits.
+        #: The properties that a process violates and meets in a local state, as bits.
         self._evaluate = evaluate
         self._compares = True
-        #: Entries so far, and those of them that were compared.
+        #: The number of entries so far, and of those that were compared.
         self.entries = self.compared = 0
         #: The number of each packet, by the key of the packet as it really is.
         self._real_packets: dict[Hashable, int] = {}
@@ -96,17 +96,17 @@ class Alike:
         return self._calls.renamed_packet(packet, renaming)
 
     def seen_by_process_0(self, process: int, local: Any) -> Any:
-        """The local state of process 0 that this one of another process is, with every name shifted."""
+        """The local state of process 0 that corresponds to this one of another process, with every name shifted."""
         return self.renamed(local, self._renamings.shifts[-process])
 
     def new_cell(self, local: Any, seen: int) -> None:
-        """A new local state; `seen` is what process 0 breaks and meets there."""
+        """Enters a new local state; `seen`: the properties that process 0 violates and meets there."""
         if self._compares:
             self._there_and_back(local, self._renamed, "`renamed`")
             self._compare_predicates(local, seen)
 
     def new_packet(self, packet: Packet) -> None:
-        """A new packet, to process 0."""
+        """Enters a new packet, to process 0."""
         if self._compares:
             self._there_and_back(packet, self._renamed_packet, "`renamed_stamp`")
 
@@ -139,7 +139,7 @@ class Alike:
         return known
 
     def images_of(self, transition: Transition) -> Iterator[Transition]:
-        """The transitions at the other processes, or after a renaming, for which one at process 0 stands."""
+        """The transitions at other processes, or after a renaming, that one at process 0 stands for."""
         _, before, action, message, packet, step = transition
         for renaming in self._renamings.of_transitions:
             yield Transition(
@@ -174,8 +174,8 @@ class Alike:
         internal: Sequence[NamedStep],
         given: Sequence[Step],
     ) -> None:
-        """Compares what a process does that takes no packet in: of each message that it may send, then its internal
-        steps and what it gives its application.
+        """Compares the steps of a process without a packet: for each message that it may send, then its internal steps
+        and deliveries to its application.
         """
         for renaming in self._renamings.compared:
             process, there = renaming.image[0], self._renamed(local, renaming)
@@ -189,7 +189,7 @@ class Alike:
             self._compare(renaming, _unnamed(given), _unnamed(given_there), "gives its application other messages")
 
     def arrival(self, local: Any, packet: Packet, steps: Sequence[Step] | None) -> None:
-        """Compares what becomes of a packet that reaches a process; None: it is refused."""
+        """Compares the outcomes of a packet that reaches a process; None: it is refused."""
         for renaming in self._renamings.compared:
             process, there = renaming.image[0], self._renamed(local, renaming)
             image = self._renamed_packet(packet, renaming)
@@ -234,7 +234,7 @@ def _same(one: Step, other: Step) -> bool:
 
 @contextmanager
 def _failing(what: str) -> Iterator[None]:
-    """An error of the machine in here is a difference between processes."""
+    """Within it an error of the machine counts as a difference between processes."""
     try:
         yield
     except WrongMachine as error:

@@ -1,7 +1,7 @@
 """The local machine, interned and tabulated: filled by Python, looked up by the kernels.
 
-A *cell* is what a process is: the local state of its protocol and how far its own application has got. Cells and
-packets are numbered as they first occur, and each local transition is worked out once, by the protocol's own Python.
+A *cell* is the state of a process: the local state of its protocol and the position of its application. Cells and
+packets are numbered as they first occur, and each local transition is computed once, by the protocol's own Python.
 
 Processes that differ only by name share their tables: then a cell is held as process 0 would see it, with every name
 shifted, and a packet as its destination would see it if that were process 0. Only packets need be renamed for that.
@@ -35,7 +35,7 @@ CellKey = tuple[int, Hashable, Position]
 
 
 class Tables:
-    """All that is known of the local machines; their invariants and witnesses come with their bits."""
+    """All known facts of the local machines; their invariants and witnesses come with their bits."""
 
     def __init__(
         self,
@@ -71,9 +71,9 @@ class Tables:
         self._shifts, self.frames = renamings.shifts, renamings.fixing_0
         self.cells: list[tuple[int, Any, Position]] = []
         self.packets: list[Packet] = []
-        #: What processes that share the tables have in common, and whether they do.
+        #: The common values of processes that share the tables, and whether they share them.
         self.alike = Alike(self.calls, renamings, self._evaluate) if shared else None
-        #: [number][renaming that leaves process 0 in place]: what cells and packets become.
+        #: [number][renaming that leaves process 0 in place]: the renamed cells and packets.
         self.cell_frames: list[Sequence[int]] = []
         self.packet_frames: list[Sequence[int]] = []
         self._cell_numbers: dict[CellKey, int] = {}
@@ -92,9 +92,9 @@ class Tables:
         self.arrivals = Map()
         self.emitted, self.code_at = Column(), Column()
         self.code_at.extend([0] * n)
-        #: The misses worked out, in order: which numbers everything has follows from them.
+        #: The computed misses, in order: they determine all numbers.
         self.log: list[Any] = []
-        #: The most outcomes of one cell's own, of one arrival, and packets in one step.
+        #: The maximum numbers of internal outcomes of a cell, of outcomes of an arrival, and of packets in a step.
         self.most_own = self.most_of_arrival = self.most_emitted = 0
         start = workload.start()
         locals_ = [self.calls.initial(i) for i in range(n)]
@@ -107,7 +107,7 @@ class Tables:
             self.ranks.start(cell)
 
     def frame_of(self, process: int) -> int:
-        """The process in whose place this one stands in the tables."""
+        """The process that represents this one in the tables."""
         return 0 if self.shared else process
 
     # -- numbering -----------------------------------------------------------------------------------------------------
@@ -138,7 +138,7 @@ class Tables:
         return number
 
     def _evaluate(self, process: int, local: Any) -> int:
-        """The properties that a local state breaks, and the witnesses that it is, as bits."""
+        """The properties that a local state violates, and the witnesses that it satisfies, as bits."""
         seen = 0
         for name in self.calls.invariants_broken(process, local):
             seen |= self._invariants[name]
@@ -147,7 +147,7 @@ class Tables:
         return seen
 
     def _close_cells(self, number: int) -> None:
-        """Numbers all that the cell can be renamed to."""
+        """Numbers all renamings of the cell."""
         _, local, position = self.cells[number]
         assert isinstance(self.workload, Free)
         assert self.alike is not None
@@ -177,7 +177,7 @@ class Tables:
             renamed[image * frames : (image + 1) * frames] = row
 
     def known_cell(self, process: int, local: Any, position: Position) -> int:
-        """The number of the cell in which a process is, as `system.System` has it; -1 if it has not occurred."""
+        """The number of a process's cell, given as in `system.System`; -1 if it has not occurred."""
         position = self.workload.alone(position, process)
         if self.alike is not None and process:
             assert isinstance(self.workload, Free)
@@ -186,13 +186,13 @@ class Tables:
         return self._cell_numbers.get((self.frame_of(process), self.calls.key(local), position), -1)
 
     def known_packet(self, packet: Packet) -> int:
-        """Likewise of a packet."""
+        """The number of a packet, likewise."""
         if self.alike is not None and packet.destination:
             packet = self.alike.renamed_packet(packet, self._shifts[-packet.destination])
         return self._packet_numbers.get(self.calls.key_of_packet(packet), -1)
 
     def packet(self, packet: Packet) -> int:
-        """The number of a packet, as it is seen in the tables."""
+        """The number of a packet, as held in the tables."""
         key = self.calls.key_of_packet(packet)
         number = self._packet_numbers.get(key)
         if number is None:
@@ -229,7 +229,7 @@ class Tables:
         return number
 
     def _code(self, process: int, observations: Sequence[tuple[str, Message]]) -> int:
-        """The number of the events that monitors observe, of the process in this place; 0: none."""
+        """The number of the events that monitors observe at the process in this place; 0: none."""
         if not observations:
             return 0
         key = (process, *observations)
@@ -250,7 +250,7 @@ class Tables:
     # -- local transitions ---------------------------------------------------------------------------------------------
 
     def fill(self, misses: Any) -> None:
-        """Works out the entries that are missing."""
+        """Computes the missing entries."""
         self.log.append(misses)
         kinds = misses >> np.uint64(62)
         keys = misses & np.uint64((1 << 62) - 1)
@@ -336,7 +336,7 @@ class Tables:
         packet: Packet | None = None,
         hands: Message | None = None,
     ) -> None:
-        """Tabulates an outcome, unless it delivers what the application does not want now."""
+        """Tabulates an outcome, unless it delivers a message that the application does not want now."""
         flags = 0 if hands is None else kernels.HANDS
         for event in step.events:
             if event.kind == "deliver":
@@ -376,7 +376,7 @@ class Tables:
         return self.alike.images_of(transition)
 
     def arrays(self) -> kernels.Tables:
-        """The tables as the kernels read them; what is filled in later does not change these."""
+        """The tables in the form that kernels read; later entries do not change these."""
         cells = self._cells.array
         if self._own:
             filled = np.array(self._own)
@@ -397,7 +397,7 @@ class Tables:
 
     @property
     def graded(self) -> bool:
-        """True if every action so far adds one to a rank; one by way of the hold-back queue took a step more."""
+        """True if every action so far adds one to a rank; a way through the hold-back queue takes a step more."""
         return self.ranks.graded and not self._waits
 
     @property
@@ -408,9 +408,9 @@ class Tables:
         return self.ranks.graded
 
     def sizes(self) -> list[int]:
-        """How many numbers there are of each kind: the same for tables filled by the same code in the same order."""
+        """The count of numbers of each kind: the same for tables filled by the same code in the same order."""
         return [len(self.cells), len(self.packets), len(self._outcomes), len(self._codes), len(self.monitor_states)]
 
     def seen(self, cell: int) -> int:
-        """The properties that a cell breaks, and the witnesses that it is, as bits."""
+        """The properties that a cell violates, and the witnesses that it satisfies, as bits."""
         return self._seen[cell]

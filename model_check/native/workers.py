@@ -10,20 +10,20 @@ import numpy as np
 from . import kernels
 from .expansion import PREFETCH_BATCH, expand
 
-#: Rows that a worker expands in one round, and rows in all its outboxes.
+#: The numbers of rows that a worker expands in one round, and of rows in all its outboxes.
 BLOCK = 1 << 15
 OUTBOX_ROWS = 1 << 17
 
 
 def _apart(count: int, dtype: Any = np.int64) -> Any:
-    """Zeroes in cache lines of their own, for what a worker writes all the time and others must not wait for."""
+    """Zeroes in separate cache lines, for data that a worker writes all the time, without slowing others."""
     line = 16
     return np.zeros(count + 2 * line, dtype)[line : line + count]
 
 
 class Sizes(NamedTuple):
-    """How many numbers the tables have, and the most of one kind: of a process's own steps, of steps of an arrival, and
-    of packets that one step puts on the channel.
+    """The count of numbers in the tables, and maxima: of a process's internal steps, of steps per arrival, and of
+    packets that one step puts on the channel.
     """
 
     monitor_states: int
@@ -44,7 +44,7 @@ class Worker:
         self.owners = owners
         self.sleeps = sleeps
         self.outbox_rows = max(OUTBOX_ROWS // owners, 1)
-        #: How many rows the last expansion came to, and whether it ended at one whose successors are too wide.
+        #: The number of rows that the last expansion reached, and whether it ended at one with too wide successors.
         self.place = 0
         self.narrow = False
         self.out = np.zeros((owners, 0, 0), np.uint64)
@@ -110,7 +110,7 @@ class Worker:
             yield numbers[1 : 1 + n]
 
     def start_again(self) -> None:
-        """Empties the outboxes and forgets what was found, once it is added up; doubles what had too little room."""
+        """Empties the outboxes and the findings, once these are added up; doubles arrays that had too little room."""
         self.outbox_rows *= 1 + int(self.found.used[3])
         for array in (self.filled, self.found.counts, self.found.seen, self.found.actions, self.found.used):
             array[:] = 0

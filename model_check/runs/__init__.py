@@ -1,1 +1,1 @@
-"""Runs as they are shown, drawn and saved."""
+"""Runs, as shown, drawn and saved."""

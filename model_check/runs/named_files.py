@@ -1,4 +1,4 @@
-"""The file that a name means: one of the user's, a bundled one, or standard input."""
+"""The file that a name denotes: a user's file, a bundled one, or standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The space-time diagram of a run: its packets, and what the protocol and the application do with them."""
+"""The space-time diagram of a run: its packets, and how the protocol and the application handle them."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from crownless.spec.orders import ORDERS, decide
 if TYPE_CHECKING:
     from .runs import Run, ShownAction, ShownPacket
 
-#: Faults of the channel: nothing happens at a process.
+#: Faults of the channel: no process acts.
 FAULTS = ("lose", "duplicate")
 #: The arrival of a packet that waits in the hold-back queue: the process does nothing yet.
 ARRIVES = "receive"
 
 
 def diagram_of_run(run: Run, title: str = "", breaks: str | None = None) -> Diagram:
-    """The diagram of a run, with emphasis on what breaks the property of that name."""
+    """The diagram of a run, with emphasis on the violation of the property of that name."""
     picture = _Picture(run)
     return picture.diagram(title, None if breaks is None else _emphasis(run, breaks, picture))
 
 
 def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computation | None:
-    """What the application sees of a run; None if that is no computation, as where a message is delivered twice.
-    `first_deliveries`: with the first delivery alone of each message at a process.
+    """The computation that the application sees in a run; None if it is invalid, as when a message is delivered twice.
+    `first_deliveries`: with only the first delivery of each message at a process.
     """
     number = {process: p for p, process in enumerate(run.processes)}
     receivers = {action.message: action.to for action in run.actions if action.to and action.message is not None}
@@ -60,7 +60,7 @@ def _events(run: Run) -> list[tuple[str, str, str]]:
 
 
 def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
-    """The packets of the messages that break a property."""
+    """The packets of the messages that violate a property."""
     if breaks in ORDERS:
         c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
         verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
@@ -92,7 +92,7 @@ def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
 
 
 def variables_after(run: Run) -> list[tuple[Variable, ...]]:
-    """After each action the local variables of its process, with what it changed; nothing where they are not known."""
+    """The local variables of its process after each action, with the changes; empty if they are unknown."""
     if not run.initial_states:
         return []
 
@@ -102,7 +102,7 @@ def variables_after(run: Run) -> list[tuple[Variable, ...]]:
     now = {process: variables_of(one, called) for process, one in zip(run.processes, run.initial_states, strict=True)}
     shown: list[tuple[Variable, ...]] = []
     for action in run.actions:
-        if action.state is None:  # nothing of it changes where a packet joins the hold-back queue
+        if action.state is None:  # the process does not change when a packet joins the hold-back queue
             arrives = action.action == ARRIVES and not action.by_channel
             shown.append(with_changes(now[action.process], now[action.process]) if arrives else ())
             continue
@@ -128,7 +128,7 @@ class _Picture:
         self.copied: list[tuple[ShownPacket, int]] = []
         self.copies: list[tuple[int, tuple[int, int]]] = []
         self.arrivals: list[tuple[str, tuple[int, int]]] = []
-        #: Control packets in hold-back queues, and those that were: with the place of the arrival, and of what took it.
+        #: Control packets in hold-back queues, now or earlier: with the places of arrival and of receipt.
         self.held_back: list[tuple[ShownPacket, tuple[int, int]]] = []
         self.taken: list[tuple[ShownPacket, tuple[int, int], tuple[int, int]]] = []
         self.crashed: set[int] = set()
@@ -144,7 +144,7 @@ class _Picture:
         self.computation = c
 
     def packets_of(self, names: set[str]) -> frozenset[int]:
-        """The drawn packets that carry these messages; of a message that none carries yet, those that name it."""
+        """The drawn packets that carry these messages; for a message that none carries yet, packets that name it."""
         carried = {one.message for one in self.packets if not one.control}
         return frozenset(
             m
@@ -164,7 +164,7 @@ class _Picture:
         return Emphasis(says, packets, tuple(pairs), shown)
 
     def drawn_event(self, c: Computation, event: int) -> int:
-        """The drawn event with an event of what the application sees."""
+        """The drawn event that has this application event."""
         p = c.process_of[event]
         return self._event_at(self.application[p][event - c.first_event[p]])
 
@@ -260,7 +260,7 @@ class _Picture:
         return None  # from the hold-back queue: it was drawn when it arrived
 
     def _waits(self) -> list[Wait]:
-        """What arrives and is not delivered in the same action."""
+        """The packet that arrives without being delivered in the same action."""
         deliveries: dict[tuple[int, str], int] = {}
         for place, action in zip(self.first_of, self.run.actions, strict=True):
             for kind, message in action.happened:
@@ -276,7 +276,7 @@ class _Picture:
         return waits
 
     def _variables(self) -> Mapping[int, tuple[Variable, ...]]:
-        """The local variables after each action, where they are known."""
+        """The local variables after each action, if known."""
         shown = zip(self.first_of, variables_after(self.run), strict=False)
         return {self._event_at(place): variables for place, variables in shown if variables}
 

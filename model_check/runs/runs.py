@@ -1,7 +1,7 @@
-"""Runs as they are shown: the actions in order, in words, as JSON and as a drawing.
+"""Runs as shown: the actions in order, in words, as JSON and as a drawing.
 
-The drawing is of the *run*, not of the computation: arrows are packets, so that what the protocol does (requests,
-acknowledgements, a message that waits) can be seen. What happens for the application is written beside.
+The drawing is of the *run*, not of the computation: arrows are packets, so that the protocol's work (requests,
+acknowledgements, a message that waits) is visible. Application events are written beside it.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ShownPacket:
-    """A packet in a run: what it is, and from whom to whom."""
+    """A packet in a run: its kind and content, source and destination."""
 
     kind: str
     message: str | None
     source: str
     destination: str
-    #: Its number among all that were transmitted on this link, from 1; 0 where it is not known.
+    #: Its number among all packets transmitted on this link, from 1; 0 if unknown.
     number: int = field(default=0, compare=False)
     #: True if it carries no message of the application.
     control: bool = field(default=False, compare=False)
 
     @property
     def label(self) -> str:
-        """The message's name, with the kind where it is not simply the message."""
+        """The message's name, with the kind unless the packet is simply the message."""
         return (
             self.message
             if self.kind == "message" and self.message
@@ -51,7 +51,7 @@ class ShownPacket:
 
 @dataclass(frozen=True)
 class ShownAction:
-    """One action of a run. `happened` are the application events that it brought about, as (kind, message)."""
+    """One action of a run. `happened`: its application events, as (kind, message)."""
 
     process: str
     action: str
@@ -61,7 +61,7 @@ class ShownAction:
     transmits: tuple[ShownPacket, ...]
     happened: tuple[tuple[str, str], ...]
     by_channel: bool
-    #: The local state of the process after it, where that is known.
+    #: The local state of the process after it, if known.
     state: Any = field(default=None, compare=False)
 
     def __repr__(self) -> str:
@@ -103,7 +103,7 @@ class ShownAction:
         return f"{printable_name(self.action)}{message}{receivers}{origin}"
 
     def remark(self) -> str:
-        """The application events that the action's own name does not say."""
+        """The application events that the action's name does not imply."""
         further = [
             f"{printable_name(kind)}s {printable_name(message)}"
             for kind, message in self.happened
@@ -116,18 +116,16 @@ class ShownAction:
 
 @dataclass(frozen=True, repr=False)
 class Run(Drawn):
-    """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as the program calls
-    them.
-    """
+    """A run of a system from its initial state; messages are called m1, m2, … as handed over, or as in the program."""
 
     processes: tuple[str, ...]
     actions: tuple[ShownAction, ...]
-    #: What each message is called here; empty for a run read from JSON.
+    #: The name of each message here; empty for a run read from JSON.
     names: Mapping[Message, str] = field(default_factory=dict, compare=False)
-    #: The protocol's own state at each process, at the end and at the beginning; empty where it is not known.
+    #: The protocol's own state at each process, at the end and at the beginning; empty if unknown.
     local_states: Sequence[Any] = field(default=(), compare=False)
     initial_states: Sequence[Any] = field(default=(), compare=False)
-    #: The property that it was found to break.
+    #: The property that it was found to violate.
     breaks: str | None = field(default=None, compare=False)
 
     def __str__(self) -> str:
@@ -145,20 +143,20 @@ class Run(Drawn):
         return [action.json() for action in self.actions]
 
     def to_pandas(self) -> pd.DataFrame:
-        """A row an action: `process`, `action`, `message`, and in words."""
+        """A row per action: `process`, `action`, `message`, and in words."""
         return data_frame(
             {"process": each.process, "action": each.action, "message": each.message, "in_words": each.say()}
             for each in self.actions
         )
 
     def to_networkx(self) -> nx.DiGraph[int]:
-        """The packets of the run as `Computation.to_networkx` has messages; what happens at a process otherwise is an
-        `internal` node.
+        """The packets of the run as messages in the form of `Computation.to_networkx`; other events at a process are
+        `internal` nodes.
         """
         return self.diagram().computation.to_networkx()
 
     def say(self) -> str:
-        """One line an action."""
+        """One line per action."""
         return "\n".join(f"{number:3}. {action.say()}" for number, action in enumerate(self.actions, 1))
 
     @property
@@ -168,12 +166,12 @@ class Run(Drawn):
         return sum(a != b for a, b in zip(acting, acting[1:], strict=False))
 
     def draw(self, *, unicode: bool = True) -> str:
-        """A space-time diagram of the packets, with the application's events beside."""
+        """A space-time diagram of the packets, with the application's events beside it."""
         return in_text(self.diagram(), unicode=unicode)
 
     def diagram(self, title: str = "", breaks: str | None = None) -> Diagram:
-        """The space-time diagram of the packets, to be drawn in any form, with emphasis on what breaks a property, or
-        else the one that it was found to break.
+        """The space-time diagram of the packets, to be drawn in any form, with emphasis on the violation of a property;
+        default: the property that it was found to violate.
         """
         return diagram_of_run(self, title, breaks or self.breaks)
 
@@ -183,7 +181,7 @@ class Run(Drawn):
 
 
 def wrong_event(run: Run) -> str:
-    """The first event of a run that breaks `delivers-once`, in words; empty if there is none."""
+    """The first event of a run that violates `delivers-once`, in words; empty if there is none."""
     addressed = {action.message: (action.process, action.to) for action in run.actions if action.action == "send"}
     happened = [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
     known: set[tuple[str, str, str]] = set()
@@ -211,7 +209,7 @@ def wrong_event(run: Run) -> str:
 
 
 def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[str]]]:
-    """Each of these runs once, with the names of all the properties that it breaks."""
+    """Each of these runs once, with the names of all the properties that it violates."""
     shown: dict[tuple[object, ...], tuple[Run, list[str]]] = {}
     for name, run in found:
         if run is not None:
@@ -222,14 +220,14 @@ def shown_once(found: Iterable[tuple[str, Run | None]]) -> list[tuple[Run, list[
 def diagrams_of_violations(
     subject: str, found: Iterable[tuple[str, Run | None]], highlight: str | None = None
 ) -> Iterator[Diagram]:
-    """A diagram for each of these runs, with all that it breaks in the title, and emphasis on the first of it."""
+    """A diagram for each of these runs, with all violated properties in the title, and emphasis on the first."""
     for run, names in shown_once(found):
         yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
 
 
 def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None) -> Run:
-    """The run that these steps make; `end`: the state that it leads to. Messages are numbered as they are handed over,
-    or have the names that a program gives them.
+    """The run that consists of these steps and leads to the state `end`. Messages are numbered as they are handed over,
+    or named as in the program.
     """
     keep_names = not system.workload.takes_anything
     processes = system.workload.processes
@@ -279,14 +277,14 @@ class Links:
         self._gone: set[tuple[int | str, int | str, int]] = set()
 
     def transmitted(self, packet: Packet | ShownPacket) -> int:
-        """The number of a packet that is transmitted now."""
+        """Numbers a packet that is transmitted now."""
         there = self._on.setdefault((packet.source, packet.destination), [])
         there.append(packet)
         return len(there)
 
     def taken(self, packet: Packet | ShownPacket, action: str) -> int:
         """The number of a packet that an action takes from the channel, or duplicates: the first that is still there;
-        of one that is there no more, such as a duplicate, the first at all. 0: it was never transmitted.
+        if none is, as for a duplicate, the first of all. 0: it was never transmitted.
         """
         link = (packet.source, packet.destination)
         equal = [k for k, one in enumerate(self._on.get(link, ()), 1) if one == packet]

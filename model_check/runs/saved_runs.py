@@ -31,7 +31,7 @@ class SavedEvent(msgspec.Struct):
 
 class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True):
     """An action of a run. `number`: that of the packet it takes, among those that its sender transmitted on this link;
-    0 where it is not known.
+    0 if unknown.
     """
 
     process: str
@@ -81,7 +81,7 @@ class SavedCheck(msgspec.Struct):
     properties: list[SavedProperty]
     title: str = ""
     claim: str = ""
-    # Of what `check --json` printed, the check itself:
+    # The check itself, from the output of `check --json`:
     processes: int | None = None
     messages: int | None = None
     program: str | None = None
@@ -92,7 +92,7 @@ class SavedCheck(msgspec.Struct):
     parameters: dict[str, int | tuple[int, ...]] = {}
 
     def violations(self) -> list[tuple[str, Run]]:
-        """The properties that are violated, each with its run."""
+        """The violated properties, each with its run."""
         return [(known.name, self._run(known.run, known.name)) for known in self.properties if known.run is not None]
 
     def _run(self, actions: list[SavedAction], breaks: str) -> Run:

@@ -1,4 +1,4 @@
-"""Runs of a system that are made step by step: by random choices, or by following a run that was saved."""
+"""Runs of a system made step by step: by random choices, or by following a saved run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .runs import Links, Run, ShownAction, run_of
 
 
 class StepwiseRun:
-    """A run that goes on step by step, with what it breaks on the way."""
+    """A run that is extended step by step, with the properties that it violates on the way."""
 
     def __init__(self, system: System) -> None:
         self.system = system
@@ -18,7 +18,7 @@ class StepwiseRun:
         self.broken: list[str] = []
 
     def take(self, step: LocalStep, target: State) -> None:
-        """The run goes on by one of the moves of its last state."""
+        """Extends the run by one of the moves of its last state."""
         self.monitor_state, broken = self.system.evaluate(self.monitor_state, step)
         self.broken += broken
         self.state = target
@@ -26,7 +26,7 @@ class StepwiseRun:
 
     @property
     def run(self) -> Run:
-        """All that has happened."""
+        """The whole run so far."""
         return self._run([])
 
     def _run(self, further: list[LocalStep]) -> Run:
@@ -34,8 +34,8 @@ class StepwiseRun:
 
 
 class Follower(StepwiseRun):
-    """Follows a run that was saved, of the same system or of a like one. A packet is known by its link and by its
-    number there: what it carries may be something else now."""
+    """Follows a saved run, of the same system or of a similar one. A packet is identified by its link and its number
+    there: its content may be different now."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)
@@ -44,7 +44,7 @@ class Follower(StepwiseRun):
         self._wanted_links: Links = Links()
 
     def follow(self, wanted: ShownAction, *, exactly: bool = True) -> LocalStep | None:
-        """Takes the step of that action, if it can be taken. If not `exactly`, its outcome may be another one."""
+        """Takes the step of that action, if possible. Unless `exactly`, its outcome may differ."""
         number = 0
         if wanted.packet is not None:
             number = wanted.packet.number or self._wanted_links.taken(wanted.packet, wanted.action)

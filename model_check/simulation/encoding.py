@@ -6,13 +6,13 @@ if any, and its stamp. A stamp is a row of numbers:
 - a number, a truth value or a process is one number;
 - a record (a named tuple), a vector of numbers, or a matrix of n × n numbers is its numbers, one after the other: both
   ends know how many there are;
-- any other collection (a set, a list of entries) is one number, how many there are, and then its members. (At n = 3 a
-  list of three entries of three numbers looks like a matrix, and is encoded without that one number.)
+- any other collection (a set, a list of entries) is one number, its length, and then its members. (At n = 3 a list of
+  three entries of three numbers looks like a matrix, and is encoded without its length.)
 - a message of the application that occurs in a stamp is its sender, its number and its receivers.
 
-Each number takes four bytes, or, as a *varint*, seven bits a byte, at least one. Messages that a protocol piggybacks
-on another one ([SES] §3's ISIS) bring their payload along; in packets that carry no message themselves they are
-identifiers.
+Each number takes four bytes, or, as a *varint*, seven bits per byte, at least one byte. Messages that a protocol
+piggybacks on another one ([SES] §3's ISIS) bring their payload along; in packets that carry no message themselves they
+are identifiers.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import Any, NamedTuple
 from crownless.impl.protocol import Packet
 from crownless.spec.computation import Message
 
-#: Bytes of a packet that every protocol's packets need, also where there is no protocol.
+#: Bytes that every packet needs, even without a protocol.
 HEADER = 20
 #: Bytes of a number of fixed size.
 WORD = 4
 
 
 class Size(NamedTuple):
-    """The bytes of a packet beside the header and the payload of its own message."""
+    """The bytes of a packet without the header and the payload of its own message."""
 
     numbers: int  #: in its stamp
     fixed: int  #: bytes, each number `WORD` of them
@@ -48,7 +48,7 @@ def size_of(packet: Packet, n: int) -> Size:
 
 
 def varint_bytes(number: int) -> int:
-    """Bytes of a number of at least 0: seven bits in each."""
+    """Bytes of a non-negative number, with seven bits in each."""
     return 1 if number < 128 else (number.bit_length() + 6) // 7
 
 

@@ -1,7 +1,7 @@
-"""Experiments with costs: what is simulated, sweeps over many of them, and each as a row of a table.
+"""Experiments with costs: single simulations, sweeps over many of them, and each as a row of a table.
 
-A row is an experiment (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that stands for that
-and for the code that was run, and, once it is done, what was `Measured`. Rows of the same key are the same.
+A row is an experiment (the fields of `Experiment`, parameters as text such as ``k=5``), a `key` that identifies it and
+the code that was run, and, once it is done, its `Measured` values. Rows of the same key are the same.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ from .traffic import traffic_named
 
 #: The channels over which costs are simulated.
 RELIABLE = ("unordered", "fifo")
-#: Beyond these a simulation does not end in reasonable time; asking for more is taken for a slip.
+#: Beyond these a simulation does not end in reasonable time; larger values are taken for slips.
 MOST_PROCESSES, MOST_MESSAGES = 128, 1_000_000
 #: Repetitions of each experiment.
 SEEDS = 5
-#: What a sweep without a protocol compares: one of each kind.
+#: The protocols that a sweep compares by default: one of each kind.
 COMPARED = (
     "unordered", "fifo-sequence", "fifo-ack", "rst", "ses", "ses-delete", "optimal", "extra-messages", "buffer",
     "buffer-pipelined", "murty-garg", "rendezvous",
@@ -45,28 +45,28 @@ COMPARED = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """A simulation to run. None: as the protocol has it."""
+    """A simulation to run. None: the protocol's default."""
 
     protocol: str
     processes: int = 4
     workload: str = "uniform"
-    #: Messages that a process that sends submits in one mean latency; of clients that wait, while they think.
+    #: Messages that each sending process submits per mean latency; for waiting clients, per mean latency of thinking.
     load: float = 0.1
     latency: str = "exponential"
     channel: str | None = None
     parameters: Mapping[str, Setting] = field(default_factory=dict)
-    #: How many messages are handed over in all.
+    #: The total number of messages handed over.
     messages: int = 1000
     seed: int = 0
     #: Bytes that a process can transmit in one mean latency; 0: any number.
     bandwidth: float = 0.0
-    #: Bytes of the application's own in a message.
+    #: Bytes of application data per message.
     payload: int = 100
 
 
 class ClearsOneWay(ExtraMessages):
     """The extra-message protocol with one way of clearing, the first in each column. The machine in `impl/` lists every
-    way, of which there are soon thousands.
+    way, soon thousands.
     """
 
     def clearings(self, i: int, state: State) -> Iterable[tuple[State, Sequence[Packet]]]:
@@ -100,7 +100,7 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
     channel = experiment.channel or kind.needs_channel
     channel_named(channel)
     if channel not in RELIABLE:
-        raise BadInput(f"over a {channel} channel messages are not delivered", hint=f"use {' or '.join(RELIABLE)}")
+        raise BadInput(f"costs are not simulated over a {channel} channel", hint=f"use {' or '.join(RELIABLE)}")
     with machine_errors(kind):
         settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
     return make(ClearsOneWay if kind is ExtraMessages else kind, experiment.processes, settings)
@@ -119,10 +119,10 @@ def combinations(
     messages: int = 500,
     base: Experiment | None = None,
 ) -> list[Experiment]:
-    """Every combination, with every protocol; `base` says all else. Raises `BadInput` for what makes no sense.
+    """Every combination, with every protocol; `base` gives all other fields. Raises `BadInput` for invalid requests.
 
-    A parameter is given to the protocols that have it, and must be one of some. A protocol for broadcasts is left out
-    of workloads without them, unless they are requested alone.
+    A parameter is given to the protocols that have it; at least one must. A protocol for broadcasts is left out of
+    workloads without them, unless they are requested alone.
     """
     names = list(dict.fromkeys(protocols))
     some = base or Experiment("unordered", messages=messages)
@@ -174,7 +174,7 @@ def experiment_of(row: Mapping[str, Any]) -> Experiment:
 
 
 def said(parameters: Mapping[str, Setting]) -> str:
-    """Parameters as `--set` has them: ``k=5``, or ``k=4,4,5``."""
+    """Parameters in the form of `--set`: ``k=5``, or ``k=4,4,5``."""
     return " ".join(
         f"{name}={','.join(map(str, value)) if isinstance(value, tuple) else value}"
         for name, value in sorted(parameters.items())

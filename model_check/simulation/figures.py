@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from .experiment import EXPERIMENT_FIELDS, Experiment, Row
 from .simulation import Measured
 
-#: How often an interval holds the true mean.
+#: The confidence level: how often an interval contains the true mean.
 CONFIDENCE = 0.95
 _TYPES = {
     "str": "string", "str | None": "string", "Mapping[str, Setting]": "string", "int": "int64", "float": "float64",
@@ -24,10 +24,10 @@ COLUMNS = {"key": "string"} | {
 }
 #: The fields of an experiment, apart from the seed.
 FIELDS_BUT_SEED = tuple(name for name in EXPERIMENT_FIELDS if name != "seed")
-#: All that is measured, but for what is counted.
+#: All measured quantities, without the counts.
 AVERAGED = tuple(each.name for each in fields(Measured) if each.name not in ("kept", "undelivered"))
-#: The delay still grows, if that of the later half surely exceeds that of the earlier by so many mean latencies. (Less
-#: is found at random among hundreds of experiments whose delay is small, and queues without bound grow by more.)
+#: The delay still grows if that of the later half surely exceeds that of the earlier half by this many mean latencies.
+#: (Less occurs at random among hundreds of experiments with small delays, and unbounded queues grow by more.)
 GROWTH = 1.0
 
 
@@ -35,7 +35,7 @@ class Estimate(NamedTuple):
     """A mean with its confidence interval by Student's t: from ``mean - error`` to ``mean + error``."""
 
     mean: float
-    #: Half the width of the interval; infinite, if there is one value alone.
+    #: Half the width of the interval; infinite for a single value.
     error: float
     values: int
 
@@ -50,7 +50,7 @@ class Estimate(NamedTuple):
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
-    """The mean of the values that there are; None if there are none."""
+    """The mean of the existing values; None if there are none."""
     known = [value for value in values if value is not None]
     if not known:
         return None
@@ -61,7 +61,7 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
 
 @cache
 def student(freedom: int) -> float:
-    """The t within which Student's distribution of so many degrees of freedom lies as often as `CONFIDENCE` says."""
+    """The t such that Student's distribution of these degrees of freedom is within ±t with probability `CONFIDENCE`."""
     low, high = 0.0, 2.0
     while probability_within(high, freedom) < CONFIDENCE:
         high *= 2
@@ -92,10 +92,10 @@ class Point:
     """One experiment, repeated."""
 
     settings: Mapping[str, Any]
-    #: None: there is none; nor is there any where a run got stuck, since only messages that got through have one.
+    #: None: no figure, as when a run got stuck, since only messages that got through have figures.
     figures: Mapping[str, Estimate | None]
     repetitions: int
-    #: In how many of them some message was never delivered, and in how many the promise was broken.
+    #: The number of repetitions with an undelivered message, and the number with a broken promise.
     stuck: int
     broken: int
 
@@ -105,7 +105,7 @@ class Point:
 
     @property
     def growing(self) -> bool:
-        """Did the delay surely still grow as the runs went on? Then its mean depends on how long they are."""
+        """True if the delay surely still grew as the runs went on: then its mean depends on their length."""
         drift = self.figures["drift"]
         return drift is not None and drift.mean - drift.error > GROWTH
 
@@ -121,7 +121,7 @@ class Point:
 
 
 def points(rows: Iterable[Row]) -> list[Point]:
-    """The experiments in the rows, in the order in which they come first; rows that are there twice count once."""
+    """The experiments in the rows, in order of first occurrence; duplicate rows count once."""
     groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in {row["key"]: row for row in rows}.values():
         groups.setdefault(tuple(row[name] for name in FIELDS_BUT_SEED), []).append(row)

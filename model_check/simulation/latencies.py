@@ -1,6 +1,6 @@
 """The time that packets are in flight. The unit of time is the mean latency: every distribution here has mean 1.
 
-A latency is drawn for each packet by itself, so that packets overtake each other; where all take the same time
+Each packet's latency is drawn independently, so that packets overtake each other; if all take the same time
 (`constant`), the channel is FIFO by itself.
 """
 
@@ -19,7 +19,7 @@ Draw = Callable[[random.Random, int, int], float]
 
 
 class Latency(NamedTuple):
-    """A distribution of latencies: `links` makes, from a system's size and its randomness, what draws them."""
+    """A distribution of latencies: `links` makes the function that draws them, from a system's size and randomness."""
 
     meaning: str
     links: Callable[[int, random.Random], Draw]
@@ -37,7 +37,7 @@ def _alike(draw: Callable[[random.Random], float]) -> Callable[[int, random.Rand
 
 
 def _asymmetric(n: int, links: random.Random) -> Draw:
-    """Each directed link has a mean of its own, there and back differ; around it latencies are exponential."""
+    """Each directed link has its own mean, also the two directions; around it latencies are exponential."""
     means = [[links.uniform(0.1, 1.9) for _ in range(n)] for _ in range(n)]
     return lambda random, source, destination: random.expovariate(1 / means[source][destination])
 

@@ -1,30 +1,30 @@
 """The cost of a protocol: its machine, run under a clock.
 
-A discrete-event simulation of the very machines in `impl/`: an agenda of what happens when, a channel that takes time,
-and applications that hand over messages at random times (`traffic.py`). The unit of time is the mean latency of the
+A discrete-event simulation of the machines in `impl/`: an agenda of timed events, a channel with latency, and
+applications that hand over messages at random times (`traffic.py`). The unit of time is the mean latency of the
 channel. A simulation is a pure function of its `Experiment`, the seed included.
 
-The order of events. What is due at the same time happens in the order in which it was put on the agenda. After each
-event a process goes on, without time passing, until it can do no more; of what it can do it does the first of these:
+The order of events. Events due at the same time happen in the order in which they were put on the agenda. After each
+event a process acts, without time passing, until it can do no more; each time it does the first possible of these:
 
-1. receives the packet that has waited longest of those that its protocol accepts;
+1. receives the packet that has waited longest among those that its protocol accepts;
 2. takes its protocol's own steps (a buffer posts);
 3. requests a message from its protocol, if its application is ready;
-4. submits its application's oldest message that waits, if the protocol takes it (a blocked sender does not).
+4. submits its application's oldest waiting message, if the protocol takes it (a blocked sender does not).
 
-Where a step has several outcomes one is drawn, all as likely. An application is ready for a delivery at any time. Over
-a FIFO channel a packet arrives no sooner than those before it on its link. A process's packets leave one after the
-other, if its line has a `bandwidth`.
+If a step has several outcomes one is drawn, uniformly. An application is ready for a delivery at any time. Over a FIFO
+channel a packet arrives no sooner than those before it on its link. A process's packets leave one after the other, if
+its line has a `bandwidth`.
 
-The randomness of the applications, of the messages' latencies and of all other packets' latencies are apart. So
-protocols are compared on the same messages with the same latencies, where traffic is open.
+The random numbers of the applications, of the messages' latencies and of all other packets' latencies are independent.
+So protocols are compared on the same messages with the same latencies, if traffic is open.
 
-What a packet costs counts with the message that it is about, whenever it is transmitted: with the message that it
-carries; an acknowledgement with what it acknowledges, the oldest from there; any other packet (an extra message) with
-the message whose send or delivery transmitted it, or else with the one handed over last. So each packet counts once,
-and what is divided by a number of messages is about these messages.
+The cost of a packet counts with the message that it is about, whenever it is transmitted: with the message that it
+carries; an acknowledgement with the oldest unacknowledged message from there; any other packet (an extra
+message) with the message whose send or delivery transmitted it, or else with the one handed over last. So each packet
+counts once, and figures per message cover exactly the measured messages.
 
-Messages are judged as they are delivered, by the monitors that the explorer uses: has the run kept the promised order?
+The monitors of the explorer check each delivery: has the run kept the promised order?
 """
 
 from __future__ import annotations
@@ -51,9 +51,9 @@ from .experiment import Experiment, machine_for
 from .latencies import latency_named
 from .traffic import Applications, Intent, traffic_named
 
-#: Of the messages, those handed over first are not measured, since the system fills; nor the last, since it empties.
+#: The first messages handed over are not measured, since the system fills; nor the last, since it empties.
 WARM_UP, COOL_DOWN = 0.2, 0.1
-#: Events of the agenda between two looks whether it is to end.
+#: The number of events between two checks whether to end.
 EVENTS_A_LOOK = 1_024
 
 
@@ -85,7 +85,7 @@ class Waiting:
     """A packet that has reached its destination and is not received yet."""
 
     packet: Packet
-    #: How often the process had changed when the packet was looked at last.
+    #: The number of changes of the process when the packet was last tried.
     checked_at: int = -1
 
 
@@ -99,7 +99,7 @@ class Measured:
     delay: float | None
     #: The same without the time that the channel itself took over the message's first packet.
     added: float | None
-    #: Of that: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
+    #: Part of it: before the first packet with the message leaves (a blocked sender, an output buffer, a line in use);
     before: float | None
     #: from its arrival until it is received (the hold-back queue);
     room: float | None
@@ -108,35 +108,35 @@ class Measured:
     #: From taking a message in to the acknowledgement, for protocols that have them.
     withheld: float | None
     withheld_most: float | None
-    #: Packets beside the one that a message needs.
+    #: Packets in addition to the one that a message needs.
     control: float
     #: Numbers in stamps.
     numbers: float
     #: Bytes that the protocol adds: stamps, control packets with their headers, messages that travel again.
     bytes: float
     bytes_varint: float
-    #: Deliveries a process in one mean latency.
+    #: Deliveries per process in one mean latency.
     throughput: float
-    #: `added` in the later half of the messages less that in the earlier: far from 0 where the load is too much.
+    #: `added` in the later half of the messages minus that in the earlier half: far from 0 if the load is too high.
     drift: float | None
     #: Messages never delivered although every packet has arrived: the run is stuck.
     undelivered: int
-    #: Did the run keep what the protocol promises, each message delivered once?
+    #: True if the run kept the promised order and delivered each message once.
     kept: bool
 
 
 def simulate(experiment: Experiment) -> Measured:
-    """Runs the protocol; raises `BadInput` if that cannot be simulated."""
+    """Simulates the protocol; raises `BadInput` if it cannot be simulated."""
     return simulate_machine(machine_for(experiment), experiment)
 
 
 def simulate_machine(machine: ProtocolMachine, experiment: Experiment) -> Measured:
-    """The same for any machine, of a protocol that stands in no registry too; the protocol's name is not looked at."""
+    """The same for any machine, even of an unregistered protocol; the protocol's name is ignored."""
     return Simulation(machine, experiment).run()
 
 
 class Simulation:
-    """One run; see the head of this file."""
+    """One run; see the module docstring."""
 
     def __init__(self, machine: ProtocolMachine, experiment: Experiment) -> None:
         n, seed = machine.n, experiment.seed
@@ -195,7 +195,7 @@ class Simulation:
         heappush(self.agenda, (time, next(self._numbers), happen, what))
 
     def _hand_over(self, intent: Intent) -> None:
-        """An application has a message; unless there have been enough."""
+        """An application has a message, unless there have been enough."""
         if self.messages == self.experiment.messages:
             return
         i = intent.sender
@@ -249,7 +249,7 @@ class Simulation:
             self.unacknowledged.setdefault((i, packet.source), deque()).append((copy.number, self.now))
 
     def _own_steps(self, i: int) -> bool:
-        """Its own steps, one after the other, until a packet can be received or there are no more."""
+        """Takes its own steps, one after the other, until a packet can be received or there are no more."""
         first, taken = self.states[i], 0
         while steps := self.calls.internal(i, self.states[i]):
             self._apply(i, self._chosen([step for _, step in steps]))
@@ -383,7 +383,7 @@ def _added(copy: Copy) -> float:
 
 
 def _after(copy: Copy) -> float:
-    """From taking in to delivery; less than 0 where another packet brought the message before its own."""
+    """From receipt to delivery; negative if another packet brought the message before its own."""
     return 0.0 if copy.delivered is None or copy.taken is None else copy.delivered - copy.taken
 
 

@@ -1,9 +1,9 @@
 """Timed workloads for simulations: senders, receivers and times; `impl.workloads` has those without times.
 
-The *load* is how many messages a process that sends submits in one mean latency, on the average. Most kinds of
-traffic are *open*: what the protocol does to messages does not change when the next one comes (Poisson, at each process
-by itself). In `client-server` a client waits for the answer before it thinks about its next request, and the load is
-one request to so much thinking: how much is handed over depends on the protocol (the figure `throughput`).
+The *load* is the average number of messages that a sending process submits in one mean latency. Most kinds of traffic
+are *open*: the protocol does not influence when the next message comes (Poisson, independently at each process). In
+`client-server` a client waits for the answer before it thinks about its next request, and the load is the inverse of
+the mean thinking time: the number of messages depends on the protocol (the figure `throughput`).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from crownless.spec.computation import Message
 
 #: Messages of one burst.
 BURST = 5
-#: Of the messages in `pairs` those that go to the partner.
+#: The share of messages in `pairs` that go to the partner.
 TO_PARTNER = 0.9
 #: The process that serves.
 SERVER = 0
@@ -28,36 +28,36 @@ class Traffic(NamedTuple):
     """One kind of traffic, for any number of processes."""
 
     meaning: str
-    #: (randomness of a process, process, n) → to whom it sends at one moment; several are separate messages.
+    #: (randomness of a process, process, n) → the receivers at one moment; several are separate messages.
     choose: Callable[[random.Random, int, int], Sequence[int]]
-    #: How many messages, each to one receiver, are handed over at one moment, in a system of n.
+    #: The number of messages, each to one receiver, handed over at one moment, in a system of n.
     together: Callable[[int], int] = lambda n: 1
-    #: Who sends of its own accord.
+    #: The processes that send of their own accord.
     senders: Callable[[int], Iterable[int]] = range
-    #: Is the same sent to all others? A protocol for broadcasts does that in one message.
+    #: True if the same is sent to all others. A protocol for broadcasts does that in one message.
     broadcasts: bool = False
-    #: Does each message to the server wait for an answer, and the next one for that?
+    #: True if each message to the server waits for an answer, and the next one for that.
     answered: bool = False
 
 
 class Intent(NamedTuple):
-    """An application will hand over a message: after so long, at a process, for these."""
+    """An application will hand over a message: after this delay, at a process, for these receivers."""
 
     after: float
     sender: int
     receivers: tuple[int, ...]
-    #: Does the process go on to its next moment once it has handed this over?
+    #: True if the process goes on to its next moment once it has handed this over.
     goes_on: bool
 
 
 class Applications:
-    """The applications of n processes: what they intend, as time goes by.
+    """The applications of n processes: the sends that they intend, over time.
 
-    Each has a randomness of its own, so that what a protocol does does not change what is drawn.
+    Each has its own random numbers, so that the protocol does not influence the draws.
     """
 
     def __init__(self, traffic: Traffic, n: int, load: float, seed: int, *, as_one: bool = False) -> None:
-        """`as_one`: what is sent at one moment is one message to all."""
+        """`as_one`: the sends at one moment are one message to all."""
         self.traffic = traffic
         self.n = n
         self.load = load

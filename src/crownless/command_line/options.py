@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Setting
 from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
@@ -21,6 +22,9 @@ from .output import ASCII, JSON
 
 #: Key for the flag that all options are shown.
 ALL = "crownless.help_all"
+
+#: The channels, as help texts list them.
+CHANNEL_NAMES = " or ".join(", ".join(CHANNELS).rsplit(", ", 1))
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -73,7 +77,7 @@ def with_system(verb: Run) -> Run:
     @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
     @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
     @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
-    @click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+    @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
     @click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]")
     @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
     @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")

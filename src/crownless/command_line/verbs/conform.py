@@ -14,7 +14,7 @@ from click.core import ParameterSource
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
-from crownless.command_line.options import limits_of, with_output, within
+from crownless.command_line.options import CHANNEL_NAMES, limits_of, with_output, within
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
@@ -48,7 +48,7 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 @click.option("-n", "--processes", type=int, default=3, show_default=True, help="How many processes.")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
-@click.option("--channel", default="unordered", show_default=True, help="unordered, fifo, lossy or duplicating.")
+@click.option("--channel", default="unordered", show_default=True, help=f"{CHANNEL_NAMES}.")
 @click.option("--sends", default="unicast", show_default=True, help="unicast, multicast or broadcast.")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option(

@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Verb, parse_settings, with_limits, with_output
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.request import Check
@@ -28,7 +28,7 @@ from crownless.spec.enumeration import SENDS, Sends
 @click.argument("protocol", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
-@click.option("--channel", help="unordered, fifo, lossy or duplicating.  [default: the one the protocol needs]")
+@click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
