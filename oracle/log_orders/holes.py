@@ -1,4 +1,4 @@
-"""What is certain of a large run with holes: by columns what `oracle.event_logs.certain_rows` has by rows."""
+"""The certain part of a large run with holes: by columns what `oracle.event_logs.certain_rows` has by rows."""
 
 from __future__ import annotations
 

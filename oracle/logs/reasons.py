@@ -70,7 +70,7 @@ NegativeIndex = ReasonKind("NegativeIndex", "'index' is {0}", FROM_0)
 LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MOST_INDEX:,}", FROM_0)
 OF_KIND = f"known: {', '.join(KINDS)}; if the log calls one of them so: --kind {{0}}=THAT"
 UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", OF_KIND)
-NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} to nobody", "name a receiver in 'peer'")
+NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} without a receiver", "name a receiver in 'peer'")
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
 ByClock = ReasonKind("ByClock", "{0}")
 
@@ -89,7 +89,7 @@ NotAReceiver = ReasonKind(
 Cyclic = ReasonKind("Cyclic", "{0}")
 
 #: Reasons in a complete log, where the system is at fault, not the log.
-NeverSent = ReasonKind("NeverSent", "{0} delivers {1}, which nobody has sent")
+NeverSent = ReasonKind("NeverSent", "{0} delivers {1}, which was never sent")
 NeverDelivered = ReasonKind("NeverDelivered", "{2} never delivers {1}, which {0} sends to it")
 NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} sends, is never delivered")
 

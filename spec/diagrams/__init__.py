@@ -1,1 +1,1 @@
-"""Space-time diagrams, each with a layout of its own and the forms in which it is drawn."""
+"""Space-time diagrams: their layout, and their output as text, SVG and HTML."""

@@ -1,4 +1,4 @@
-"""The seven orders in one picture, with a smallest computation between each two."""
+"""The seven orders in one picture, with a smallest computation between neighbours."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SMALLEST = {
     "P3: receive m2; send m4 to P1",
     "synchronous": "P1: send m1 to P2; receive m2\nP2: send m2 to P1; receive m1",
 }
-#: Pixels of the column of orders, and of a box in it.
+#: Pixel sizes of the column of orders, and of a box in it.
 LEFT, BOX = 330, 300
 TITLE = "The seven orders, from the weakest to the strongest"
 NOTE = "Of multicasts, one-n allows some that mailbox does not; otherwise each order allows no more than the one above."
@@ -68,7 +68,7 @@ def orders_in_svg() -> str:
 
 
 def _in_words() -> str:
-    """Each order with what it demands, and the computations between them."""
+    """Each order with its definition, and the computations between them."""
     demands = " ".join(f"{number}. {name}: {ORDERS[name].demands}." for number, name in enumerate(ORDERS, 1))
     return (
         f"{demands} Beside each but the last, a smallest computation that it allows and the next one does not. {NOTE}"
@@ -76,7 +76,7 @@ def _in_words() -> str:
 
 
 def _without_namespace(svg: str) -> Element:
-    """A document as an element that the rest of a picture can have in it."""
+    """A document as an element to embed in a picture."""
     part = fromstring(svg)
     for element in part.iter():
         element.tag = element.tag.rpartition("}")[2]
@@ -84,7 +84,7 @@ def _without_namespace(svg: str) -> Element:
 
 
 def _box(svg: Element, y: float, name: str) -> float:
-    """An order with what it demands; its lower edge."""
+    """Draws an order with its definition; returns the box's lower edge."""
     lines = list(wrapped(ORDERS[name].demands, BOX - 20))
     bottom = y + 2 * 8 + (1 + len(lines)) * LINE
     edges = {"x": str(MARGIN), "y": str(y), "width": str(BOX), "height": str(bottom - y), "rx": "6"}

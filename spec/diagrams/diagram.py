@@ -1,7 +1,7 @@
-"""A space-time diagram in no form yet: what is drawn of a computation, and which rows its events have.
+"""A space-time diagram before rendering: the drawn parts of a computation, and the rows of its events.
 
-There is a column a process, and time flows down: every arrow leads from a row to a later one. How steep it is says how
-many rows lie between, not how long it took.
+There is one column per process, and time flows down: every arrow leads from a row to a later one. Its slope shows the
+number of rows between, not a duration.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import NamedTuple
 from crownless.runtime.printable import printable_line, printable_name
 from crownless.spec.computation import Computation
 
-#: The receivers that a short remark names; with one more, that one, too.
+#: The receivers that a short remark names; a single further one is named, too.
 NAMED = 2
-#: Columns across which an arrow leads one row more down.
+#: The number of columns for which an arrow leads one more row down.
 FAR = (1, 5)
 
 
@@ -30,7 +30,7 @@ class Arrow(NamedTuple):
     send: int
     receive: int | None
     lost: bool = False
-    #: Is it a copy, of what had been received before?
+    #: Whether it is a copy of a message received before.
     copy: bool = False
 
     @property
@@ -40,8 +40,8 @@ class Arrow(NamedTuple):
 
 
 class Variable(NamedTuple):
-    """A local variable after an event, as it is printed: a matrix, or one row, or one value. `changed`: the places, by
-    row and column, where it differs from before; those where it has no entry any more lie beyond its rows.
+    """A local variable after an event, as printed: a matrix, one row, or one value. `changed`: the places, by row and
+    column, where it differs from before; places of removed entries lie beyond its rows.
     """
 
     name: str
@@ -70,8 +70,8 @@ class Wait(NamedTuple):
 
 
 class Emphasis(NamedTuple):
-    """What a diagram is to show: in words, by its messages, and by pairs of events, one happening before the other.
-    `legs`: pairs of message and receiver; None: all receivers of all messages.
+    """The emphasis of a diagram: in words, by messages, and by pairs of events, one happening before the other. `legs`:
+    pairs of message and receiver; None: all receivers of all messages.
     """
 
     says: str
@@ -80,20 +80,19 @@ class Emphasis(NamedTuple):
     legs: frozenset[tuple[int, int]] | None = None
 
     def has(self, message: int, receiver: int) -> bool:
-        """True if the message on its way to that receiver is shown."""
+        """True if the message on its way to that receiver is emphasized."""
         return message in self.messages and (self.legs is None or (message, receiver) in self.legs)
 
 
 @dataclass(frozen=True)
 class Diagram:
-    """What is drawn of a computation. Events and messages are its numbers.
+    """The drawn parts of a computation. Events and messages are its numbers.
 
     `order` is a linearization (all event numbers) that gives each event a row of its own. `remarks` are short, on
-    events. `unreceived` says in words what became of messages that are not received; those in `lost`, by
-    number and receiver, are said to be lost. `control` are messages of the protocol's own. `silent` are events where
-    nothing happens at the process: something in the channel does. `copies` are events that take in a message
-    once more. `crashes` are events after which their process does nothing. `undone` are messages whose send is undone.
-    `variables` are those of the process after an event.
+    events. `unreceived` describes the fate of unreceived messages; those in `lost`, by number and receiver, are
+    described as lost. `control` are the protocol's own messages. `silent` are events in the channel, not at the
+    process. `copies` are events that receive a message once more. `crashes` are events after which their process does
+    nothing. `undone` are messages whose send is undone. `variables` are those of the process after an event.
     """
 
     computation: Computation
@@ -110,7 +109,7 @@ class Diagram:
     waits: tuple[Wait, ...] = ()
     emphasis: Emphasis | None = None
     variables: Mapping[int, tuple[Variable, ...]] = field(default_factory=dict)
-    #: What is left out, in words.
+    #: The omitted parts, in words.
     left_out: str = ""
 
     def __post_init__(self) -> None:
@@ -132,8 +131,8 @@ class Diagram:
 
     @cached_property
     def row_of(self) -> Mapping[int, int]:
-        """The row of each event where there is room for several in one: as early as can be, but sends as late as can
-        be. Where an order is given each has a row of its own.
+        """The row of each event, with several events in a row where possible: as early as possible, but sends as late
+        as possible. With a given order each event has its own row.
         """
         if self.order is not None:
             return self.rank_of
@@ -141,7 +140,7 @@ class Diagram:
         successors = c.immediate_successors()
 
         def rows_between(e: int, f: int) -> int:
-            """More from a process to one that is far, so that the arrow can pass the events of those between."""
+            """More rows for distant processes, so that the arrow can pass the events in between."""
             across = abs(c.process_of[e] - c.process_of[f])
             return 1 + sum(across > each for each in FAR)
 
@@ -167,7 +166,7 @@ class Diagram:
 
     @cached_property
     def waits_from(self) -> Mapping[int, list[Wait]]:
-        """What is held back from an event on, by its arrival."""
+        """The messages held back from an event on, by their arrival."""
         waits: dict[int, list[Wait]] = {}
         for wait in self.waits:
             waits.setdefault(wait.arrival, []).append(wait)
@@ -175,7 +174,7 @@ class Diagram:
 
     @cached_property
     def _taking(self) -> frozenset[int | None]:
-        """The internal events in which a message is delivered, or taken in once more."""
+        """The internal events in which a message is delivered, or received once more."""
         return frozenset([wait.delivery for wait in self.waits] + [event for _, event in self.copies])
 
     def is_plain(self, event: int) -> bool:
@@ -199,12 +198,12 @@ class Diagram:
 
     @cached_property
     def process_names(self) -> list[str]:
-        """The names of the processes as they are printed."""
+        """The names of the processes as printed."""
         return [printable_name(name) for name in self.computation.processes]
 
     @cached_property
     def message_names(self) -> list[str]:
-        """The names of the messages as they are printed."""
+        """The names of the messages as printed."""
         return [printable_name(message.name) for message in self.computation.messages]
 
     @cached_property
@@ -214,7 +213,7 @@ class Diagram:
 
     @cached_property
     def short_remarks(self) -> Mapping[int, str]:
-        """These remarks, with no more than a few of many receivers."""
+        """These remarks, with at most a few of many receivers."""
         return self._remarks(NAMED)
 
     def _remarks(self, named: int) -> Mapping[int, str]:

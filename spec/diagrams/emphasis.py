@@ -1,4 +1,4 @@
-"""Diagrams of computations that show by which messages an order is broken."""
+"""Diagrams of computations that show which messages violate an order."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ Highlight = Literal["none", "weakest"] | str  # or an order
 def diagram_of(
     c: Computation, title: str = "", highlight: Highlight | None = None, reading: UnreceivedPolicy = "lost"
 ) -> Diagram:
-    """The diagram of a computation, with emphasis on a violation of the order `highlight`, or FIFO or causal order.
+    """The diagram of a computation, emphasizing a violation of the order `highlight`, by default FIFO or causal order.
 
-    'weakest': on a violation of these or, failing that, of synchronous order; 'none': no emphasis.
+    'weakest': a violation of these or, failing that, of synchronous order; 'none': no emphasis.
     Raises `BadInput` if there is no order of that name.
     """
     named = {None: NOTICED, "weakest": SEEN, "none": ()}
@@ -73,7 +73,7 @@ def _legs(witness: Witness, c: Computation) -> set[tuple[int, int]]:
 
 
 def _with_sent(c: Computation, messages: set[int], legs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """These legs, and all of the messages that have none among them."""
+    """These legs, and all legs of the messages without any among them."""
     only_sent = messages - {m for m, _ in legs}
     return legs | {(m, q) for m in only_sent for q in c.messages[m].receivers}
 

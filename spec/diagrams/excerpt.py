@@ -1,4 +1,4 @@
-"""The part of a large diagram that can still be read, with what is left out in words."""
+"""A readable part of a large diagram, with a note on the omitted parts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ MESSAGES, ARROWS, EVENTS, PROCESSES = 200, 400, 800, 30
 
 
 def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
-    """The diagram itself, or a part of it with no more messages, and no more arrows, events and processes than can be
-    read: those nearest to what is shown, or the first. Diagrams of runs are drawn whole.
+    """The diagram itself, or a part with a readable number of messages, arrows, events and processes: those nearest to
+    the emphasis, or the first. Diagrams of runs are drawn whole.
     """
     c = diagram.computation
     if diagram.order is not None or (
@@ -46,7 +46,7 @@ def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
 
 
 def _processes(diagram: Diagram, nearest: list[int]) -> set[int]:
-    """The processes to which the nearest messages belong, of a message those first between which it is shown."""
+    """The processes of the nearest messages; for each message, those between which it is emphasized come first."""
     c, emphasis = diagram.computation, diagram.emphasis
     if len(c.processes) <= PROCESSES:
         return set(range(len(c.processes)))
@@ -59,7 +59,7 @@ def _processes(diagram: Diagram, nearest: list[int]) -> set[int]:
 
 
 def _messages(diagram: Diagram, nearest: list[int], processes: set[int], most: int) -> list[int]:
-    """The nearest messages between these processes that there is room for; one at least."""
+    """As many of the nearest messages between these processes as fit; at least one."""
     c = diagram.computation
     kept: list[int] = []
     arrows = 0
@@ -79,7 +79,7 @@ def _and(parts: list[str]) -> str:
 
 
 def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:
-    """How far a message is from the shown ones, by the places of events in the linearization."""
+    """The distance of a message from the emphasized ones, by the places of events in the linearization."""
     c, rank = diagram.computation, diagram.rank_of
 
     def ranks(m: int) -> list[int]:
@@ -98,8 +98,8 @@ def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:
 
 
 def _events(diagram: Diagram, kept: set[int], processes: set[int]) -> set[int]:
-    """The events of these messages on these processes, and of those between that have no message the first, as many as
-    there is room for.
+    """The events of these messages on these processes, and as many of the first events without a message in between as
+    fit.
     """
     c, rank = diagram.computation, diagram.rank_of
     here = [e for e in diagram.linearization if c.process_of[e] in processes]
@@ -110,8 +110,8 @@ def _events(diagram: Diagram, kept: set[int], processes: set[int]) -> set[int]:
 
 
 def _with(diagram: Diagram, kept: list[int], processes: set[int]) -> Diagram:
-    """The diagram of these messages alone, as far as they are for these processes, of the events that have none among
-    theirs, and of the processes that have any of these.
+    """The diagram of only these messages, as far as they concern these processes, of these processes' events without a
+    message, and of the processes with any of these.
     """
     c = diagram.computation
     events = sorted(_events(diagram, set(kept), processes))  # by process, in the order of its line

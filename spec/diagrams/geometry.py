@@ -1,7 +1,7 @@
 """The places of a diagram's parts on a page, in pixels: columns, rows, and the curves of its arrows.
 
-An arrow is straight, unless it would run through an event of a process between; then it bends around it. Where no bend
-is enough an empty row makes room.
+An arrow is straight, unless it would cross an event of a process in between; then it bends around it. If no bend
+suffices, an empty row makes room.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ class Curve(NamedTuple):
 
 
 class DrawnArrow(NamedTuple):
-    """An arrow with its way and the text beside it, which may be empty. `receivers`: those for which it stands, several
-    where it does not arrive. `at_send`: the text is beside its send, and that of the message's other arrows, too.
+    """An arrow with its path and the text beside it, which may be empty. `receivers`: those it stands for, several if
+    it does not arrive. `at_send`: the text is beside its send, and also serves the message's other arrows.
     """
 
     arrow: Arrow
@@ -73,8 +73,8 @@ class DrawnArrow(NamedTuple):
 
 
 class _Way(NamedTuple):
-    """How an arrow passes the events between: its bend, how far it stays from the nearest, in which row that is, and
-    whether room above that row helps, or below it.
+    """How an arrow passes the events in between: its bend, its distance from the nearest, that one's row, and whether
+    room above or below that row helps.
     """
 
     bend: float
@@ -124,8 +124,8 @@ class Geometry:
 
     @cached_property
     def arrows(self) -> list[DrawnArrow]:
-        """The arrows, each of which ends in the middle of its receive; those that do not arrive are one if they are of
-        one send, on one side, and alike.
+        """The arrows, each ending in the middle of its receive; arrows that do not arrive are merged if they share the
+        send, the side and the style.
         """
         _, ways = self._spread
         many = Counter(arrow.message for arrow, _, shown, _ in self.signs if not (shown or arrow.copy))
@@ -144,7 +144,7 @@ class Geometry:
         return drawn
 
     def _signs(self) -> Iterator[tuple[Arrow, str, bool, tuple[int, ...]]]:
-        """Each arrow that is drawn, its text, whether it is shown, and the receivers for which it stands."""
+        """Each drawn arrow, its text, whether it is emphasized, and the receivers that it stands for."""
         alike: dict[tuple[bool, tuple[int, ...]], list[Arrow]] = {}
         emphasis = self.diagram.emphasis
         for number, arrow in enumerate(self.diagram.arrows):
@@ -169,8 +169,8 @@ class Geometry:
 
     @cached_property
     def _spread(self) -> tuple[list[float], dict[int, _Way]]:
-        """The place of each row and of the foot, and the ways of the arrows that pass others. Where one would touch an
-        event there is an empty row above or below that event.
+        """The place of each row and of the foot, and the paths of the arrows that pass events. If one would touch an
+        event, there is an empty row above or below it.
         """
         row_of, rows = self.diagram.row_of, range(self.diagram.row_count + 1)
         tops = [self.first_row + row * ROW for row in rows]
@@ -197,8 +197,8 @@ class Geometry:
         return tops, ways
 
     def _way(self, arrow: Arrow, y0: float, y1: float, places: list[list[float]]) -> _Way:
-        """The first of the bends with which it stays farthest from all events between, as far as that is needed.
-        `places`: those of the events of each process, with infinite ones around them.
+        """The first bend that keeps it farthest from all events in between, as far as needed. `places`: those of the
+        events of each process, with infinite sentinels.
         """
         x, sender, receiver = self.x, arrow.sender, arrow.receiver
         x0, across = x[sender], x[receiver] - x[sender]
@@ -229,7 +229,7 @@ class Geometry:
 
     @cached_property
     def _rows_of(self) -> list[list[int]]:
-        """The rows of the events of each process, but for what happens in the channel."""
+        """The rows of the events of each process, except events in the channel."""
         c, diagram = self.diagram.computation, self.diagram
         return [
             [diagram.row_of[e] for e in range(c.first_event[p], c.first_event[p + 1]) if e not in diagram.silent]

@@ -42,7 +42,7 @@ class Box(NamedTuple):
 
 
 class _Pixels:
-    """What is covered on the page."""
+    """The covered pixels of the page."""
 
     def __init__(self) -> None:
         self.rows: dict[int, int] = defaultdict(int)
@@ -53,7 +53,7 @@ class _Pixels:
             self.rows[row] |= bits
 
     def add_curve(self, curve: Curve) -> None:
-        """Rows between which a name does not fit are left out of what is steep."""
+        """Adds a curve; in steep parts it skips rows between which no name fits."""
         high, wide = curve.y1 - curve.y0, abs(curve.x1 - curve.x0)
         apart = DOWN if high < 2 * wide or curve.loop else 3 * DOWN
         steps = max(3, int(high / apart))
@@ -74,7 +74,7 @@ class _Pixels:
 
 
 def places(geometry: Geometry) -> list[tuple[float, float] | None]:
-    """The middle of the name of each arrow that has one; what is shown has the first choice."""
+    """The middle of the name of each arrow that has one; emphasized arrows choose first."""
     return _Places(geometry).all()
 
 
@@ -123,7 +123,7 @@ class _Places:
         return best[1]
 
     def _cost(self, box: Box) -> float:
-        """What it covers that is worst; and how much of the rest, if it covers no event, sign or name."""
+        """The cost of the worst covered thing; if that is no event, sign or name, the amount covered of the rest."""
         bits = _bits(box.left - APART, box.right + APART)
         rows = _rows(box)
         events, names, arrows = self.events.rows, self.names.rows, self.arrows.rows
@@ -144,8 +144,8 @@ class _Places:
 
 def _candidates(arrow: DrawnArrow, size: float) -> Iterator[Box | int]:
     """Places beside the end of an arrow that does not arrive, beside the send of one with many receivers, or above and
-    below the arrow, and beside a steep one; then ever farther away. A number: what follows is for want of places that
-    cost less.
+    below the arrow, and beside a steep one; then ever farther away. A number means: try further places only if all
+    before cost more.
     """
     curve = arrow.curve
     at_end = arrow.at_send or not arrow.arrow.received
@@ -206,7 +206,7 @@ def _around(x: float, y: float, radius: float) -> Box:
 
 
 def _moved_into(bounds: Box, box: Box) -> Box:
-    """The box, moved as little as it takes to be within these bounds."""
+    """The box, moved as little as possible into these bounds."""
     dx = max(bounds.left - box.left, 0) or min(bounds.right - box.right, 0)
     dy = max(bounds.top - box.top, 0) or min(bounds.bottom - box.bottom, 0)
     if not (dx or dy):
@@ -215,7 +215,7 @@ def _moved_into(bounds: Box, box: Box) -> Box:
 
 
 def _bits(left: float, right: float) -> int:
-    """The bits from one place to another, both with them."""
+    """The bits from one place to another, both included."""
     first = max(int(left / ACROSS), 0)
     return ((2 << max(int(right / ACROSS) - first, 0)) - 1) << first
 

@@ -1,4 +1,4 @@
-"""Space-time diagrams on one HTML page, which needs nothing else: beside each are the local variables at an event.
+"""Space-time diagrams on one self-contained HTML page, with the local variables at an event beside each.
 
 Names are data, never markup or code; the page's own policy admits nothing but its own script and styles.
 """
@@ -53,8 +53,8 @@ def _beside_its_aside(diagram: Diagram, svg: str) -> str:
 def document(
     title: str, styles: Sequence[str], body: Sequence[str], scripts: Sequence[str], *, connects: str = "'none'"
 ) -> str:
-    """A page of its own, with the look of all pages: its policy admits these styles and scripts, the styles of pictures
-    in it, and nothing else; and connections to `connects`.
+    """A self-contained page in the common style: its policy admits only these styles and scripts, the styles of its
+    pictures, and connections to `connects`.
     """
     styles = [f"{colours_of_pages()}\n{page_file('base.css')}", *styles]
     of_pictures = [found for part in body for found in re.findall(r"<style>(.*?)</style>", part, re.DOTALL)]
@@ -78,7 +78,7 @@ def document(
 
 
 def as_data(value: Any) -> str:
-    """JSON that ends no script element."""
+    """JSON that is safe inside a script element."""
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")
 
 
@@ -100,7 +100,7 @@ def _fact(diagram: Diagram, event: int) -> dict[str, Any]:
 
 
 def page_file(name: str) -> str:
-    """A style sheet or a script that pages have in them."""
+    """A style sheet or a script embedded in pages."""
     return files("crownless.spec.diagrams").joinpath(name).read_text("utf-8")
 
 

@@ -1,4 +1,4 @@
-"""The shapes that diagrams in SVG are made of."""
+"""The shapes of SVG diagrams."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .geometry import LOOP, RADIUS, Curve
 
 
 def arrow(group: Element, curve: Curve, drawn: Arrow) -> None:
-    """Its line, and its head, cross or open end."""
+    """Draws an arrow's line, and its head, cross or open end."""
     start = f"M{number(curve.x0)} {number(curve.y0)}"
     if curve.loop:
         side = number(curve.x0 + LOOP)
@@ -79,5 +79,5 @@ def text(group: Element, x: float, y: float, said: str, kind: str = "") -> None:
 
 
 def number(value: float) -> str:
-    """In tenths of a pixel at most."""
+    """The number rounded to tenths of a pixel."""
     return f"{value:.1f}".removesuffix(".0")

@@ -30,7 +30,7 @@ SIGNS = {
 
 
 def signs_in(diagram: Diagram) -> list[tuple[str | None, str]]:
-    """What a legend explains of a diagram: that time flows down, and the signs that it has, each with its meaning."""
+    """The lines of a diagram's legend: that time flows down, and each sign used, with its meaning."""
     arrows, emphasis = diagram.arrows, diagram.emphasis
     internal = any(diagram.is_plain(event) for event in range(diagram.computation.event_count))
     there = {

@@ -23,7 +23,7 @@ COLOURS = {
 #: Where the dark colours are used: what is printed is light.
 DARK = "@media screen and (prefers-color-scheme:dark)"
 
-#: What each class looks like: `{ink}` stands for the colour of that name.
+#: The style of each class: `{ink}` stands for the colour of that name.
 RULES = {
     "": "font:13px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif",
     ".page": "fill:{page}",
@@ -64,13 +64,13 @@ RULES = {
 
 
 def colours_of_pages() -> str:
-    """The rules by which the style sheet of a page has each colour under its name: `var(--ink)`."""
+    """The rules that define each colour by name in a page's style sheet: `var(--ink)`."""
     light, dark = (";".join(f"--{name}:{each[theme]}" for name, each in COLOURS.items()) for theme in (0, 1))
     return f":root{{color-scheme:light dark;{light}}}{DARK}{{:root{{{dark}}}}}"
 
 
 def style_sheet(scope: str, further: Mapping[str, str] = MappingProxyType({})) -> str:
-    """The rules for what is inside the element of that id, with further ones that have the form of `RULES`."""
+    """The rules for the contents of the element of that id, with further ones in the form of `RULES`."""
     rules = {**RULES, **further}
     light = "".join(_rule(scope, selector, rule, 0) for selector, rule in rules.items())
     dark = "".join(

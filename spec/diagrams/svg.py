@@ -1,6 +1,6 @@
 """Space-time diagrams as SVG: a violation stands out, and each event has a description in words.
 
-The same diagram makes the same bytes. Ids begin with a hash of the content, so that several fit on one page.
+The same diagram gives the same bytes. Ids begin with a hash of the content, so that one page can hold several.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .words import event_in_words, in_words, name_of, wait_in_words
 _ID = "\ue000id\ue000"
 #: The height of a line of text, and the least width in which texts are wrapped.
 LINE, LEAST = 19, 560
-#: The most room for the remarks beside a row.
+#: The maximum width of the remarks beside a row.
 REMARKS = 620
 #: Rows after which the names of the processes are written below, too.
 ROWS_ON_A_SCREEN = 24
@@ -39,7 +39,7 @@ def in_svg(diagram: Diagram, *, focusable: bool = False, legend: bool = True) ->
 
 
 def with_ids(svg: Element) -> str:
-    """The document, ending in a newline, with ids that its content makes."""
+    """The document, ending in a newline, with ids derived from its content."""
     text = tostring(svg, encoding="unicode")
     return text.replace(_ID, f"d{hashlib.sha256(text.encode()).hexdigest()[:10]}") + "\n"
 
@@ -109,7 +109,7 @@ class _Drawing:
         return svg
 
     def _remarks(self) -> dict[int, str]:
-        """The remarks beside each row, as many as there is room for: each event has its own in full."""
+        """The remarks beside each row, as many as fit: each event has its own in full."""
         rows: dict[int, list[str]] = {}
         remarks = self.diagram.short_remarks
         for event in self.diagram.by_row:
@@ -155,7 +155,7 @@ class _Drawing:
             SubElement(bar, "title").text = wait_in_words(wait)
 
     def _pairs(self, svg: Element) -> None:
-        """The parts of process lines that are on the way from one event of the witness to another."""
+        """The parts of process lines between events of the witness."""
         if self.diagram.emphasis is None:
             return
         process_of = self.diagram.computation.process_of
@@ -166,7 +166,7 @@ class _Drawing:
 
     def _arrows(self, svg: Element) -> None:
         drawn = zip(self.geometry.arrows, places(self.geometry), strict=True)
-        # What is shown lies above the rest.
+        # Emphasized parts lie above the rest.
         for one, place in sorted(drawn, key=lambda each: each[0].shown):
             group = SubElement(svg, "g", {"class": " ".join(_classes(self.diagram, one))})
             if one.at_send or len(one.receivers) > 1:
@@ -223,7 +223,7 @@ def _classes(diagram: Diagram, one: DrawnArrow) -> Iterator[str]:
 
 
 def _as_many_as_fit(remarks: list[str]) -> str:
-    """The remarks on one line that there is room for, and how many there are besides."""
+    """The remarks that fit on one line, and the number of others."""
     for count in range(len(remarks), 0, -1):
         more = f"; and {len(remarks) - count} more" if count < len(remarks) else ""
         said = "; ".join(remarks[:count]) + more

@@ -9,13 +9,12 @@
       ┃          ┃     ╰───m1▶●
 
 A message leaves its sender along the row of its send, turns into a lane beside its receiver, on the sender's side (a
-multicast into one lane a receiver), and runs down to the row of its receive. The lane of the message received first is
-the nearest to the receiver; so the lines of two messages that come to a process from the same side cross beside it
+multicast into one lane per receiver), and runs down to the row of its receive. The lane of the message received first
+is the nearest to the receiver; so the lines of two messages that come to a process from the same side cross beside it
 exactly when one overtakes the other. A row has one event, hence no two lines share a row; and no two share a lane at
 one time. A message that is never received keeps its lane, dotted, to the foot of the diagram.
 
-Names are printed as `printable` has them: escaped, cut if they are long; wide characters take the two cells that they
-take on a terminal.
+Names are printed by `printable`: escaped, and cut if long; wide characters take two cells, as on a terminal.
 """
 
 from __future__ import annotations
@@ -72,8 +71,8 @@ def draw(c: Computation, *, unicode: bool = True, unreceived: str = "is never re
 
 
 def in_text(diagram: Diagram, *, unicode: bool = True) -> str:
-    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are at the right of rows.
-    Of a large one it is an excerpt, which says so in its last line.
+    """The diagram, without a final newline; with `unicode` off it is plain ASCII. Remarks are to the right of rows. A
+    large diagram becomes an excerpt, which says so in its last line.
     """
     diagram = excerpt(diagram)
     c = diagram.computation
@@ -215,5 +214,5 @@ def _columns(
 
 
 def _spelled(text: str, unicode: bool) -> str:
-    """In ASCII if requested."""
+    """The text, in ASCII if requested."""
     return text if unicode else text.encode("ascii", "backslashreplace").decode()

@@ -29,7 +29,7 @@ def width(text: str, size: int = SMALL, bold: bool = False) -> float:
 
 
 def wrapped(text: str, room: float, size: int = SMALL, bold: bool = False) -> Iterator[str]:
-    """The lines of a text that each take no more room, broken between words where that is possible."""
+    """The lines of a text that fit in `room`, broken between words if possible."""
     line = ""
     for word in text.split():
         longer = f"{line} {word}".strip()
@@ -48,7 +48,7 @@ def wrapped(text: str, room: float, size: int = SMALL, bold: bool = False) -> It
 
 
 def cut(text: str, room: float, size: int = SMALL, bold: bool = False) -> str:
-    """As much of the beginning of a text as there is room for; a character at least."""
+    """As much of the beginning of a text as fits; at least one character."""
     used, more = 0.0, _BOLD if bold else 0
     for place, character in enumerate(text):
         used += size * (_advance(character) + more)

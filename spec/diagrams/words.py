@@ -23,7 +23,7 @@ def in_words(diagram: Diagram) -> str:
 
 
 def event_in_words(diagram: Diagram, event: int) -> str:
-    """An event in words, with the remark on it, and that what arrives there is held back."""
+    """An event in words, with its remark, and whether the arriving message is held back."""
     happens = printable(diagram.computation.say(event))
     remarks = [diagram.shown_remarks[event]] if event in diagram.shown_remarks else []
     if remarks and diagram.computation.events[event].message is None:
@@ -33,6 +33,6 @@ def event_in_words(diagram: Diagram, event: int) -> str:
 
 
 def wait_in_words(wait: Wait) -> str:
-    """That a message is held back, and until when."""
+    """A sentence saying that a message is held back, and until when."""
     name = printable(wait.message)
     return f"{name} is held back" + ("" if wait.delivery is None else " until it is delivered")

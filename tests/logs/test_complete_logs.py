@@ -98,7 +98,7 @@ def test_they_are_printed_with_the_lines_and_named_in_the_conclusion(crownless: 
     assert (
         "delivers-once: violated\n"
         "  billing delivers a twice: lines 3 and 5\n"
-        "  billing delivers ghost, which nobody has sent: line 6\n"
+        "  billing delivers ghost, which was never sent: line 6\n"
         "  stock delivers c, which is sent to billing: lines 7 and 9\n"
         "delivers-all: violated\n"
         "  stock never delivers b, which web sends to it: line 2\n"

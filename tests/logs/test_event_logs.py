@@ -266,7 +266,7 @@ BAD: list[tuple[list[str], str, str]] = [
     ([event("P1", 0, "internal", run=0.5)], "1: 'run' cannot be 0.5", "give the run's name, a string or an integer"),
     (sends("x"), "1: 'peer' is missing", RECEIVER),
     (sends("x", ["P2", 3]), "1: 'peer' cannot be 3", RECEIVER),
-    (sends("x", []), "1: P1 sends x to nobody", "name a receiver in 'peer'"),
+    (sends("x", []), "1: P1 sends x without a receiver", "name a receiver in 'peer'"),
     (sends("x", ["P2"] * 2), "1: P1 sends x to P2 twice", "name each receiver once in 'peer'"),
     (
         [event("P2", 0, "deliver", "x", [])],

@@ -200,7 +200,8 @@ SMALL = {
          event("P2", 1 << 70, "internal")],
         "", ALL, {OF_ANY, OF_P2},
         ["not JSON: a number is too long, or the nesting too deep", "a list is not an event",
-         "'run' cannot be 0.5", "'index' is -1", "'peer' is missing", "P2 sends v to nobody", "P2 sends v to P1 twice",
+         "'run' cannot be 0.5", "'index' is -1", "'peer' is missing",
+         "P2 sends v without a receiver", "P2 sends v to P1 twice",
          "'index' is more than 9,223,372,036,854,775,807"],
     ),
     "an index as large as can be": Small(
