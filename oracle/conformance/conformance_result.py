@@ -292,7 +292,7 @@ class Conformance(CheckResult):
             "ticks": request.ticks,
             "restarts": request.restarts,
             "runs": None if self.runs is None else self.made,
-            "verdict": self.verdict,
+            "verdict": "not broken" if self.runs is not None and self.verdict == "holds" else self.verdict,
             "orders": {name: lines[name] for name in JUDGED},
             "strongest": self.strongest,
             "failures": [line.json() for line in self.failures],

@@ -160,7 +160,9 @@ def _answered_without_end(answers: Answers, request: Request, channel: int) -> t
     except WrongNode as wrong:
         if wrong.breaks != "floods":
             return None
-    first = next(step for step in network.steps if step.packets and step.action.packet is not None)
+    first = next((step for step in network.steps if step.packets and step.action.packet is not None), None)
+    if first is None:  # the flood is one answer to the send, which the search reports
+        return None
     query = first.action.process, network.system.state_after(first).history
     said = f"after that message alone the nodes have had {most:,} inputs, and there are still more"
     return query, NodeFailure("floods", f"its packets are answered by packets without end: {said}")

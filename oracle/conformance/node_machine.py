@@ -204,8 +204,10 @@ class NodeMachine(ProtocolMachine):
         message = self._known("delivers", name)
         if i not in message.receivers:
             to = " and ".join(f"P{q + 1}" for q in message.receivers)
-            own = "; if applications deliver their own messages too, say so: --self-sends"
-            raise NodeFailure("invents", f"delivers {name}, which is for {to}{own if i == message.sender else ''}")
+            hint = "" if len(message.receivers) > 1 else "; if every message is for all processes: --sends broadcast"
+            if i == message.sender:
+                hint = "; if senders deliver their own broadcasts: --sends broadcast --self-sends"
+            raise NodeFailure("invents", f"delivers {name}, which is for {to}{hint}")
         return message
 
     def _known(self, deed: str, name: str) -> Message:

@@ -300,7 +300,10 @@ class _Program(Node):
     def _hangs(self, outputs: int) -> NodeFailure:
         half = f" and the unfinished line {_text(self._unfinished)}" if self._unfinished else ""
         after = f" after {some(outputs, 'output')}{half}" if outputs or half else ""
-        return NodeFailure("hangs", f"has not answered for {self._limits.seconds:g} s{after}; {self.form.end}")
+        return NodeFailure(
+            "hangs",
+            f"has not answered for {self._limits.seconds:g} s{after}; {self.form.end}; its output may not be flushed",
+        )
 
     def _failure_at_the_end(self) -> NodeFailure:
         """The failure of a program whose output has ended."""

@@ -22,10 +22,10 @@ import builtins
 import copy
 import linecache
 from collections import namedtuple
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 
 from crownless.impl.protocol import ProtocolMachine, delivered, sent
 from crownless.impl.user_frames import place
@@ -96,6 +96,9 @@ class Reader(ast.NodeTransformer):
         function, node = self.function, self.node
         if vars(function):
             self.refuse(node, f"the function {function.__name__} has attributes of its own")
+        for name in sorted(self.builtins):
+            if name in self.own or self._outside(name) not in (_MISSING, getattr(builtins, name)):
+                self.refuse(node, f"{name} is not Python's own here", "give it another name")
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         if not all(map(is_constant, defaults)):
             self.refuse(node, "a default can change")
@@ -375,12 +378,29 @@ _GENERATED = ("__new__", "_make", "_replace", "_asdict", "__repr__", "__getnewar
 def _why_no_named_tuple(kind: Any) -> str:
     """Why it is not a named tuple as Python makes them; empty if it is one."""
     is_one = type(kind) is type and kind.__mro__[1:] == (tuple, object)
-    if not is_one or any(_code(vars(kind).get(name)) != _code(vars(_plain(kind._fields))[name]) for name in _GENERATED):
+    if not is_one or not _has_generated_members(vars(kind), vars(_plain(kind._fields)), kind._fields):
         return f"{kind.__name__} is not a named tuple as Python makes them"
     return (
         ""
         if all(map(is_constant, kind.__new__.__defaults__ or ()))
         else f"{kind.__name__} has a default that can change"
+    )
+
+
+class _Declared(NamedTuple):
+    """Has the special members that a class statement adds."""
+
+
+def _has_generated_members(given: Mapping[str, Any], plain: Mapping[str, Any], fields: Iterable[str]) -> bool:
+    """True if the special members are those that Python generates, and each field reads its own place."""
+    special = {name for name in given if name.startswith("__")}
+    return (
+        special <= {*plain, *vars(_Declared)}
+        and all(_code(given.get(name)) == _code(plain[name]) for name in _GENERATED)
+        and all(
+            type(given[name]) is type(plain[name]) and given[name].__reduce__()[1][0] == place
+            for place, name in enumerate(fields)
+        )
     )
 
 

@@ -177,7 +177,7 @@ class DeliversItsOwn(Relay):
 def test_who_delivers_its_own_messages_is_pointed_to_the_option() -> None:
     found = cr.conform(DeliversItsOwn, 2, 1)
     assert [line.property.name for line in found.failures] == ["invents"]
-    assert "if applications deliver their own messages too, say so: --self-sends" in found["invents"].note
+    assert "if senders deliver their own broadcasts: --sends broadcast --self-sends" in found["invents"].note
     assert (found["synchronous"].verdict, found.kept) == ("unknown", ["asynchronous"])
 
 

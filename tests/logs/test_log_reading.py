@@ -204,7 +204,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.otlp", content_of(GOOD, ".otlp"), "--kind r=deliver", "--kind does not go with --format otlp"),
     ("a.itf", content_of(GOOD, ".itf.json"), "--column index=id", "--column index does not go with --format itf"),
     ("a.shiviz", content_of(GOOD, ".shiviz"), "--match", "--match does not go with --format shiviz"),
-    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "a log of ShiViz is not read block by block here"),
+    ("a.shiviz", content_of(GOOD, ".shiviz"), "--one-run", "shiviz is not read block by block here"),
     ("a.shiviz", content_of(GOOD, ".shiviz"), "--engine spark --pattern x", "--pattern does not go with --engine"),
     ("a.jsonl.gz", content_of(GOOD, ".jsonl.gz"), "--format parquet", "this looks like JSON, not like Parquet"),
 ]

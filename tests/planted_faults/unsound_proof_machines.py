@@ -528,3 +528,48 @@ TABLE += [
     Planted(GivesAChoice, "refused", "2 steps"),
     Planted(DeletesTheWrongWay, {"safe": "not proved", "live": "not proved"}),
 ]
+
+
+# -- names and members that Python resolves otherwise ------------------------------------------------------------------
+
+
+class OtherFields(NamedTuple):
+    """A state whose fields, unpacked, are not those that were put in."""
+
+    sent: Any
+    deliv: Any
+
+    def __iter__(self) -> Any:
+        return iter((tuple.__getitem__(self, 0), tuple(9 for _ in tuple.__getitem__(self, 1))))
+
+
+class UnpacksOtherwise(Rst):
+    def initial(self, i: Any) -> Any:
+        start = Rst.initial(self, i)
+        return OtherFields(start.sent, start.deliv)
+
+    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
+        return OtherFields(self.ops.incremented(state.sent, i, j), state.deliv)
+
+    def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> Any:
+        sent = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
+        return OtherFields(sent, self.deliv_after(state, j))
+
+    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
+        _, deliv = state
+        return self.ops.every(lambda k: deliv[k] >= packet.stamp[k][i])
+
+
+class TakesTheFirstList(Rst):
+    """Its `list` is a parameter of one function and Python's own in another place."""
+
+    def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> Any:
+        first: Any = lambda list: list  # noqa: A006, E731
+        kept = list(first(stamp))
+        return Rst.after_delivering(self, i, state, j, kept)
+
+
+TABLE += [
+    Planted(UnpacksOtherwise, "refused", "not a named tuple as Python makes them", _FIFO),
+    Planted(TakesTheFirstList, "refused", "list is not Python's own here"),
+]

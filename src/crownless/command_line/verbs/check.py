@@ -50,7 +50,7 @@ from .check_report import print_check, print_runs
     "--clock",
     "clocks",
     multiple=True,
-    help="Report deliveries that contradict this clock, lamport or vector (repeatable).",
+    help="Report deliveries that contradict lamport-times or vector-times (repeatable).",
 )
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
 @click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from rich.text import Text
 
 from crownless.command_line.output import STYLES, print_line, print_run
@@ -184,4 +186,13 @@ def _conclusion(result: Conformance) -> str:
         also = " and delivers everything" if channel_named(result.request.channel).reliable else ""
         does = f"keeps {_and(orders)} order{also}" if orders else "fails in nothing"
         return f"{name} {does} in all of {some(result.made, 'random run')}: a sample of all runs"
-    return f"{name} keeps {_and(orders or result.named)} order within the bound, and delivers everything"
+    kept = orders or result.named
+    broken = [] if orders else [order for order in _weaker(kept) if order in result.violations]
+    violates = f"; it violates {_and(broken)} order" if broken else ""  # multicasts may keep a stronger order
+    return f"{name} keeps {_and(kept)} order within the bound, and delivers everything{violates}"
+
+
+def _weaker(orders: Sequence[str]) -> list[str]:
+    """The orders that conform judges and that are listed before one of these."""
+    last = max((JUDGED.index(order) for order in orders if order in JUDGED), default=0)
+    return list(JUDGED[:last])
