@@ -393,7 +393,11 @@ class _Declared(NamedTuple):
 
 def _has_generated_members(given: Mapping[str, Any], plain: Mapping[str, Any], fields: Iterable[str]) -> bool:
     """True if the special members are those that Python generates, and each field reads its own place."""
-    special = {name for name in given if name.startswith("__")}
+    special = {  # not what others note on a class, such as the list `__slotnames__` of `copy`
+        name
+        for name, member in given.items()
+        if name.startswith("__") and (callable(member) or hasattr(member, "__get__"))
+    }
     return (
         special <= {*plain, *vars(_Declared)}
         and all(_code(given.get(name)) == _code(plain[name]) for name in _GENERATED)
