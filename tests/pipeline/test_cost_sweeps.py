@@ -176,7 +176,7 @@ def test_an_unknown_parameter_is_refused() -> None:
         ({"protocol": "ses-rollback"}, "crashes"),
         ({"workload": "unifrom"}, "unknown workload"),
         ({"latency": "normal"}, "unknown latency"),
-        ({"channel": "lossy"}, "not delivered"),
+        ({"channel": "lossy"}, "not simulated over a lossy channel"),
         ({"load": 0.0}, "load 0.0"),
         ({"load": math.inf}, "load inf"),
         ({"load": -1.0}, "load -1.0: not a number greater than 0; give one by --load, such as 0.1"),

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from .errors import BadInput
 
+#: Devices that can be read without an end.
+ENDLESS = ("zero", "full", "random", "urandom")
+
 
 def read_text(path: Path | None, name: str) -> str:
     """The UTF-8 text in a file, or, without a path, from standard input; raises `BadInput`, which names it `name`."""
@@ -26,6 +29,8 @@ def read_bytes(path: Path | None, name: str) -> bytes:
     """The content of a file or, without a path, of standard input; raises `BadInput`, which names it `name`."""
     if path is None and sys.stdin is None:
         raise BadInput("standard input is closed", hint="give a file, or something to read", file=name)
+    if path is not None and path.name in ENDLESS and path.is_char_device():
+        raise BadInput("this is a device, not a file", hint="name a text file or a log", file=name)
     try:
         return sys.stdin.buffer.read() if path is None else path.read_bytes()
     except OSError as error:

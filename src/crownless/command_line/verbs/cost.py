@@ -32,6 +32,9 @@ ENGINES = ("plain", "spark")
 SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 
 
+MOST_SEEDS = 100_000
+
+
 @click.command(cls=Verb, everyday="processes workloads loads latencies messages seeds max_seconds as_json")
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", shell_complete=complete_protocol)
 @click.option("-n", "--processes", type=int, multiple=True, help="How many processes; more than once for several.  [4]")
@@ -46,7 +49,11 @@ SHOWN = ("added", "before", "room", "after", "control", "bytes", "bytes_varint")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of application data per message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
 @click.option(
-    "--seeds", type=click.IntRange(1), default=SEEDS, show_default=True, help="Repetitions of each experiment."
+    "--seeds",
+    type=click.IntRange(1, MOST_SEEDS),
+    default=SEEDS,
+    show_default=True,
+    help="Repetitions of each experiment.",
 )
 @click.option("--engine", default="plain", show_default=True, help="plain (one process) or spark.")
 @click.option("--master", help="Where Spark runs, such as local[2].  [default: all processors of this machine]")
