@@ -220,7 +220,7 @@ class ProtocolMachine:
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
-    #: Local situations that some run should reach. The verdict reports those that no run within the bound reaches as
+    #: Local states that some run should reach. The verdict reports those that no run within the bound reaches as
     #: never exercised. (Only a search that delivered nothing at all does not pass.)
     witnesses: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
     #: Likewise for local transitions: where a rule of the protocol makes a difference. name → predicate(machine,

@@ -108,8 +108,6 @@ class Call(NamedTuple):
         """The error for an exception in the call."""
         if isinstance(error, WrongAnswer):
             return wrong_answer(self.kind, error)
-        if isinstance(error, NotImplementedError) and self.method == "renamed_stamp":
-            return WrongMachine(f"{self.kind.__name__} has no method renamed_stamp", hint=RENAMES_STAMPS)
         at, hint = place_of_error(error), ANSWERS_EVERYWHERE
         for fact, called in {"invariants": "invariant", "witnesses": "witness", "rules": "rule"}.items():
             if self.method.startswith(f"{called} '"):
@@ -188,6 +186,9 @@ class MachineCalls:
         return self._call("renamed", self.machine.renamed, self._checked_state, state, renaming)
 
     def renamed_packet(self, packet: Packet, renaming: Renaming) -> Packet:
+        if packet.stamp is not None and type(self.machine).renamed_stamp is ProtocolMachine.renamed_stamp:
+            raise WrongMachine(f"{type(self.machine).__name__} has no method renamed_stamp", hint=RENAMES_STAMPS)
+
         def checked(answer: Packet, arguments: Any) -> Packet:
             self._checked_stamp(answer.stamp)
             return answer

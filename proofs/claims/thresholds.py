@@ -22,14 +22,15 @@ from . import bundled
 from .claim import claim
 from .evidence import enumerated, program, system_of
 
-#: When P1 has heard from both others, its matrix has four entries: the text's least threshold for n = 3.
+#: When P1 has heard from both others, its matrix has four entries, the text's k = n + 1, and one column is cleared.
+#: Four messages in the free workload show the same, with k = 2 or 3 and in many more states.
 FOUR_ENTRIES = """
 P1: send a to P2; send b to P3; receive; receive; send c to P2
 P2: send d to P3; send e to P1; receive; receive; receive
 P3: send f to P2; send g to P1; receive; receive
 """
 
-#: P1 learns of four messages at once, and then has seven entries.
+#: P1 learns of four messages at once, and then has seven entries: to have fewer than five it clears two columns.
 SEVEN_ENTRIES = """
 P1: send a to P3; send b to P4; send c to P2; receive
 P2: send d to P3; send e to P4; receive h; receive j; send f to P1

@@ -97,7 +97,8 @@ class Reader(ast.NodeTransformer):
         if vars(function):
             self.refuse(node, f"the function {function.__name__} has attributes of its own")
         for name in sorted(self.builtins):
-            if name in self.own or self._outside(name) not in (_MISSING, getattr(builtins, name)):
+            outside = self._outside(name)
+            if name in self.own or not (outside is _MISSING or outside is getattr(builtins, name)):
                 self.refuse(node, f"{name} is not Python's own here", "give it another name")
         defaults = (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
         if not all(map(is_constant, defaults)):

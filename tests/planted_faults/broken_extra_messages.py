@@ -22,28 +22,13 @@ from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
+from crownless.proofs.claims.thresholds import FOUR_ENTRIES, SEVEN_ENTRIES
 from crownless.spec.computation import Message
 
 #: With three processes and few messages a matrix never has the four entries at which the text's smallest k clears it.
 AT_2 = Setup(parameters={"k": 2})
 
 AT_3 = Setup(parameters={"k": 3})
-
-#: Where P1 has heard from both, its matrix has four entries, which is the text's k = n + 1, and one column is cleared.
-#: Four messages in the free workload show the same faults, with k = 2 or 3 and in many more states.
-FOUR_ENTRIES = """
-P1: send a to P2; send b to P3; receive; receive; send c to P2
-P2: send d to P3; send e to P1; receive; receive; receive
-P3: send f to P2; send g to P1; receive; receive
-"""
-
-#: P1 learns of four messages at once, and its matrix has seven entries: to have fewer than five it clears two columns.
-SEVEN_ENTRIES = """
-P1: send a to P3; send b to P4; send c to P2; receive
-P2: send d to P3; send e to P4; receive h; receive j; send f to P1
-P3: send g to P4; send h to P2
-P4: send i to P3; send j to P2
-"""
 
 #: Of three processes no matrix has seven entries.
 NEVER_SEVERAL = ["several-extra-messages-are-sent-in-one-step"]

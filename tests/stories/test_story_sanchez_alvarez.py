@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import pytest
 from broken_extra_messages import (
-    FOUR_ENTRIES,
     AllowsK,
 )
 from broken_optimal import (
@@ -31,6 +30,7 @@ from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.search.generating import Form, generate
 from crownless.model_check.search.reachable import reachable
 from crownless.model_check.system.system import System
+from crownless.proofs.claims.thresholds import FOUR_ENTRIES
 from crownless.spec import notation
 from crownless.spec.computation import Message
 
