@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from command_line_runner import Crownless
 from replay import endings, numbered
 
-from crownless.command_line import main
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
@@ -222,15 +222,15 @@ class NeverDelivers(Unordered):
 
 
 @pytest.mark.parametrize("name", ["NeverSends", "NeverDelivers", "OnceMore"])
-def test_what_generates_no_computation_is_compared_with_no_order(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    printed = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2")
+def test_what_generates_no_computation_is_compared_with_no_order(crownless: Crownless, name: str) -> None:
+    printed = crownless("realize", f"{__name__}:{name}", "-n", "2", "-m", "2")
     assert printed.code == 1
     assert printed.out.splitlines()[-1] == (
         "within 2 processes and 2 messages: generates no complete computation, so nothing is compared with any order"
     )
     assert "contained" not in printed.out
     assert "missing" not in printed.out
-    in_json = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
+    in_json = crownless("realize", f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
     facts = json.loads(in_json.out)
     assert (in_json.code, facts["computations"], facts["equals"], facts["contained_in"]) == (1, 0, None, [])
 
@@ -279,22 +279,8 @@ def test_what_is_taken_back_later_was_never_generated() -> None:
 # -- the verb ----------------------------------------------------------------------------------------------------------
 
 
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def run(capture: pytest.CaptureFixture[str], *arguments: str) -> Answer:
-    with pytest.raises(SystemExit) as exit_:
-        main(["realize", *arguments])
-    printed = capture.readouterr()
-    assert isinstance(exit_.value.code, int)
-    return Answer(exit_.value.code, printed.out, printed.err)
-
-
-def test_the_verb_prints_every_stable_key(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "murty-garg", "-n", "3", "-m", "2", "--json")
+def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:
+    answer = crownless("realize", "murty-garg", "-n", "3", "-m", "2", "--json")
     assert answer.code == 0
     facts = json.loads(answer.out)
     stable = {"protocol", "processes", "messages", "computations", "equals", "contained_in", "missing", "extra"}
@@ -312,11 +298,11 @@ def test_the_verb_prints_every_stable_key(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_from_what_is_generated(
-    capsys: pytest.CaptureFixture[str],
+    crownless: Crownless,
 ) -> None:
-    boasts = run(capsys, f"{__name__}:Boasts", "-n", "2", "-m", "2")
-    shy = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2")
-    quiet = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2", "--quiet")
+    boasts = crownless("realize", f"{__name__}:Boasts", "-n", "2", "-m", "2")
+    shy = crownless("realize", f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2")
+    quiet = crownless("realize", f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2", "--quiet")
     assert boasts.code == 1
     assert "not causal: P2 receives m2 before m1, which was sent earlier:" in boasts.out
     assert "●─m1──╮" in boasts.out
@@ -330,21 +316,21 @@ def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_fro
     assert "●" not in quiet.out
 
 
-def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
+def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(crownless: Crownless) -> None:
+    answer = crownless("realize", f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
     assert answer.code == 1
     assert "P1: receive m2; send m1 to P2\n" in answer.out
     bound = "within 2 processes and 2 messages"
     assert answer.out.splitlines()[-1] == f"{bound}: no order exactly; inside none; all of synchronous"
 
 
-def test_a_limit_gives_exit_3_and_claims_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
+def test_a_limit_gives_exit_3_and_claims_nothing(crownless: Crownless) -> None:
+    answer = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
     assert answer.code == 3
     facts = json.loads(answer.out)
     assert (facts["equals"], facts["contained_in"], facts["decided"]) == (None, [], False)
     assert "search ended early: 0 seconds are over" in facts["scope"]
-    text = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
+    text = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
     assert text.out.splitlines()[-1] == "unknown: 0 seconds are over"
 
 
@@ -369,8 +355,8 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
         ("murty-garg --self-sends", "murty-garg excludes messages to oneself"),
     ],
 )
-def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: str, said: str) -> None:
-    answer = run(capsys, *arguments.split())
+def test_bad_input_is_one_line(crownless: Crownless, arguments: str, said: str) -> None:
+    answer = crownless("realize", *arguments.split())
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.count("\n") == 1
     assert said in answer.err

@@ -35,10 +35,7 @@ PROGRAM = load_program("mf-program-3")
 
 
 def engine_of(
-    requested: Check,
-    engine: str | None = None,
-    reductions: Sequence[str] = (),
-    monitors: Sequence[Monitor] = (),
+    requested: Check, engine: str | None = None, reductions: Sequence[str] = (), monitors: Sequence[Monitor] = ()
 ) -> Engine:
     check = replace(requested, monitors=tuple(monitors))
     return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
@@ -143,10 +140,7 @@ REFUSED = [
     (Check("rst", program=PROGRAM), "in a program each process does its own"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
     (Check("isis", crash="P1"), "the native engine knows no crashes"),
-    (
-        Check("rst", processes=9),
-        "it would try the 362,880 renamings of 9 processes; up to 8 it does",
-    ),
+    (Check("rst", processes=9), "it would try the 362,880 renamings of 9 processes; up to 8 it does"),
 ]
 
 

@@ -21,9 +21,6 @@ CountsOnePerReceiver = breaks(delivers_all=(3, 1, 1))(
     Cbcast,
     after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + (self.n - 1) * self.ops.one_if(k == i)),
 )
-CountsForItsReceivers = breaks(delivers_all=(2, 1, 1))(
-    Cbcast, after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + self.ops.one_if(k != i))
-)
 AttachesTheVectorBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
     Cbcast, stamped=lambda self, packet, before, after: before
 )
@@ -71,7 +68,6 @@ LetsOneOfTheSenderBeMissing = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
 LetsOneOfOthersBeMissing = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
     Cbcast, every=lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1
 )
-AsksTheSenderForNoMore = breaks(delivers_all=(2, 1, 1))(Cbcast, every=lambda i, j, k, state, m: m[k] <= state[k])
 AsksTheOthersForLess = breaks(delivers_all=(2, 1, 1))(
     Cbcast, every=lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1
 )

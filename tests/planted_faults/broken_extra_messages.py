@@ -11,6 +11,7 @@ from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
+from crownless.impl.variants import for_matrices
 from crownless.proofs.claims.thresholds import FOUR_ENTRIES, SEVEN_ENTRIES
 from crownless.spec.computation import Message
 
@@ -67,27 +68,11 @@ def sent_entries(entry: Method) -> Method:
     )
 
 
-#: The message carries the constraint that it be delivered itself.
-AttachesAfterIncrementing = breaks(delivers_all=(2, 1, 1))(
-    ExtraMessages,
-    attached=lambda self, before, packet: self.entries(
-        self.after_sending(packet.source, before, packet.destination).matrix
-    ),
-)
 AttachesNothing = breaks(fifo=(2, 2, 3))(ExtraMessages, attached=lambda self, before, packet: ())
 #: A user message carries what an extra message does: the constraints about its receiver.
 AttachesOnlyTheColumn = breaks(causal=(3, 3, 5))(
     ExtraMessages, attached=lambda self, before, packet: self.column(before, packet.destination)
 )
-NeverIncrementsOnSending = breaks(fifo=(2, 2, 3))(
-    ExtraMessages, sent_entries=lambda of_i, of_j, value: value * (1 - of_j + of_i * of_j)
-)
-#: M_i[i, j] is 1 after every message, not one more.
-StartsCountingAnew = breaks(fifo=(2, 3, 5))(
-    ExtraMessages, sent_entries=lambda of_i, of_j, value: value * (1 - of_j) + of_i * of_j
-)
-#: Not even the entry of the message itself is left in column j.
-ClearsTheWholeColumn = breaks(fifo=(2, 2, 3))(ExtraMessages, sent_entries=lambda of_i, of_j, value: value * (1 - of_j))
 ClearsTheRow = breaks(fifo=(3, 3, 4))(
     ExtraMessages, sent_entries=lambda of_i, of_j, value: value * (1 - of_i * (1 - of_j)) + of_i * of_j
 )
@@ -143,13 +128,7 @@ AllowsK = breaks(ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8))(
     ),
 )
 #: One extra message, however many entries are left.
-ClearsOnce = breaks(ProgramCatch("fewer-entries-than-k", SEVEN_ENTRIES, 13))(
-    ExtraMessages,
-    symmetric=False,
-    clearing=lambda self, i, state, cleared, extra: (
-        (self.after_sending(i, state, extra[0].destination), extra[:1]) if len(extra) > 1 else (cleared, extra)
-    ),
-)
+ClearsOnce = breaks(ProgramCatch("fewer-entries-than-k", SEVEN_ENTRIES, 13))(for_matrices.ClearsOnce)
 #: Looks at its matrix when it has sent a message, and not when it has delivered one.
 NeverClearsWhenDelivering = breaks(ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8))(
     ExtraMessages,

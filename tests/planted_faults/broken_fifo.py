@@ -31,10 +31,6 @@ def delivered_up_to(number: int, packet: Packet, state: fifo_sequence.State) -> 
 # -- sequence numbers: sending -----------------------------------------------------------------------------------------
 
 NumbersNothing = breaks(fifo=(2, 2, 3))(FifoSequence, after_sending=lambda self, state, j: state)
-NumbersFromZero = breaks(fifo=(2, 2, 3))(FifoSequence, stamped=lambda self, packet, before, after: packet.stamp - 1)
-NumbersFromTwo = breaks(delivers_all=(2, 1, 1))(
-    FifoSequence, stamped=lambda self, packet, before, after: packet.stamp + 1
-)
 NumbersAllItSends = breaks(delivers_all=(3, 2, 3))(
     FifoSequence, after_sending=lambda self, state, j: state._replace(sent=self.ops.vector(lambda k: state.sent[k] + 1))
 )

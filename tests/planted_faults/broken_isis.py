@@ -11,6 +11,7 @@ from crownless.impl.protocol import AppEvent, Packet
 from crownless.impl.protocols import isis
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.isis_gc import IsisGc, IsisGcWaits
+from crownless.impl.variants import for_schiper_eggli_sandoz
 from crownless.spec import library
 from crownless.spec.computation import Message
 
@@ -79,14 +80,6 @@ SendsTheMessageAlone = breaks(fifo=(2, 2, 3))(Isis, only=lambda i, packet, messa
 SendsOnlyItsOwnMessages = breaks(Catch("causal", 3, 2, 4, Setup(sends="multicast")), causal=(3, 3, 5))(
     Isis, only=lambda i, packet, message: message.sender == i
 )
-#: What is for other sites must go along: in Fig. 1 M1 comes to S3 over S2.
-SendsOnlyWhatIsForTheReceiver = breaks(causal=(3, 3, 5))(
-    Isis, only=lambda i, packet, message: packet.destination in message.receivers
-)
-#: M1 is carried over both paths.
-SendsOnlyWhatIsForOthers = breaks(fifo=(2, 2, 3))(
-    Isis, only=lambda i, packet, message: message == packet.message or packet.destination not in message.receivers
-)
 NeverInsertsWhatItSends = breaks(fifo=(2, 2, 3))(Isis, after_send=lambda self, message, before, after: before)
 #: What has gone with one message does not go with the next.
 EmptiesTheBufferOnSending = breaks(fifo=(2, 3, 4), delivers_once=(2, 3, 5))(
@@ -114,12 +107,6 @@ IgnoresNothing = breaks(delivers_once=(2, 2, 4))(
 NeverInsertsWhatArrives = breaks(delivers_once=(2, 2, 4), causal=(3, 3, 5))(
     Isis, after_packet=lambda self, packet, before, after: before
 )
-InsertsOnlyWhatItDelivers = breaks(causal=(3, 3, 5))(
-    Isis,
-    on_packet=lambda self, i, state, packet: Isis.on_packet(
-        self, i, state, packet._replace(stamp=tuple(m for m in packet.stamp if i in m.receivers))
-    ),
-)
 #: What comes along is delivered, and not inserted.
 InsertsOnlyTheMessageOfThePacket = breaks(delivers_once=(2, 2, 4), causal=(3, 3, 5))(
     Isis,
@@ -133,9 +120,6 @@ DeliversOnlyTheMessageOfThePacket = breaks(delivers_all=(2, 2, 4), fifo=(2, 2, 3
     each_step=lambda packet, step: step._replace(
         events=[event for event in step.events if event.message == packet.message]
     ),
-)
-DeliversFromTheEnd = breaks(fifo=(2, 2, 3))(
-    Isis, each_step=lambda packet, step: step._replace(events=step.events[::-1])
 )
 InsertsAtTheFront = breaks(fifo=(2, 2, 3))(Isis, inserted=lambda self, buffer, messages: (*messages, *buffer))
 #: All that is new, but for what the site has sent itself.
@@ -177,12 +161,7 @@ NotesForEverybody = breaks(ProgramCatch("causal", FIG_1, 7, P1_COLLECTS))(
     on_deletion_request=lambda self, state, j, ids: state._replace(noted=tuple(noted | ids for noted in state.noted)),
 )
 #: The protocol initialized by S does not allow S' to delete.
-TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6), setup=FIFO)(
-    IsisGc,
-    on_deletion_request=lambda self, state, j, ids: IsisGc.on_deletion_request(
-        self, state._replace(buffer=tuple(m for m in state.buffer if m not in ids)), j, ids
-    ),
-)
+TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6), setup=FIFO)(for_schiper_eggli_sandoz.TheAskedSiteDeletesToo)
 #: All the identifiers must be noted, of messages that have not come yet too.
 NotesOnlyWhatItKnows = breaks(ProgramCatch("delivers-once", REQUESTED_TOO_EARLY, 11, P1_COLLECTS))(
     IsisGc,

@@ -6,6 +6,7 @@ from overrides import LOST, TWICE, Method, Override, after_packet, always, chang
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocols.kearns import Kearns
+from crownless.impl.variants.for_mattern_fuenfrocken import KearnsInTurn
 
 #: The third client hears of a from one who has only heard of it.
 A_CHAIN_OF_CLIENTS = """
@@ -73,9 +74,6 @@ CountsAtTheServersEntry = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
 CountsAfterAttaching = breaks(delivers_all=(3, 3, 6), setup=FIFO)(
     Kearns, stamped=lambda self, packet, before, after: before
 )
-AttachesNothingToClients = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, stamped=lambda self, packet, before, after: after if packet.destination == self.server else no_vector(self)
-)
 #: To the server: what the client knows of others does not travel.
 AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5), setup=FIFO)(
     Kearns,
@@ -122,9 +120,6 @@ ServerChecksTheSender = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
 ServerLetsOneBeMissing = breaks(causal=(3, 3, 5), setup=FIFO)(
     Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried <= known + 1
 )
-ServerAsksForMore = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried < known
-)
 ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
     Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried == known
 )
@@ -139,12 +134,6 @@ ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
 ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))(
     Kearns, at_the_server=lambda self, packet, before, after: vector_sum(self, before, packet.stamp)
 )
-ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns,
-    deliverable=lambda self, i, state, packet: Kearns.deliverable(
-        self, i, self.after_delivering(state, packet.stamp), packet
-    ),
-)
 
 # -- variations --------------------------------------------------------------------------------------------------------
 
@@ -156,15 +145,7 @@ ServerCounts = keeps((3, 3, 689), FIFO)(
 #: j ≠ i leaves the sender out, which only FIFO channels excuse; over them the sender's next message is the next,
 #: whether the server checks it or not. To wait for exactly one more of the sender, as in the matrix protocol further
 #: down, the server needs no channel but the unordered.
-ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(
-    keeps((3, 3, 689), FIFO)(
-        Kearns,
-        deliverable=lambda self, i, state, packet: (
-            i != self.server
-            or (packet.stamp[packet.source] == state[packet.source] + 1 and Kearns.deliverable(self, i, state, packet))
-        ),
-    )
-)
+ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(keeps((3, 3, 689), FIFO)(KearnsInTurn))
 #: The server's own messages carry no knowledge: the text has vectors taken from 'another client' alone, and needs no
 #: more. All that the server could mention it has itself consumed, and it delays no message for that.
 ServerTellsNothing = keeps((3, 3, 583), FIFO)(

@@ -16,23 +16,12 @@ from crownless.impl.protocols.rst_variants import RstColumn, RstSentAlone
 # -- increment before sending [MF]: sending ----------------------------------------------------------------------------
 
 NeverIncrements = breaks(delivers_all=(2, 1, 1))(RstBefore, after_sending=lambda self, i, state, j: state)
-#: M_i[i, k] for all k: a vector's increment.
-IncrementsItsWholeRow = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    after_sending=lambda self, i, state, j: self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i)),
-)
-#: M_i[j, i] for M_i[i, j].
-IncrementsTheReceiversRow = breaks(delivers_all=(2, 1, 1))(
-    RstBefore, after_sending=lambda self, i, state, j: RstBefore.after_sending(self, j, state, i)
-)
 AttachesTheMatrixBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
     RstBefore, stamp=lambda self, before, after: before
 )
 AttachesTheReceiversColumn = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: l == j)
 #: What it sent itself: others' messages, of which it heard, it does not pass on.
 AttachesItsRow = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: k == i)
-#: All but the one number that the receiver asks its sender for.
-AttachesZeroes = breaks(causal=(3, 3, 5))(AttachesItsRow, part_sent=lambda i, j, k, l: l == j)
 SendsOnce = breaks(never_blocks=(2, 3, 4))(
     RstBefore, blocked_if=lambda self, state, message: any(state[message.sender])
 )
@@ -46,15 +35,8 @@ ComparesTheSenderAlone = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
 ComparesAllButTheSender = breaks(fifo=(2, 2, 3))(
     RstBefore, every=lambda j, i, k, state, m: k == i or m[k][j] <= state[k][j]
 )
-#: M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it.
-ComparesItsRow = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
-    RstBefore, every=lambda j, i, k, state, m: m[j][k] <= state[j][k] if k != i else m[i][j] == state[i][j] + 1
-)
 ComparesEveryColumn = breaks(delivers_all=(3, 2, 3))(
     RstBefore, every_counted=lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own
-)
-ComparesForLess = breaks(delivers_all=(2, 1, 1))(
-    RstBefore, every=lambda j, i, k, state, m: m[k][j] < state[k][j] if k != i else m[i][j] == state[i][j] + 1
 )
 ComparesForEquality = breaks(delivers_all=(3, 2, 3))(
     RstBefore, every_counted=lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own
@@ -180,18 +162,12 @@ AttachesItsOwnColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
 AttachesTheRowForTheColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
     RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k])
 )
-AttachesTheColumnAfter = breaks(delivers_all=(2, 1, 1))(
-    RstColumn, stamped=lambda self, packet, before, after: self.column(after, packet.destination)
-)
 IncrementsNothing = breaks(fifo=(2, 2, 3))(RstColumn, after_sending=lambda self, i, state, j: state)
 SendsNoSecond = breaks(never_blocks=(2, 3, 4))(
     RstColumn, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 ChecksNoEntry = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
     RstColumn, deliverable=always
-)
-ChecksNotTheSendersEntry = breaks(fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
-    RstColumn, every=lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k]
 )
 ChecksForMore = breaks(delivers_all=(2, 1, 1))(RstColumn, every=lambda i, j, k, state, m: state.deliv[k] > m[k])
 CountsNoDelivery = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from overrides import Method, changes, with_state
 from planted import ProgramCatch, breaks, keeps, planted_in
 
-from crownless.impl.protocol import Packet, Step
+from crownless.impl.protocol import Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.spec.computation import Message
+from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement
 
 #: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
 TWO_DEBTS = """
@@ -61,37 +61,8 @@ def committing(change: Method) -> Method:
 SendsBackUncommitted = breaks(delivers_all=(2, 1, 4))(
     MurtyGarg, committing=lambda i, step, message: step if message.sender == i else step._replace(events=())
 )
-
-
-class Uncommitted(NamedTuple):
-    """A state of Murty & Garg with the message sent and not yet committed, if there is one."""
-
-    active: bool
-    messages: tuple[Message, ...]
-    acks: tuple[int, ...]
-    message: Message | None = None
-
-
-@breaks(synchronous=(3, 3, 7))
-class CommitsOnAcknowledgement(MurtyGarg):
-    """The sender of a message to a smaller process commits it at the acknowledgement (§4.1: "either")."""
-
-    def initial(self, i: int) -> Any:
-        return Uncommitted(True, (), ())
-
-    def commit_and_send(self, i: int, state: Any, message: Message) -> Step:
-        step = super().commit_and_send(i, state, message)
-        return step if message.sender != i else Step(state._replace(message=message), step.packets)
-
-    def acknowledged(self, i: int, state: Any) -> Step:
-        committed = [] if state.message is None else [self.commit(i, state.message)]
-        packets = [Packet(i, j, "ack") for j in state.acks]
-        active = Uncommitted(True, state.messages[1:], ())
-        if not state.messages:
-            return Step(active, packets, committed)
-        sent = self.send_to_smaller(i, active, state.messages[0])  # type: ignore[arg-type]
-        return Step(sent.state, [*packets, *sent.packets], [*committed, *sent.events])
-
+#: The sender of a message to a smaller process commits it at the acknowledgement (§4.1: "either").
+CommitsOnAcknowledgement = breaks(synchronous=(3, 3, 7))(CommitsAtAcknowledgement)
 
 # -- sends and acknowledgements (§4.3: passive on sending, active on an acknowledgement) -------------------------------
 

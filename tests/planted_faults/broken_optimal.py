@@ -65,13 +65,6 @@ AttachesTheLogAfterSending = breaks(fifo=(2, 2, 3))(
 AttachesOnlyWhatItsReceiverChecks = breaks(causal=(3, 3, 5))(
     Optimal, carried=lambda self, log, dests, j: purged({entry: left & {j} for entry, left in log.items()})
 )
-#: O_M names the receiver of the copy in every entry, as if all that is logged had been sent to it.
-MakesEverybodyWait = breaks(delivers_all=(2, 2, 3))(
-    Optimal,
-    carried=lambda self, log, dests, j: {
-        entry: left | {j} for entry, left in Optimal.carried(self, log, dests, j).items()
-    },
-)
 AttachesItsOwnEntry = breaks(delivers_all=(2, 1, 1))(
     Optimal,
     stamped=lambda self, packet, before, after: packet.stamp._replace(
@@ -131,9 +124,6 @@ AsksForTheNextOfTheSender = breaks(delivers_all=(3, 2, 3))(
 
 # -- after delivering (RCV 2, 3): SR_j[k] becomes t_k; the message is added to O_M, and the receiver dropped -----------
 
-NeverRecordsDeliveries = breaks(delivers_all=(2, 2, 3))(
-    Optimal, after_packet=lambda self, packet, before, after: after._replace(delivered=before.delivered)
-)
 #: SR[k] is how many messages of k were delivered, not the clock of the last.
 CountsDeliveries = breaks(delivers_all=(3, 3, 5))(
     Optimal,

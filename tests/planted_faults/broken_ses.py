@@ -131,7 +131,6 @@ def pairs_sent(where: Callable[[Value, Value], Value]) -> Override:
 SendsNoPairs = breaks(fifo=(2, 2, 3))(Ses, pairs_sent=lambda l, j: False)
 #: The only pair that is looked at on arrival; the others are what the receiver would pass on.
 SendsOnlyThePairOfTheReceiver = breaks(causal=(3, 3, 5))(Ses, pairs_sent=lambda l, j: l == j)
-SendsAllButThePairOfTheReceiver = breaks(fifo=(2, 2, 3))(Ses, pairs_sent=lambda l, j: l != j)
 NeverInsertsAPair = breaks(fifo=(2, 2, 3))(Ses, with_pair=lambda self, buffer, j, time: buffer)
 
 
@@ -167,11 +166,6 @@ AddsToTheOlderPair = breaks(pairs_are_of_the_past=(2, 2, 2), delivers_all=(2, 3,
 InsertsATimeToCome = breaks(pairs_are_of_the_past=(2, 1, 1), delivers_all=(2, 2, 3))(
     Ses, inserting=lambda self, message, time: self.after_event(message.sender, time)
 )
-#: The insertion is a local event after the sending, and the pair has its time: M does not mention it.
-InsertsInAnEventOfItsOwn = breaks(delivers_all=(2, 2, 3))(
-    InsertsATimeToCome,
-    after_send=lambda self, message, before, after: after._replace(time=self.after_event(message.sender, after.time)),
-)
 WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
     Ses, blocked_if=lambda self, state, message: any(state.buffer[message.receiver])
 )
@@ -192,10 +186,6 @@ ChecksAllButTheSendersEntry = breaks(fifo=(2, 2, 3))(
 )
 ChecksTheMirroredPair = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
     Ses, every=lambda i, j, k, state, m: m.buffer[k][i] <= state.time[k]
-)
-AsksForAPair = breaks(delivers_all=(2, 1, 1))(
-    Ses,
-    deliverable=lambda self, i, state, packet: any(packet.stamp.buffer[i]) and Ses.deliverable(self, i, state, packet),
 )
 AsksForMoreInEveryEntry = breaks(delivers_all=(2, 2, 3))(
     Ses, every=lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k]

@@ -68,10 +68,6 @@ DeletesWithoutComparing = breaks(fifo=(2, 3, 5))(
     SesDelete,
     after_delivering=lambda self, i, state, j, stamp: without(self, Ses.after_delivering(self, i, state, j, stamp), j),
 )
-#: VT ≤ VT(S2), the receiver's own time, for VT ≤ VT(M): by Lemma 2 that is always so.
-DeletesWhatItsOwnTimeHasPassed = breaks(fifo=(2, 3, 5))(
-    SesDelete, deleting=lambda i, j, pair, own, time: all(map(int.__le__, pair, own))
-)
 ComparesTheSendersEntry = breaks(fifo=(2, 3, 5))(SesDelete, deleting=lambda i, j, pair, own, time: pair[j] <= time[j])
 #: The sender knows of what this site sent to it; not of what others did.
 ComparesItsOwnEntry = breaks(causal=(3, 4, 7))(SesDelete, deleting=lambda i, j, pair, own, time: pair[i] <= time[i])
@@ -89,10 +85,6 @@ class DeletesEveryPairOfThePast(SesDelete):
 
 DeletesOnSending = breaks(fifo=(2, 2, 3))(
     SesDelete, after_send=lambda self, message, before, after: without(self, after, message.receiver)
-)
-#: VT ≥ VT(M), the sender's own entry left aside, in which VT(M) is always the greater.
-ComparesTheWrongWay = breaks(fifo=(2, 3, 5))(
-    SesDelete, deleting=lambda i, j, pair, own, time: all(k == j or entry >= time[k] for k, entry in enumerate(pair))
 )
 
 
@@ -116,12 +108,6 @@ CopiesKnowNothingOfEachOther = breaks(causal=(3, 2, 4))(
 )
 ACopyHasItsOwnPair = breaks(delivers_all=(2, 1, 1))(
     SesMulticast, accompanying=lambda self, buffer, j, dest, time: self.with_pairs(buffer, dest, time)
-)
-OneBufferForAllCopies = breaks(fifo=(2, 2, 3))(
-    ACopyHasItsOwnPair,
-    deliverable=lambda self, i, state, packet: (
-        packet.stamp.buffer[i] == packet.stamp.time or SesMulticast.deliverable(self, i, state, packet)
-    ),
 )
 ACopyKnowsOnlyOfThoseBefore = breaks(causal=(3, 2, 4))(
     SesMulticast,
