@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,21 +22,21 @@ from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check
+from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.check.suite import SuiteRow, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
 from crownless.model_check.search.engines import (
     COMPILES,
     MOST_WORKERS,
     RemoteEngine,
+    admitted,
     compiling,
-    validated_reductions,
-    why_not_applicable,
 )
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
+from crownless.spec.notation import Script
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
@@ -106,40 +107,28 @@ def check(
     Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
     """
-    reductions = validated_reductions(reductions, engine, workers)
-    limits = replace(limits, states=max_states)
     given = system | ({"clocks": clocks} if clocks else {})
-    saving = checkpoint if resume is None else resume
     _refuse_directories(protocols, checkpoint, resume)
-    suite: list[SuiteRow] | None = None
-    if resume is not None and not protocols:
-        saved, reductions = _saved(Path(resume), given, reductions, engine)
-        checks = [saved]
-    elif protocols and (given or saving is not None):
-        checks = [Check(protocol=name, **given) for name in protocols]
-    elif protocols:
-        checks = [one for name in protocols for one in _own_checks(name, engine, reductions)]
-    elif given:
-        checks = [Check(protocol=name, **given) for name in PROTOCOLS]
-    else:
-        suite = suite_rows()
-        checks = [row.check for row in suite]
-    if (resume is None and not protocols) or (len(checks) > 1 and (engine or reductions)):
-        checks = _admitted(checks, engine, reductions)
-        suite = suite and [row for row in suite if row.check in checks]
-    overview = None if len(checks) == 1 or as_json else Overview([one.resolve() for one in checks], suite)
+    with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
+        requests, reductions, suite = _requests(protocols, given, checkpoint, resume, engine, reductions)
+        if (resume is None and not protocols) or (len(requests) > 1 and (engine or reductions)):
+            checks, suite = _admitted(requests, engine, reductions, suite)
+        else:
+            checks = [one.resolve() for one in requests]
+    overview = None if len(checks) == 1 or as_json else Overview(checks, suite)
     elsewhere = _on_spark(engine, master, workers)
     results: list[CheckResult] = []
     with status(quiet or as_json) as line:
         if overview is not None:
             overview.print_headings(line)
         for one in checks:
+            line.update(f"{one.protocol}: starting Spark" if elsewhere is not None else one.protocol)
             try:
-                with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
+                with redirect_stdout(sys.stderr):
                     result = run_check(
                         one,
-                        limits,
-                        _progress(line, one.name, starts_spark=elsewhere is not None),
+                        replace(limits, states=max_states),
+                        partial(_show_progress, line, one.protocol),
                         engine=engine,
                         reductions=reductions,
                         workers=workers,
@@ -158,14 +147,13 @@ def check(
                 overview.print_row(result, line)
             if result.interrupted:
                 break
+    if not results or results[-1].saved is not None:
+        _say_saved(checkpoint if resume is None else resume, engine)
     if not results:
-        _say_saved(saving, engine)
         raise Stopped(INTERRUPTED)
-    left_out = [one.name for one in checks[len(results) :]]
+    left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
         say(f"interrupted; not checked: {', '.join(left_out)}")
-    if results[-1].saved is not None:
-        _say_saved(saving, engine)
     reports.write([result.suite() for result in results])
     if as_json:
         print_json({"checks": _json(results, suite)})
@@ -193,9 +181,8 @@ def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> l
     return facts
 
 
-def _progress(line: Progress, name: str, *, starts_spark: bool) -> Callable[[Exploration, int], None]:
-    line.update(f"{name}: starting Spark" if starts_spark else name)
-    return lambda found, level: line.update(f"{name}: {how_far(found, level)}")
+def _show_progress(line: Progress, name: str, found: Exploration, level: int) -> None:
+    line.update(f"{name}: {how_far(found, level)}")
 
 
 def how_far(found: Exploration, level: int) -> str:
@@ -210,33 +197,55 @@ def how_far(found: Exploration, level: int) -> str:
 # -- the checks to make ------------------------------------------------------------------------------------------------
 
 
-def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The checks if only a protocol is named; a single check if not even that can be run."""
-    first, *beside = own_checks(protocol)
-    return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
+def _requests(
+    protocols: tuple[str, ...],
+    given: dict[str, Any],
+    checkpoint: str | None,
+    resume: str | None,
+    engine: str | None,
+    reductions: tuple[str, ...],
+) -> tuple[list[Check], tuple[str, ...], list[SuiteRow] | None]:
+    """The requested checks, their reductions, and the rows of the suite, if that is requested."""
+    if resume is not None and not protocols:
+        saved, reductions = _saved(Path(resume), given, reductions, engine)
+        return [saved], reductions, None
+    if given or checkpoint is not None or resume is not None:
+        return [Check(protocol=name, **given) for name in protocols or PROTOCOLS], reductions, None
+    if not protocols:
+        suite = suite_rows()
+        return [row.check for row in suite], reductions, suite
+    requests = []
+    for name in protocols:
+        first, *beside = own_checks(name)
+        # What the engine or a reduction does not admit is one request, which is refused.
+        refused = beside and (engine or reductions) and isinstance(admitted(first, engine, reductions), NotApplicable)
+        requests += [first] if refused else [first, *beside]
+    return requests, reductions, None
 
 
-def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The applicable checks; standard error names the others, with the reason."""
-    admitted = []
+def _admitted(
+    requests: list[Check], engine: str | None, reductions: tuple[str, ...], suite: list[SuiteRow] | None
+) -> tuple[list[ResolvedCheck], list[SuiteRow] | None]:
+    """The applicable checks, and their rows; standard error names the others, with the reason."""
+    answers = [admitted(one, engine, reductions) for one in requests]
     refused: dict[str, list[str]] = {}
-    differ = len({(one.program, one.crash) for one in checks}) > 1
-    for one in checks:
-        why = why_not_applicable(one, engine, reductions)
-        if why is None:
-            admitted.append(one)
-        else:
+    differ = len({(one.program, one.crash) for one in requests}) > 1
+    for one, why in zip(requests, answers, strict=True):
+        if isinstance(why, NotApplicable):
             refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
     for reason, protocols in refused.items():
         say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
-    if not admitted:
+    checks = [one for one in answers if isinstance(one, ResolvedCheck)]
+    if not checks:
         raise BadInput("no protocol admits this", hint="name one to see why")
-    return admitted
+    rows = [row for row, one in zip(suite or (), answers, strict=False) if isinstance(one, ResolvedCheck)]
+    return checks, None if suite is None else rows
 
 
 def _over(check: Check) -> str:
     """The settings of a check, apart from its protocol."""
-    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
+    program = check.program if isinstance(check.program, str | None) else check.program.name
+    return f" on {program}" if program else " with --crash" if check.crash else ""
 
 
 # -- saved searches, and Spark -----------------------------------------------------------------------------------------
@@ -271,7 +280,7 @@ def _saved(
 
     header = header_in(directory, "spark" if engine == "spark" else "native")
     saved, reduced = check_of(header["request"], f"--resume {directory}")
-    if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
+    if isinstance(saved.program, Script) and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program.name}",
             hint="leave out -n, -m, --sends and --self-sends",
