@@ -8,7 +8,7 @@ Rows that must fail are as much a part of it as rows that must hold.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from crownless.impl.registry import PROTOCOLS
@@ -31,6 +31,12 @@ class SuiteRow:
         if result.verdict == "unknown" or (result.ended_early and result.violations.keys() < self.breaks):
             return None
         return result.violations.keys() == self.breaks
+
+
+def as_expected(rows: Sequence[SuiteRow], results: Sequence[CheckResult]) -> bool | None:
+    """True if the results of the first rows are as expected, False if one is not, None if that is unknown."""
+    each = [row.as_expected(result) for row, result in zip(rows, results, strict=False)]
+    return False if False in each else None if None in each else True
 
 
 #: The properties that protocols violate as bundled, over the channel that they need.

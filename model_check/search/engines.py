@@ -123,11 +123,13 @@ def engine_for(
     return Engine(engine or "native", threads, wanted, shared=asymmetry is None)
 
 
-def admitted(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> ResolvedCheck | NotApplicable:
+def admitted(
+    check: Check, engine: str | None = None, reductions: Iterable[str] = (), workers: int | None = None
+) -> ResolvedCheck | NotApplicable:
     """The resolved check; or why this protocol does not admit it, or not with this engine and reductions."""
     try:
         resolved = check.resolve()
-        engine_for(resolved, engine=engine, reductions=reductions)
+        engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
     except NotApplicable as why:
         return why
     return resolved

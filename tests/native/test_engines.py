@@ -138,6 +138,8 @@ def test_reductions_are_requested_by_name() -> None:
 class Unrenamed(Monitor):
     """Does not say what a renaming makes of its monitor states."""
 
+    watches = ()
+
 
 REFUSED = [
     (Check("kearns"), "it does not treat all processes alike"),

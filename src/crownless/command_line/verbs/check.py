@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
 from functools import partial
@@ -16,14 +16,14 @@ import click
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, with_limits, with_output, with_system
+from crownless.command_line.options import Verb, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
-from crownless.model_check.check.suite import SuiteRow, own_checks
+from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
 from crownless.model_check.search.engines import (
     COMPILES,
@@ -54,19 +54,24 @@ from .check_report import print_check, print_runs
     help="Report deliveries that contradict lamport-times or vector-times (repeatable).",
 )
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
-@click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
-@click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
-@click.option(
-    "--reduce",
-    "reductions",
-    multiple=True,
-    metavar="REDUCTION",
-    help="symmetry (one of the states that differ by names alone) or all.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, MOST_WORKERS),
-    help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+@grouped(
+    "chosen",
+    "engine reductions workers",
+    dict,
+    click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]"),
+    click.option("--master", help="With --engine spark: where Spark runs, such as local[4]."),
+    click.option(
+        "--reduce",
+        "reductions",
+        multiple=True,
+        metavar="REDUCTION",
+        help="symmetry (one of the states that differ by names alone) or all.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, MOST_WORKERS),
+        help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+    ),
 )
 @click.option("--max-states", type=click.IntRange(min=1), help="End after this number of states (exit code 3).")
 @with_limits
@@ -84,10 +89,8 @@ def check(
     system: dict[str, Any],
     clocks: tuple[str, ...],
     first: bool,
-    engine: str | None,
+    chosen: dict[str, Any],
     master: str | None,
-    reductions: tuple[str, ...],
-    workers: int | None,
     max_states: int | None,
     limits: Limits,
     checkpoint: str | None,
@@ -110,13 +113,25 @@ def check(
     given = system | ({"clocks": clocks} if clocks else {})
     _refuse_directories(protocols, checkpoint, resume)
     with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
-        requests, reductions, suite = _requests(protocols, given, checkpoint, resume, engine, reductions)
-        if (resume is None and not protocols) or (len(requests) > 1 and (engine or reductions)):
-            checks, suite = _admitted(requests, engine, reductions, suite)
+        if resume is not None and not protocols:
+            saved, chosen = _saved(resume, given, chosen)
+            checks, suite = [saved.resolve()], None
         else:
-            checks = [one.resolve() for one in requests]
+            checks, suite = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
+    elsewhere = _on_spark(master, chosen)
+    run: Callable[..., CheckResult] = partial(
+        run_check,
+        limits=replace(limits, states=max_states),
+        first=first,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        resume=None if resume is None else Path(resume),
+        report=say,
+        on_violation=None if quiet or suite is not None else say,
+        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
+        elsewhere=elsewhere,
+        **chosen,
+    )
     overview = None if len(checks) == 1 or as_json else Overview(checks, suite)
-    elsewhere = _on_spark(engine, master, workers)
     results: list[CheckResult] = []
     with status(quiet or as_json) as line:
         if overview is not None:
@@ -125,21 +140,7 @@ def check(
             line.update(f"{one.protocol}: starting Spark" if elsewhere is not None else one.protocol)
             try:
                 with redirect_stdout(sys.stderr):
-                    result = run_check(
-                        one,
-                        replace(limits, states=max_states),
-                        partial(_show_progress, line, one.protocol),
-                        engine=engine,
-                        reductions=reductions,
-                        workers=workers,
-                        first=first,
-                        checkpoint=None if checkpoint is None else Path(checkpoint),
-                        resume=None if resume is None else Path(resume),
-                        report=say,
-                        on_violation=None if quiet or suite is not None else say,
-                        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
-                        elsewhere=elsewhere,
-                    )
+                    result = run(one, progress=partial(_show_progress, line, one.protocol))
             except Stopped:
                 break
             results.append(result)
@@ -148,7 +149,7 @@ def check(
             if result.interrupted:
                 break
     if not results or results[-1].saved is not None:
-        _say_saved(checkpoint if resume is None else resume, engine)
+        _say_saved(checkpoint if resume is None else resume, chosen)
     if not results:
         raise Stopped(INTERRUPTED)
     left_out = [one.protocol for one in checks[len(results) :]]
@@ -164,11 +165,9 @@ def check(
             print_runs(result)
         overview.print_conclusion()
     if suite is not None:
-        as_expected = [row.as_expected(result) for row, result in zip(suite, results, strict=False)]
-        if False in as_expected:
-            return EXIT_VIOLATED
-        return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
-    not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
+        expected = as_expected(suite, results)
+        return EXIT_VIOLATED if expected is False else EXIT_UNKNOWN if expected is None or left_out else EXIT_HOLDS
+    not_checked = {*left_out, *protocols} - {result.protocol for result in results}
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
     return exit_code(verdicts)
 
@@ -197,49 +196,41 @@ def how_far(found: Exploration, level: int) -> str:
 # -- the checks to make ------------------------------------------------------------------------------------------------
 
 
-def _requests(
-    protocols: tuple[str, ...],
-    given: dict[str, Any],
-    checkpoint: str | None,
-    resume: str | None,
-    engine: str | None,
-    reductions: tuple[str, ...],
-) -> tuple[list[Check], tuple[str, ...], list[SuiteRow] | None]:
-    """The requested checks, their reductions, and the rows of the suite, if that is requested."""
-    if resume is not None and not protocols:
-        saved, reductions = _saved(Path(resume), given, reductions, engine)
-        return [saved], reductions, None
-    if given or checkpoint is not None or resume is not None:
-        return [Check(protocol=name, **given) for name in protocols or PROTOCOLS], reductions, None
-    if not protocols:
-        suite = suite_rows()
-        return [row.check for row in suite], reductions, suite
-    requests = []
-    for name in protocols:
-        first, *beside = own_checks(name)
-        # What the engine or a reduction does not admit is one request, which is refused.
-        refused = beside and (engine or reductions) and isinstance(admitted(first, engine, reductions), NotApplicable)
-        requests += [first] if refused else [first, *beside]
-    return requests, reductions, None
-
-
-def _admitted(
-    requests: list[Check], engine: str | None, reductions: tuple[str, ...], suite: list[SuiteRow] | None
+def _checks(
+    protocols: tuple[str, ...], given: dict[str, Any], chosen: dict[str, Any], *, saving: bool
 ) -> tuple[list[ResolvedCheck], list[SuiteRow] | None]:
-    """The applicable checks, and their rows; standard error names the others, with the reason."""
-    answers = [admitted(one, engine, reductions) for one in requests]
+    """The requested checks; and their rows, if the suite is requested. If several are, standard error names those that
+    do not apply, with the reason.
+    """
+    suite = None
+    if given or saving:
+        requests = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
+    elif protocols:
+        requests = [one for name in protocols for one in _own_checks(name, chosen)]
+    else:
+        suite = suite_rows()
+        requests = [row.check for row in suite]
+    if protocols and (len(requests) == 1 or not (chosen["engine"] or chosen["reductions"])):
+        return [one.resolve() for one in requests], suite
+    answers = [admitted(one, **chosen) for one in requests]
     refused: dict[str, list[str]] = {}
     differ = len({(one.program, one.crash) for one in requests}) > 1
     for one, why in zip(requests, answers, strict=True):
         if isinstance(why, NotApplicable):
             refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
-    for reason, protocols in refused.items():
-        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
+    for reason, names in refused.items():
+        say(f"not run, {reason}: {', '.join(dict.fromkeys(names))}")
     checks = [one for one in answers if isinstance(one, ResolvedCheck)]
     if not checks:
         raise BadInput("no protocol admits this", hint="name one to see why")
     rows = [row for row, one in zip(suite or (), answers, strict=False) if isinstance(one, ResolvedCheck)]
     return checks, None if suite is None else rows
+
+
+def _own_checks(protocol: str, chosen: dict[str, Any]) -> list[Check]:
+    """The checks if only a protocol is named; a single check if not even that can be run."""
+    first, *beside = own_checks(protocol)
+    return [first, *beside] if not beside or isinstance(admitted(first, **chosen), ResolvedCheck) else [first]
 
 
 def _over(check: Check) -> str:
@@ -260,25 +251,23 @@ def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resu
         raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
 
 
-def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
+def _on_spark(master: str | None, chosen: dict[str, Any]) -> RemoteEngine | None:
     """The place where the engine `spark` runs; None if another is requested."""
-    if engine != "spark":
+    if chosen["engine"] != "spark":
         if master is not None:
             raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
         return None
     from crownless.pipeline.exploration.search import OnSpark  # it needs an extra that others do not
 
-    return OnSpark(master=master, partitions=workers)
+    return OnSpark(master=master, partitions=chosen["workers"])
 
 
-def _saved(
-    directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
-) -> tuple[Check, tuple[str, ...]]:
-    """The check saved there, and its reductions, except where options override them."""
+def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tuple[Check, dict[str, Any]]:
+    """The check saved there, and the engine and its reductions, except where options override them."""
     from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 
-    header = header_in(directory, "spark" if engine == "spark" else "native")
+    header = header_in(Path(directory), "spark" if chosen["engine"] == "spark" else "native")
     saved, reduced = check_of(header["request"], f"--resume {directory}")
     if isinstance(saved.program, Script) and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
@@ -286,14 +275,15 @@ def _saved(
             hint="leave out -n, -m, --sends and --self-sends",
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
-    return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
+    check = replace(saved, **{**given, "parameters": parameters})
+    return check, {**chosen, "reductions": chosen["reductions"] or reduced}
 
 
-def _say_saved(directory: str | None, engine: str | None) -> None:
+def _say_saved(directory: str | None, chosen: dict[str, Any]) -> None:
     """The directory where a search is saved, if it is."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
     if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
-        on_spark = "--engine spark " if engine == "spark" else ""
+        on_spark = "--engine spark " if chosen["engine"] == "spark" else ""
         say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")
