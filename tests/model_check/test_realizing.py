@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from command_line_runner import Crownless
+from overrides import twice
 from replay import endings, numbered
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -15,6 +15,7 @@ from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
+from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, lines_in_notation, realize
@@ -106,21 +107,15 @@ def _some(c: Computation | None) -> Computation:
 # -- planted faults ----------------------------------------------------------------------------------------------------
 
 
-class SpeaksWhenSpokenTo(ProtocolMachine):
-    """P1 sends nothing before it has delivered something. The local state: may it send?"""
-
-    promises = "asynchronous"
-
-    def initial(self, i: int) -> bool:
-        return i != 0
-
-    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
-        packet = Packet(i, message.receiver, "message", message)
-        return [Step(state, [packet], [AppEvent("send", message)])] if state else []
-
-    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
-        return [Step(True, (), [AppEvent("deliver", packet.message)])]
+#: P1 sends nothing before it has delivered something. The local state: may it send?
+SpeaksWhenSpokenTo = variant(
+    Unordered,
+    "SpeaksWhenSpokenTo",
+    symmetric=False,
+    initial=lambda self, i: i != 0,
+    send=lambda self, i, state, message: Unordered.send(self, i, state, message) if state else [],
+    on_packet=lambda self, i, state, packet: Unordered.on_packet(self, i, True, packet),
+)
 
 
 def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> None:
@@ -133,8 +128,7 @@ def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> No
     assert extra(answer, "fifo") == ["P1: receive m2; receive m1", "P2: send m1 to P1; send m2 to P1"]
 
 
-class Boasts(Unordered):
-    promises = "causal"
+Boasts = variant(Unordered, "Boasts", promises="causal")
 
 
 def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
@@ -191,9 +185,9 @@ def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
     assert answer.computations == answer.orders["asynchronous"].generated, "the circle is not counted"
 
 
-class OnceMore(Unordered):
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+OnceMore = variant(
+    Unordered, "OnceMore", on_packet=lambda self, i, state, packet: twice(Unordered.on_packet(self, i, state, packet))
+)
 
 
 def test_a_message_delivered_twice_makes_no_computation() -> None:
@@ -205,20 +199,10 @@ def test_a_message_delivered_twice_makes_no_computation() -> None:
     assert over_duplicates.equals == "asynchronous"
 
 
-class NeverSends(Unordered):
-    """Takes no message."""
-
-    promises = "causal"
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return []
-
-
-class NeverDelivers(Unordered):
-    """Receives every packet, and delivers nothing."""
-
-    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
-        return [Step(state)]
+#: Takes no message.
+NeverSends = variant(Unordered, "NeverSends", promises="causal", send=lambda self, i, state, message: [])
+#: Receives every packet, and delivers nothing.
+NeverDelivers = variant(Unordered, "NeverDelivers", on_packet=lambda self, i, state, packet: [Step(state)])
 
 
 @pytest.mark.parametrize("name", ["NeverSends", "NeverDelivers", "OnceMore"])
@@ -231,7 +215,7 @@ def test_what_generates_no_computation_is_compared_with_no_order(crownless: Crow
     assert "contained" not in printed.out
     assert "missing" not in printed.out
     in_json = crownless("realize", f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
-    facts = json.loads(in_json.out)
+    facts = in_json.json
     assert (in_json.code, facts["computations"], facts["equals"], facts["contained_in"]) == (1, 0, None, [])
 
 
@@ -268,12 +252,8 @@ def test_what_is_taken_back_later_was_never_generated() -> None:
     assert answer.broken_by is None
     assert "fifo" in answer.contained_in
     assert answer.orders["fifo"].generated > 0
-
-    class Forgets(Reorders):
-        def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-            return []
-
-    assert extra(realized(Forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
+    forgets = variant(Reorders, internal=lambda self, i, state: [])
+    assert extra(realized(forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
 
 
 # -- the verb ----------------------------------------------------------------------------------------------------------
@@ -282,7 +262,7 @@ def test_what_is_taken_back_later_was_never_generated() -> None:
 def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:
     answer = crownless("realize", "murty-garg", "-n", "3", "-m", "2", "--json")
     assert answer.code == 0
-    facts = json.loads(answer.out)
+    facts = answer.json
     stable = {"protocol", "processes", "messages", "computations", "equals", "contained_in", "missing", "extra"}
     assert stable <= facts.keys()
     assert (facts["protocol"], facts["processes"], facts["messages"]) == ("murty-garg", 3, 2)
@@ -327,7 +307,7 @@ def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(crownless:
 def test_a_limit_gives_exit_3_and_claims_nothing(crownless: Crownless) -> None:
     answer = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
     assert answer.code == 3
-    facts = json.loads(answer.out)
+    facts = answer.json
     assert (facts["equals"], facts["contained_in"], facts["decided"]) == (None, [], False)
     assert "search ended early: 0 seconds are over" in facts["scope"]
     text = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0")

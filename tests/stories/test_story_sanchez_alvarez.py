@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from broken_extra_messages import (
-    AllowsK,
-)
+from broken_extra_messages import AllowsK
 from broken_optimal import (
     DropsEveryDestinationOnSending,
     ForgetsNothingInMerging,
@@ -48,11 +46,7 @@ def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
 
 @pytest.mark.parametrize(
     ("n", "m", "ks", "count"),
-    [
-        (3, 4, (2, 3), 2460),
-        (4, 3, (2,), 1815),
-        pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow),
-    ],
+    [(3, 4, (2, 3), 2460), (4, 3, (2,), 1815), pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow)],
 )
 def test_the_stronger_constraints_delay_deliveries_and_exclude_no_computation(
     n: int, m: int, ks: tuple[int, ...], count: int
@@ -151,8 +145,7 @@ class Remembering(ProtocolMachine):
         (stamp, sent, theirs), (inner, past) = packet.stamp, state
         if sent is not None:
             past = Past(
-                past.sent | theirs.sent | {sent},
-                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
+                past.sent | theirs.sent | {sent}, past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)}
             )
         return [
             Step(
