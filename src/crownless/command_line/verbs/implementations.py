@@ -55,7 +55,8 @@ def implementation_of(
         if not own_protocols.is_own(node):
             hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
             raise BadInput(f"'{node}' is no class of a file", hint=hint)
-        with closing(InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)) as nodes:
+        kind = own_protocols.load_node(node)
+        with closing(InProcess(kind, n, limits, name=node, ignored=ignored, sends=sends)) as nodes:
             yield nodes
         return
     if not command:
