@@ -102,7 +102,10 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
         ),
         ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
         ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),
-        ("check rst --sends some", "unknown kind of sends 'some'; known: unicast, multicast, broadcast"),
+        (
+            "check rst --sends some",
+            "unknown kind of sends 'some'; known: unicast, multicast, broadcast, broadcast-to-all",
+        ),
         ("check rst --program ses-fig2", f"rst has no messages to several processes, and W1 is one; {COPIES}"),
         (
             "check rst --clock lamport",

@@ -20,6 +20,7 @@ from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.system.exploration import Exploration
+from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.conforming import conform, conform_at_random
@@ -113,7 +114,7 @@ def conform_(
     The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
-    nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
+    nodes = partial(implementation_of, node, command, ignored=to_ignore(ignore), timeout=timeout)
     if replayed is not None:
         return _replay(context, nodes, replayed, as_json, quiet)
     requested["sends"] = known_sends(requested["sends"] or sends_of(node))
