@@ -45,7 +45,7 @@ def implementation_of(
     ignored: Pattern[str] | None = None,
     timeout: float = TIMEOUT,
 ) -> Iterator[Implementation]:
-    """`n` nodes of a class, by its name, or of a command; `ignored`: parts of packets not compared. Raises `BadInput`."""
+    """`n` nodes of a class, by its name, or of a command; `ignored` parts of packets are not compared."""
     limits = NodeLimits(seconds=timeout)
     if (node is None) == (command is None):
         said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
