@@ -246,7 +246,7 @@ class _Protocol(StepwiseRun):
     ) -> None:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
-            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
+            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties)
         system, self._properties = systems[processes, messages]
         super().__init__(system)
 
