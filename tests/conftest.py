@@ -42,10 +42,10 @@ def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
 @pytest.fixture(scope="session", autouse=True)
 def only_the_end_is_reported() -> Iterator[None]:
     """However long a search or a call takes here, nothing is said of it before its end, unless a test asks for it."""
-    from crownless.model_check.system import exploration
+    from crownless.model_check.check import check
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(exploration, "REPORTED_AFTER", float("inf"))
+        patched.setattr(check, "REPORTED_AFTER", float("inf"))
         yield
 
 

@@ -14,7 +14,7 @@ Capture = pytest.CaptureFixture[str]
 
 
 class Answer(NamedTuple):
-    """What a command printed, and its exit code."""
+    """A command's exit code, and what it printed."""
 
     code: int
     out: str

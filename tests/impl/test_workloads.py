@@ -67,6 +67,13 @@ def test_at_first_any_process_may_send_to_any_other_or_to_several_or_to_itself(f
         assert pending.message == Message(pending.message.name, pending.process, receivers)
 
 
+def test_broadcast_to_all_is_broadcast_with_the_sender_among_the_receivers() -> None:
+    free = Free(3, 1, sends="broadcast-to-all")
+    assert sends(free, free.start()) == ["1→123#1", "2→123#1", "3→123#1"]
+    assert (free.sends, free.self_sends) == ("broadcast", True)
+    assert free.channels == Free(3, 1, sends="broadcast", self_sends=True).channels
+
+
 def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position() -> None:
     free = Free(2, 2)
     one = send(free, send(free, free.start(), "1→2#1"), "2→1#1")
