@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from overrides import twice
+from overrides import changed, twice
 from replay import endings, numbered
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -114,7 +114,7 @@ SpeaksWhenSpokenTo = variant(
     symmetric=False,
     initial=lambda self, i: i != 0,
     send=lambda self, i, state, message: Unordered.send(self, i, state, message) if state else [],
-    on_packet=lambda self, i, state, packet: Unordered.on_packet(self, i, True, packet),
+    on_packet=lambda self, i, state, packet: changed(Unordered.on_packet(self, i, (), packet), lambda _: True),
 )
 
 
@@ -143,12 +143,7 @@ def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
 
 @pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])
 def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[int], broken_at: int | None) -> None:
-    class ToSome(Boasts):
-        @property
-        def ordered_at(self) -> frozenset[int]:
-            return places
-
-    answer = realized(ToSome, 3, 2)
+    answer = realized(variant(Boasts, ordered_at=places), 3, 2)
     assert answer.orders["causal"].extra is not None
     if broken_at is None:
         assert answer.broken_by is None
