@@ -26,13 +26,19 @@ from crownless.spec.diagrams.labels import places
 from crownless.spec.diagrams.style import COLOURS, RULES
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.diagrams.widths import width
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, decide
 from crownless.testing import strategies
 
 TRIANGLE = """
 Alice: send m1 to Carol; send m2 to Bob
 Bob: receive m2; send m3 to Carol
 Carol: receive m3; receive m1
+"""
+#: Causally ordered, and not by one queue.
+QUEUED = """
+P1: send m1 to P2; send m2 to P3; receive m4; receive m3
+P2: send m3 to P1; receive m1
+P3: receive m2; send m4 to P1
 """
 
 
@@ -310,6 +316,14 @@ def test_what_breaks_each_order_can_be_seen(order: str) -> None:
     assert diagram.emphasis is not None
     assert diagram.emphasis.says.startswith(f"not {order}: ")
     assert diagram.emphasis.messages
+
+
+def test_the_constraints_that_form_a_cycle_are_written_above_the_picture() -> None:
+    c = cr.parse(QUEUED)
+    picture = in_svg(diagram_of(c, highlight="n-n"))
+    for constraint in str(decide(c, "n-n")).splitlines()[1:]:
+        assert Seen(picture).words[constraint.strip()] == 1
+    assert "P2 sends m3 → P2 receives m1: happened before." in picture  # for screen readers
 
 
 def test_lost_doubled_held_back_undone_and_crashed_are_seen_by_shape() -> None:
