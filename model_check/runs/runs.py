@@ -165,7 +165,7 @@ class Run(Drawn):
         """Why it violates the orders among these properties, by default the one that it was found to violate: the cycle
         of constraints, or the crown, in lines. None if FIFO or causal order is among them: the drawing shows why.
         """
-        orders = [name for name in properties or (self.breaks,) if name in ORDERS]
+        orders = [name for name in properties or (self.breaks or "",) if name in ORDERS]
         if any(order in NOTICED for order in orders):
             return []
         shown: dict[str, str] = {}

@@ -44,8 +44,8 @@ def emphasis_of(c: Computation, verdict: Verdict) -> Emphasis | None:
         return None
     messages, legs = frozenset(_messages(witness, c)), frozenset(_legs(witness, c))
     constraints = tuple(witness.details(c)) if isinstance(witness, Cycle) else ()
-    says = f"not {verdict.order}: {witness.headline(c)}"
-    return Emphasis(says, messages, tuple(_pairs(witness, c)), legs, constraints)
+    headline = "these constraints form a cycle" if constraints else witness.headline(c)
+    return Emphasis(f"not {verdict.order}: {headline}", messages, tuple(_pairs(witness, c)), legs, constraints)
 
 
 def _messages(witness: Witness, c: Computation) -> set[int]:

@@ -535,9 +535,24 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
         answer = crownless(verb, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
-        assert "whose code is not here; name the protocol" in answer.err
+        assert "whose code is not here; name it: " in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
     assert not (tmp_path / "started").exists()
+
+
+def test_the_local_variables_of_a_run_of_ones_own_class_are_known_if_it_is_named(
+    crownless: Crownless, tmp_path: Path
+) -> None:
+    hub, saved = f"{tmp_path / 'hub.py'}:Hub", tmp_path / "runs.json"
+    crownless("new", str(tmp_path / "hub.py"))
+    saved.write_text(crownless("check", hub, "--json").out, "utf-8")
+    said = crownless("show", str(saved), "--variables", "--protocol", hub)
+    assert said.out.splitlines()[-3:] == [
+        "  5. P2: deliver m3 from P3",
+        "       sent = 0 0 0",
+        "       delivered = 0 0 1*",
+    ]
+    assert crownless("show", str(saved), "--protocol", hub).code == 2
 
 
 def test_an_excerpt_has_all_messages_of_the_violation() -> None:
