@@ -112,6 +112,53 @@ def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, c
     assert command("prove", "mine.py:Deaf")[0] != 0
 
 
+# -- broadcasts --------------------------------------------------------------------------------------------------------
+
+TO_ALL = "any process to all others, itself included"
+
+
+def test_a_class_says_that_senders_deliver_their_own_broadcasts(hub: Path, command: Command) -> None:
+    hub.write_text(HUB + '    sends = "broadcast-to-all"\n')
+    code, out, _ = command("check", "hub.py:Hub", "-n", "2", "-m", "1")
+    assert code == 0
+    assert TO_ALL in " ".join(out.split())
+    _, out, _ = command("check", "hub.py:Hub", "-n", "2", "-m", "1", "--sends", "broadcast")
+    assert "any process to all others;" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            "--sends broadcast-to-all",
+            'excludes messages to oneself; leave out --sends broadcast-to-all, or declare in the class: sends = "broad',
+        ),
+        (
+            "--self-sends",
+            'excludes messages to oneself; leave out --self-sends, or declare in the class: sends = "broad',
+        ),
+        (
+            "--sends broadcast",
+            "has no messages to several processes; leave out --sends, or declare in the class: sends",
+        ),
+    ],
+)
+def test_a_class_that_does_not_admit_such_messages_is_told_what_to_declare(
+    hub: Path, command: Command, options: str, line: str
+) -> None:
+    code, _, err = command("check", "hub.py:Hub", *options.split())
+    assert code == 2
+    assert f"crownless: hub.py:Hub {line}" in err
+
+
+def test_a_sender_that_delivers_its_own_broadcast_is_pointed_to_the_attribute(hub: Path, command: Command) -> None:
+    own = HUB.replace("[cr.sent(message)]", "[cr.sent(message), cr.delivered(message)]")
+    hub.write_text(own + '    sends = "broadcast"\n')
+    code, out, _ = command("check", "hub.py:Hub", "-n", "2", "-m", "1")
+    assert code == 1
+    assert 'if senders deliver their own broadcasts: sends = "broadcast-to-all"' in " ".join(out.split())
+
+
 # -- what cannot be loaded ---------------------------------------------------------------------------------------------
 
 

@@ -66,6 +66,13 @@ def test_with_self_sends_a_process_may_also_send_to_itself() -> None:
     assert sends(free, free.start()) == ["1→1#1", "1→2#1", "2→1#1", "2→2#1"]
 
 
+def test_broadcast_to_all_is_broadcast_with_the_sender_among_the_receivers() -> None:
+    free = Free(3, 1, sends="broadcast-to-all")
+    assert sends(free, free.start()) == ["1→123#1", "2→123#1", "3→123#1"]
+    assert (free.sends, free.self_sends) == ("broadcast", True)
+    assert free.channels == Free(3, 1, sends="broadcast", self_sends=True).channels
+
+
 def test_with_multicast_a_process_may_send_to_any_set_of_others() -> None:
     free = Free(3, 1, sends="multicast")
     assert sends(free, free.start()) == [
