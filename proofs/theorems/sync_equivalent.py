@@ -39,7 +39,7 @@ def linearization_claims(c: InTime) -> list[Claim]:
         "each receive follows its send": c.messages(in_line, of=1),
     }
     places = {"messages are sorted by T": c.messages(sorted_by_time), "places of sorted ones": c.messages(placed, of=1)}
-    of_messages = {**c.happened_before(), **c.own_events(), **c.only_messages()}
+    of_messages = {**c.happened_before(), **c.only_messages()}
     times = {"T is the place of the send": c.messages(at_send, of=1)}
     return [
         Claim("a linearization gives SYNC", {**of_messages, **linearization, **times}, z3.And(*c.sync().values())),
