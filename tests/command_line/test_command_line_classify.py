@@ -85,22 +85,6 @@ def test_unreceived_messages_can_be_read_as_lost_or_pending(crownless: Crownless
     assert "x" in crownless("classify", str(file)).out
 
 
-def test_many_runs_are_summed_up(crownless: Crownless, tmp_path: Path) -> None:
-    log = tmp_path / "many.jsonl"
-    lines = []
-    for run in range(20):
-        events = [("P1", 0, "send", "x", "P2"), ("P1", 1, "send", "y", "P2")]
-        first, second = ("y", "x") if run == 7 else ("x", "y")
-        events += [("P2", 0, "deliver", first, "P1"), ("P2", 1, "deliver", second, "P1")]
-        lines += [_event(*event, run=run) for event in events]
-    log.write_text("".join(lines))
-    answer = crownless("classify", str(log), "--order", "fifo")
-    assert answer.code == 1
-    assert "20 computations" in answer.out
-    assert f"{log}, run 7" in answer.out
-    assert len(crownless("classify", str(log), "--json").json["classifications"]) == 20
-
-
 @pytest.mark.parametrize(
     ("n", "m", "counts"),
     [("3", "4", [4581, 2280, 2136, 2136, 2136, 2130, 1296]), ("4", "3", [2120, 1688, 1664, 1664, 1664, 1664, 1440])],

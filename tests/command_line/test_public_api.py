@@ -6,10 +6,9 @@ import logging
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import getdoc, signature
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import networkx as nx
@@ -17,28 +16,18 @@ import pytest
 from asymmetric_machines import LastAcceptsAll
 
 import crownless as cr
+from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check import check as checking
 from crownless.model_check.system import exploration
 from crownless.model_check.system.monitors import Monitor, Observation
-from crownless.spec.computation import Message
 
 SWAPPED = "P1: send x to P2; send y to P2\nP2: receive y; receive x"
 
 
-class Hub(cr.Protocol):
+class Hub(Unordered):
     """Sends at once and holds nothing back."""
 
     promises = "causal"
-
-    def initial(self, i: int) -> tuple[int, ...]:
-        return ()
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[cr.Step]:
-        packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
-        return [cr.Step(state, packets, [cr.sent(message)])]
-
-    def on_packet(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [cr.Step(state, (), [cr.delivered(packet.message)])]
 
 
 # -- the surface -------------------------------------------------------------------------------------------------------

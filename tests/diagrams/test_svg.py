@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_line_runner import Crownless
 from hypothesis import given
 from hypothesis import strategies as st
+from relays import Relay
 from svg_reading import Seen
 
 import crownless as cr
@@ -34,19 +34,6 @@ Alice: send m1 to Carol; send m2 to Bob
 Bob: receive m2; send m3 to Carol
 Carol: receive m3; receive m1
 """
-
-
-class DeliversAtOnce:
-    """A node that delivers whatever arrives."""
-
-    def __init__(self, process: int, processes: int, transmit: Callable[..., None], deliver: Callable[[str], None]):
-        self.transmit, self.on_message = transmit, deliver
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, message)
-
-    def on_packet(self, source: int, packet: str) -> None:
-        self.on_message(packet)
 
 
 def sizes(processes: int, messages: int) -> Computation:
@@ -439,9 +426,9 @@ def test_local_variables_are_said_at_each_event_with_what_changed() -> None:
         cr.check("unordered", 2, 2)["fifo"],
         cr.check("unordered", 2, 2)["fifo"].run,
         cr.read_log("kuper-alice-bob-carol")[0],
-        cr.conform(DeliversAtOnce, 2, 2),
-        cr.conform(DeliversAtOnce, 2, 2)["fifo"],
-        cr.conform_at_random(DeliversAtOnce, 2, 3, runs=50, orders=["fifo"]),
+        cr.conform(Relay, 2, 2),
+        cr.conform(Relay, 2, 2)["fifo"],
+        cr.conform_at_random(Relay, 2, 3, runs=50, orders=["fifo"]),
     ],
     ids=lambda thing: type(thing).__name__,
 )

@@ -49,18 +49,11 @@ def by_spec(found: Sequence[Row], reading: UnreceivedPolicy) -> Iterator[Classif
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("smallest", [None, 0])
-def test_every_run_has_the_verdicts_of_the_spec(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smallest: int | None, reading: UnreceivedPolicy
-) -> None:
-    """Also if what is certain of a run with holes, however small, is found by columns, as of a large one."""
-    if smallest is not None:
-        monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", smallest)
+def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: UnreceivedPolicy) -> None:
     found = random_events(5, 400)
     log = log_of(written(tmp_path, found), reading)
     expected = list(by_spec(found, reading))
     assert len(log) == len(expected) == 400
-    assert len(log.with_holes) > 20 or smallest is None
     for number, known in enumerate(expected):
         assert log.name(number) == known.subject.run
         outcomes = dict(zip(log.orders, log.outcomes[number].tolist(), strict=True))
@@ -215,5 +208,8 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     by_monitor = crownless("classify", name)
     assert by_monitor.code == 1
     assert by_monitor.out.startswith("400 computations; --json has each of them\n")
+    first = log_of(name).first_broken("fifo")
+    assert first is not None
+    assert f"{name}, {log_of(name).name(first)}" in by_monitor.out.replace(", run run", ", run")
     monkeypatch.setattr(opening, "SMALL_UP_TO", 100_000)
     assert crownless("classify", name) == by_monitor
