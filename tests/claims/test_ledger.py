@@ -265,11 +265,7 @@ def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str)
         ),
         ("classify counterexample-mg13", 1, ["note: control messages (c1) count as messages here\n"]),
         ("classify counterexample-mg14-application", 1, ["crown of size 3"]),
-        (
-            "show counterexample-mg20",
-            0,
-            ["P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged:\n"],
-        ),
+        ("show counterexample-mg20", 0, ["P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged:\n"]),
         ("classify counterexample-mg20", 2, ["is a run of a protocol"]),
         ("list", 0, ["counterexample-sa6"]),
     ],

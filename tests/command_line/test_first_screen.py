@@ -306,12 +306,7 @@ def test_json_is_one_object_with_the_version(
 
 
 @pytest.mark.parametrize(
-    ("command", "key"),
-    [
-        ("claims KU9", "claims"),
-        ("prove rst", "proofs"),
-        ("prove rst --discover", "discoveries"),
-    ],
+    ("command", "key"), [("claims KU9", "claims"), ("prove rst", "proofs"), ("prove rst --discover", "discoveries")]
 )
 def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: str) -> None:
     arguments = [sys.executable, "-m", "crownless", *command.split(), "--json", "--max-seconds", "0"]

@@ -179,11 +179,7 @@ class Deaf:
 @pytest.mark.parametrize(
     ("subject", "options", "said"),
     [
-        (
-            Numbers(0, 2, print, print),
-            {},
-            "a Numbers cannot be driven: it is no class; give the class, not an object",
-        ),
+        (Numbers(0, 2, print, print), {}, "a Numbers cannot be driven: it is no class; give the class, not an object"),
         ("rst", {}, "'rst' cannot be driven: it is no class; give the class, not an object"),
         (Deaf, {}, "Deaf cannot be driven; give it on_send and on_packet, or derive it from crownless.Protocol"),
         (
@@ -194,11 +190,7 @@ class Deaf:
         (Numbers, {"processes": 3}, "`processes` 3: not two numbers; such as processes=(2, 3): at least 2, at most 3"),
         (Numbers, {"processes": (1, 3)}, "`processes[0]` 1: too small; give 2 to 16"),
         (Numbers, {"processes": (2, "3")}, "`processes[1]` '3': not a whole number; give 2 to 16"),
-        (
-            Numbers,
-            {"processes": (3, 2)},
-            "`processes` (3, 2): the least is more than the most; give the smaller first",
-        ),
+        (Numbers, {"processes": (3, 2)}, "`processes` (3, 2): the least is more than the most; give the smaller first"),
         (Numbers, {"messages": 0}, "`messages` 0: too small; give 1 to 64"),
         (Numbers, {"walks": -1}, "`walks` -1: too small; give 0 or more"),
         (Numbers, {"walks": 1.5}, "`walks` 1.5: not a whole number; give 0 or more"),

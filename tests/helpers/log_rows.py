@@ -47,14 +47,7 @@ def rows_of(computations: Sequence[Computation], chance: Random | None = None) -
 
 
 def random_computation(
-    chance: Random,
-    n: int,
-    messages: int,
-    *,
-    disorder: float,
-    loss: float,
-    several: float,
-    at_once: float | None = None,
+    chance: Random, n: int, messages: int, *, disorder: float, loss: float, several: float, at_once: float | None = None
 ) -> Computation:
     """A run of n processes: the more disorder, the less messages are delivered in the order sent.
 

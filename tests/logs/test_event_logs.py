@@ -254,11 +254,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (sends("x", ["P2", 3]), "1: 'peer' cannot be 3", RECEIVER),
     (sends("x", []), "1: P1 sends x without a receiver", "name a receiver in 'peer'"),
     (sends("x", ["P2"] * 2), "1: P1 sends x to P2 twice", "name each receiver once in 'peer'"),
-    (
-        [event("P2", 0, "deliver", "x", [])],
-        "1: 'peer' cannot be a list",
-        "give the sender, a string, or leave it out",
-    ),
+    ([event("P2", 0, "deliver", "x", [])], "1: 'peer' cannot be a list", "give the sender, a string, or leave it out"),
     ([SEND, DELIVER, event("P1", 0, "internal")], "3: P1 has two events 0: lines 1 and 3", OWN_INDEX),
     ([SEND, DELIVER, SEND], "3: P1 has two events 0, one a copy of the other: lines 1 and 3", ONCE),
     ([SEND, event("P2", 0, "send", "x", "P1")], "2: x is sent twice: lines 1 and 2", OWN_NAME),

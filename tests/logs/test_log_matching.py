@@ -213,10 +213,7 @@ def event(process: str, index: int, kind: str, peer: object = None, message: obj
 @pytest.mark.parametrize(
     ("lines", "said"),
     [
-        (
-            [event("P", 0, "deliver")],
-            "log:1: 'peer' is missing; give the sender, a string, since",
-        ),
+        ([event("P", 0, "deliver")], "log:1: 'peer' is missing; give the sender, a string, since"),
         ([event("P", 0, "deliver", ["Q"])], "log:1: 'peer' cannot be a list; give the sender"),
         ([event("P", 0, "send", "Q", 1.5)], "log:1: 'message' cannot be 1.5; give the payload"),
         ([event("P", 0, "send", "Q"), event("P", 0, "send", "Q")], "log:2: P has two events 0, one a copy"),

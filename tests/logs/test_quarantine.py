@@ -294,9 +294,7 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one()
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_a_run_block_by_block_is_judged_as_whole_and_with_holes_as_far_as_is_certain(
-    reading: UnreceivedPolicy,
-) -> None:
+def test_a_run_block_by_block_is_judged_as_whole_and_with_holes_as_far_as_is_certain(reading: UnreceivedPolicy) -> None:
     chance, broken_with_holes = Random(f"{reading}"), 0
     for k in range(400):
         lines = [json.dumps(e) for e in random_run(chance, "r")]

@@ -149,10 +149,7 @@ def test_two_clauses_are_read_as_one_where_they_belong_together() -> None:
     reading = ClauseRenderer(words)
     assert reading.sentences(
         of_a_message,
-        [
-            Clause((sent, knows), Bound(number, entry, 0)),
-            Clause((sent, knows.negated), Bound(entry, number, -1)),
-        ],
+        [Clause((sent, knows), Bound(number, entry, 0)), Clause((sent, knows.negated), Bound(entry, number, -1))],
     ) == ["for all p, x: sent(x) ⇒ (knows(p, x) ⇔ number(x) ≤ SENT_p[sender(x)][receiver(x)])"]
     deliv, column = Number("local", p, (k,), 1), Number("local", p, (k, p))
     assert reading.sentences(

@@ -32,12 +32,7 @@ def test_no_claim_is_vacuous(claim: Claim) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "mattered"),
-    [
-        (INITIALLY, []),
-        (SENDING, [INVARIANT, TO_ANOTHER]),
-        (DELIVERING, [INVARIANT, GUARD]),
-        (READING, [INVARIANT]),
-    ],
+    [(INITIALLY, []), (SENDING, [INVARIANT, TO_ANOTHER]), (DELIVERING, [INVARIANT, GUARD]), (READING, [INVARIANT])],
     ids=lambda value: value.name if isinstance(value, Claim) else "",
 )
 def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:

@@ -39,14 +39,8 @@ def needed(*claims: Claim) -> set[str]:
 @pytest.mark.parametrize(
     ("claims", "names"),
     [
-        (
-            [impossible_protocols.bounded_sends_claim()],
-            set(impossible_protocols.bounded_sends_claim().given),
-        ),
-        (
-            [impossible_protocols.bounded_receives_claim()],
-            set(impossible_protocols.bounded_receives_claim().given),
-        ),
+        ([impossible_protocols.bounded_sends_claim()], set(impossible_protocols.bounded_sends_claim().given)),
+        ([impossible_protocols.bounded_receives_claim()], set(impossible_protocols.bounded_receives_claim().given)),
         (
             impossible_protocols.symmetric_claims(),
             {name for claim in impossible_protocols.symmetric_claims() for name in claim.given},
@@ -149,10 +143,7 @@ NARROWED: Mapping[str, tuple[Callable[[Any], None], Callable[[Any], bool]]] = {
     "RC": (search.Conditions.require_receive_condition, Split.receive_condition),
     "PR": (search.Conditions.require_priority_rule, Split.ranked),
     "acknowledgements": (_acknowledgements_alone, Split.answers_only),
-    "own crown": (
-        search.Conditions.require_own_crown,
-        lambda split: not decide(split.application, "synchronous").kept,
-    ),
+    "own crown": (search.Conditions.require_own_crown, lambda split: not decide(split.application, "synchronous").kept),
     "crown": (
         lambda some: some.add(some.closed_walk("crown", some.maps_to_as_printed(), 2)),
         lambda split: 2 in split.crown_sizes(split.maps_to_as_printed),
