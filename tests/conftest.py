@@ -18,6 +18,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from command_line_runner import Crownless
+    from pyspark.sql import SparkSession
 
 # Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -37,6 +38,16 @@ def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
     from command_line_runner import Crownless
 
     return Crownless(capsys)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One session for all tests: on two processors of this machine, with four partitions a shuffle."""
+    from crownless.pipeline.session import session
+
+    started = session("local[2]", rows_in_java=False, spark_sql_shuffle_partitions="4")
+    yield started
+    started.stop()
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cost_experiments import small
-from spark_session import spark  # noqa: F401
 
 from crownless.pipeline import costs
 
@@ -15,11 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_spark_finds_the_same(
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = costs.sweep(small(2))
     reported: list[int] = []
     monkeypatch.setattr(costs, "ROWS_A_JOB", 4)  # so that there are two jobs

@@ -151,13 +151,6 @@ def test_a_deadlock_of_blocking_senders_is_reported() -> None:
     assert simulate(Experiment("murty-garg", 6, load=0.05, messages=300)).undelivered == 0
 
 
-@pytest.mark.parametrize(("workload", "control"), [("downward", 1), ("upward", 2)])
-def test_murty_and_garg_send_one_control_message_down_and_two_up(workload: str, control: int) -> None:
-    run = Simulation(PROTOCOLS["murty-garg"](4), Experiment("murty-garg", 4, workload, 0.02, messages=100))
-    run.run()
-    assert sum(each.control for each in run.sent) == 100 * control
-
-
 @pytest.mark.parametrize(
     ("name", "n", "workload", "load", "control"),
     [

@@ -24,7 +24,6 @@ from crownless.spec.orders import ORDERS
 pa = pytest.importorskip("pyarrow")
 pytest.importorskip("pyspark")
 
-from spark_session import spark  # noqa: E402, F401
 
 from crownless.pipeline.logs import live as live_logs  # noqa: E402
 from crownless.pipeline.logs.live import LiveLog, LiveRun  # noqa: E402
@@ -275,9 +274,7 @@ def test_rows_of_any_kind_become_lines_with_their_times() -> None:
 
 
 def test_a_live_log_is_reported_until_an_interrupt(
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder, out = tmp_path / "in", tmp_path / "out"
     folder.mkdir()

@@ -13,7 +13,6 @@ import pytest
 
 pytest.importorskip("pyspark")
 
-from spark_session import spark  # noqa: F401
 
 from crownless.pipeline.session import root_cause, session
 from crownless.runtime.errors import BadInput
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
 ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 
 
-def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession) -> None:  # noqa: F811
+def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession) -> None:
     before = str(spark.conf.get(ARROW))
     spark.conf.set(ARROW, "false")
     try:
@@ -36,7 +35,7 @@ def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession
         spark.conf.set(ARROW, before)
 
 
-def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:  # noqa: F811
+def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:
     with pytest.raises(BadInput, match=r"--master local\[7\]: there is a session already, on local\[2\]"):
         session("local[7]")
 
@@ -71,9 +70,7 @@ def test_the_root_cause_of_an_error(text: str, last: str) -> None:
     assert root_cause(RuntimeError(text)).startswith(last)
 
 
-def test_on_this_machine_all_ports_are_bound_to_loopback_and_require_a_secret(
-    spark: SparkSession,  # noqa: F811
-) -> None:
+def test_on_this_machine_all_ports_are_bound_to_loopback_and_require_a_secret(spark: SparkSession) -> None:
     assert spark.range(100).repartition(3).count() == 100
     assert spark.conf.get("spark.authenticate") == "true"
     me = psutil.Process()

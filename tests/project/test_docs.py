@@ -14,7 +14,6 @@ import pytest
 from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, documents_with_sources, errors_table, source_list, table_shown, timeless
 from notebooks import NOTEBOOKS, read_notebook, run_cells
-from spark_session import spark  # noqa: F401
 
 import crownless as cr
 from crownless.command_line import main
@@ -56,7 +55,7 @@ def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PAGES_ON_SPARK)
-def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:
     for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
         assert timeless(now) == timeless(block)
 
