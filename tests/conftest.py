@@ -69,7 +69,7 @@ def _by_file(names: dict[int, str]) -> dict[str, int]:
 NOT_IN_THE_SAMPLE = _by_file(
     {
         0: """
-            cost_on_spark pipeline_exploration pipeline_live pipeline_logs spark_session
+            pipeline_exploration pipeline_live pipeline_logs spark_session
         """
     }
 )
@@ -78,13 +78,13 @@ NOT_IN_THE_SAMPLE = _by_file(
 ONE_IN = _by_file(
     {
         3: """
-            classified_logs classify_details classify_files code_base conform contributing crowns diagram_page
+            classified_logs classify_details code_base conform crowns diagram_page
             explore large_runs log_monitor printable proofs proofs_read_crownless_names run_explorer
             run_explorer_files run_explorer_pictures run_explorer_states shortest story_mattern_fuenfrocken
             unsound_proof_machines
         """,
         7: """
-            command_line command_line_bad_input command_line_classify complete_logs conform_in_process
+            command_line command_line_bad_input complete_logs conform_in_process
             conform_maelstrom conform_random delivery_disorder discovery engines explorer log_formats
             log_matching monitors ops_comparison pinned_explorations programs renaming second_solver
             steps_of_queue_machines story_sanchez_alvarez
@@ -92,9 +92,9 @@ ONE_IN = _by_file(
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """
-            checkpoints conform_examples cost_bytes cost_page cost_simulation cost_sweeps declared_symmetry
+            checkpoints conform_examples cost_page cost_simulation cost_sweeps declared_symmetry
             inclusions_of_orders incomplete_computations machines_are_pure native_parts native_rounds orders
-            orders_of_large_computations replay rules verdicts_on_orders witnesses
+            orders_of_large_computations rules verdicts_on_orders witnesses
         """,
         23: """
             docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
@@ -107,6 +107,7 @@ ONE_IN = _by_file(
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.
 LONG = {
+    "test_the_example_is_listed_and_covered_by_every_verb_that_takes_a_protocol",
     "test_every_run_has_the_verdicts_of_the_spec",
     "test_a_program_ends_in_the_failure_that_it_is",
     "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
@@ -120,7 +121,7 @@ LONG = {
 IN_CI_ONE_IN = _by_file(
     {
         2: """
-            complete_logs conform_maelstrom conform_random cost_bytes cost_on_spark cost_page cost_simulation
+            complete_logs conform_maelstrom conform_random cost_page cost_simulation
             cost_sweeps declared_symmetry explorer inclusions_of_orders incomplete_computations ledger_evidence
             machines_are_pure orders orders_of_large_computations pinned_explorations pipeline_exploration
             reductions renaming rules steps_of_queue_machines verdicts_on_orders witnesses

@@ -1,4 +1,4 @@
-"""The current session is used unchanged; a failed start is reported in one line and leaves no process running."""
+"""The session of Spark: used unchanged, and never half started; a sweep of simulations on it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from cost_experiments import small
+
+from crownless.pipeline import costs
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
 
 pytest.importorskip("pyspark")
 
@@ -95,3 +103,15 @@ assert signal.getsignal(signal.SIGINT) is before
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
     assert subprocess.run([sys.executable, "-c", script], check=False, env=environment).returncode == 0
+
+
+# -- a sweep of simulations --------------------------------------------------------------------------------------------
+
+
+def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = costs.sweep(small(2))
+    reported: list[int] = []
+    monkeypatch.setattr(costs, "ROWS_A_JOB", 4)  # so that there are two jobs
+    assert costs.sweep(small(2), engine="spark", out=tmp_path, progress=lambda n, _: reported.append(n)) == plain
+    assert reported == list(range(15))
+    assert costs.sweep(small(2), out=tmp_path) == plain
