@@ -86,18 +86,17 @@ ONE_IN = _by_file(
         7: """
             command_line command_line_bad_input complete_logs conform_in_process
             conform_maelstrom conform_random delivery_disorder discovery engines explorer log_formats
-            log_matching monitors ops_comparison pinned_explorations programs renaming second_solver
-            steps_of_queue_machines story_sanchez_alvarez
+            log_matching monitors ops_comparison pinned_explorations programs renaming story_sanchez_alvarez
             story_schiper_eggli_sandoz
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """
-            checkpoints conform_examples cost_page cost_simulation cost_sweeps declared_symmetry
+            checkpoints conform_examples cost_simulation cost_sweeps declared_symmetry
             inclusions_of_orders incomplete_computations machines_are_pure native_parts native_rounds orders
-            orders_of_large_computations rules verdicts_on_orders witnesses
+            orders_of_large_computations proofs_of_queues rules verdicts_on_orders witnesses
         """,
         23: """
-            docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
+            docs endings first_screen ledger_evidence reductions symbolic_runs
         """,
         61: """
             any_protocol broken_protocols fuzz ledger native_engine proofs_of_causal_order
@@ -121,10 +120,10 @@ LONG = {
 IN_CI_ONE_IN = _by_file(
     {
         2: """
-            complete_logs conform_maelstrom conform_random cost_page cost_simulation
+            complete_logs conform_maelstrom conform_random cost_simulation
             cost_sweeps declared_symmetry explorer inclusions_of_orders incomplete_computations ledger_evidence
             machines_are_pure orders orders_of_large_computations pinned_explorations pipeline_exploration
-            reductions renaming rules steps_of_queue_machines verdicts_on_orders witnesses
+            reductions renaming rules verdicts_on_orders witnesses
         """,
         3: """
             pipeline_logs

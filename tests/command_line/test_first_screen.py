@@ -335,13 +335,6 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
     assert {option for option in expected if option not in out} == set()
 
 
-def test_classify_says_first_what_is_kept_and_the_strongest(crownless: Crownless) -> None:
-    _, out, _ = crownless("classify", "mf-fig8", "--quiet")
-    first, second, *_ = out.splitlines()
-    assert first.startswith("mf-fig8: 3 processes")
-    assert second == ("keeps asynchronous, fifo, causal (strongest: causal); breaks mailbox, one-n, n-n, synchronous")
-
-
 def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> None:
     facts = crownless("list", "--json").json
     assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)

@@ -67,13 +67,6 @@ def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(c
     assert answer.out.endswith(f"{node} breaks causal\n")
 
 
-def test_replies_are_not_searched_where_free_sends_break_what_is_claimed(crownless: Crownless) -> None:
-    answer = crownless("conform", f"{CAUSAL}:OwnColumn", "--order", "causal", "--quiet")
-    assert answer.code == 1
-    assert "replies from inside deliveries were not searched: free sends break causal" in answer.out
-    assert "replies from inside deliveries: up to" not in answer.out
-
-
 class FailsAtOnce(Relay):
     """Fails at the packet of this number."""
 

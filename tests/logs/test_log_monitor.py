@@ -11,9 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from log_files import content_of
+from log_files import content_of, table_of
 from log_files import rows_of as rows_of_log
 from log_rows import of_messages, random_computation, rows_of
+from log_runs import event, log
 from small_computations import computation, random_small_computation
 from witness_checks import check_witness, from_json
 
@@ -23,7 +24,6 @@ from crownless.oracle.log_orders import witnesses as log_witnesses
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape, WitnessOfRun
 from crownless.oracle.logs.formats import LogOptions
-from crownless.oracle.logs.layout import DELIVER, NONE, SEND, Rows
 from crownless.oracle.logs.named_rows import by_run
 from crownless.oracle.logs.tables import read_table
 from crownless.runtime.printable import as_json
@@ -108,23 +108,28 @@ def test_a_chain_through_any_processes_that_overtakes_is_found(n: int) -> None:
     agree(found, "lost", Random(0))
 
 
-def test_a_cyclic_run_is_not_decided_and_does_not_keep_the_others_waiting() -> None:
-    """Each of two or three processes delivers what the next one sends only after its own delivery."""
-    for n in (2, 3):
-        cyclic = [(p, 0, DELIVER, p, NONE) for p in range(n)] + [
-            (p, 1, SEND, (p + 1) % n, (p + 1) % n) for p in range(n)
-        ]
-        fine = [(0, 0, SEND, 0, 1), (1, 0, DELIVER, 0, NONE)]
-        columns = np.array([*fine, *cyclic, *fine], np.int64).T
-        rows = Rows(
-            np.array([0, 2, 2 + 2 * n, 4 + 2 * n], np.int64),
-            columns[0].astype(np.int32), columns[1].copy(), columns[2].astype(np.int8),
-            columns[3].astype(np.int32), columns[4].astype(np.int32),
-            np.arange(n + 1, dtype=np.int32), np.arange(n, dtype=np.int32),
-        )  # fmt: skip
-        outcomes = Monitor(rows).outcomes()
-        assert (outcomes[[0, 2]] == KEPT).all()
-        assert (outcomes[1] == UNDECIDED).all()
+FINE = log("P1: x>P2", "P2: x")
+#: Rows that contradict each other, or lack some.
+NOT_WELL_FORMED = {
+    "delivered twice": log("P1: x>P2", "P2: x x"),
+    "another sender": log("P1: x>P2", "P2: x<P3"),
+    "a gap": log("P1: x>P2 ? -", "P2: x"),
+    "two events in one place": [*FINE, event("P2", 0, "internal", None)],
+    "sent twice": log("P1: x>P2 x>P2", "P2: x"),
+    "not a receiver": log("P1: x>P2", "P3: x"),
+    "never sent": log("P1: -", "P2: x"),
+    "a cycle": log("P1: x y>P2", "P2: y x>P1"),
+    "a longer cycle": log("P1: x y>P2", "P2: y z>P3", "P3: z x>P1"),
+}
+
+
+@pytest.mark.parametrize("name", NOT_WELL_FORMED)
+def test_a_run_that_is_not_well_formed_is_not_decided_and_does_not_keep_the_others_waiting(name: str) -> None:
+    runs = [FINE, NOT_WELL_FORMED[name], FINE]
+    rows = [{**json.loads(line), "run": f"run{k}"} for k, lines in enumerate(runs) for line in lines]
+    outcomes = Monitor(by_run(table_of(rows)).numbers()).outcomes()
+    assert (outcomes[[0, 2]] == KEPT).all()
+    assert (outcomes[1] == UNDECIDED).all()
 
 
 # -- witnesses ---------------------------------------------------------------------------------------------------------

@@ -95,11 +95,6 @@ def bounds(candidates: Candidates, given: tuple[Literal, ...]) -> list[Bound]:
     ]
 
 
-def test_a_protocol_that_breaks_is_seen_to_in_simulations() -> None:
-    assert not any(situation.overtakes for situation in simulations("rst"))
-    assert any(situation.overtakes for situation in simulations("unordered"))
-
-
 def test_all_candidates_follow_from_the_basis() -> None:
     """A situation that is wrong in one place breaks a candidate only if it breaks one of the basis."""
     words = vocabulary("rst")
