@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from command_line_runner import Crownless
 from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, documents_with_sources, errors_table, source_list, table_shown, timeless
 from notebooks import NOTEBOOKS, read_notebook, run_cells
 
 import crownless as cr
-from crownless.command_line import main
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.diagrams.between_orders import smallest_between
 from crownless.spec.orders import ORDERS
@@ -66,31 +66,22 @@ def test_every_page_with_blocks_is_run() -> None:
         assert file.stem in {*PAGES, *PAGES_ON_SPARK} or not run.search(file.read_text("utf-8")), file.name
 
 
-def test_the_exit_codes_for_ci_are_those_on_the_page(tmp_path: Path) -> None:
+def test_the_exit_codes_for_ci_are_those_on_the_page(crownless: Crownless, tmp_path: Path) -> None:
     rows = re.findall(r"^\| `crownless ([^`]*)` \| (\d) \|", page("ci").read_text("utf-8"), re.MULTILINE)
     assert sorted(int(code) for _, code in rows) == [0, 1, 2, 3]
     with importable_from(tmp_path), contextlib.chdir(tmp_path):
-        assert ending("new", "mine.py") == 0
+        assert crownless("new", "mine.py").code == 0
         for command, code in rows:
-            assert ending(*command.split()) == int(code), command
+            assert crownless(*command.split()).code == int(code), command
 
 
-def ending(*arguments: str) -> int:
-    """The command's exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code
-
-
-def test_the_commands_of_the_workflow_pass(tmp_path: Path) -> None:
+def test_the_commands_of_the_workflow_pass(crownless: Crownless, tmp_path: Path) -> None:
     list(run_page(page("ci").read_text("utf-8"), tmp_path))
     text = (tmp_path / "crownless.yml").read_text("utf-8")
     commands = [command.split() for command in re.findall(r"^ +- run: (crownless .*|pytest .*)$", text, re.MULTILINE)]
     assert [program for program, *_ in commands] == ["crownless", "pytest"]
     with importable_from(tmp_path), contextlib.chdir(tmp_path):
-        assert ending(*commands[0][1:]) == 0
+        assert crownless(*commands[0][1:]).code == 0
     assert "2 passed" in printed_in(tmp_path, " ".join(commands[1]))
 
 
@@ -107,13 +98,10 @@ def test_a_source_that_a_document_cites_by_key_is_given_in_full(document: str) -
         assert table_shown("sources", document) == source_list(document)
 
 
-def test_every_error_shown_can_be_drawn(tmp_path: Path) -> None:
+def test_every_error_shown_can_be_drawn(crownless: Crownless) -> None:
     commands = re.findall(r"`crownless (show [^`]*)`", table_shown(*ERRORS))
     assert commands
-    for command in commands:
-        with pytest.raises(SystemExit) as ending:
-            main(command.split())
-        assert ending.value.code == 0
+    assert {crownless(*command.split()).code for command in commands} == {0}
 
 
 #: Neighbouring orders, and how many messages it takes to keep the one and break the other (`test_gallery.py`).
