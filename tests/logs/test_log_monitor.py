@@ -108,12 +108,13 @@ def test_a_chain_through_any_processes_that_overtakes_is_found(n: int) -> None:
     agree(found, "lost", Random(0))
 
 
-FINE = log("P1: x>P2", "P2: x")
+FINE = log("P1: x>P2", "P2: x -")
 #: Rows that contradict each other, or lack some.
 NOT_WELL_FORMED = {
     "delivered twice": log("P1: x>P2", "P2: x x"),
-    "another sender": log("P1: x>P2", "P2: x<P3"),
+    "another sender": log("P1: x>P2", "P2: x<P3", "P3: -"),
     "a gap": log("P1: x>P2 ? -", "P2: x"),
+    "a gap in the last line": log("P1: x>P2", "P2: x ? -"),
     "two events in one place": [*FINE, event("P2", 0, "internal", None)],
     "sent twice": log("P1: x>P2 x>P2", "P2: x"),
     "not a receiver": log("P1: x>P2", "P3: x"),
