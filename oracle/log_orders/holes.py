@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from crownless.oracle.event_logs import in_natural_order, natural
-from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
+from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Numbers, Rows, no_events, on_lines
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows
 
@@ -33,10 +33,10 @@ def certain_columns(named: NamedRows) -> CertainColumns | None:
     _, process, place, kind, message, peer, first_receiver, receivers = rows
     sends, delivers = np.flatnonzero(kind == SEND), np.flatnonzero(kind == DELIVER)
     of_sender, count = delivers[peer[delivers] != NONE], np.diff(first_receiver)
-    if not _are_events(rows, sends, delivers) or (count[peer[of_sender]] != 1).any():
+    if no_events(rows).any():
         return None
     names, messages = len(named.processes), int(message.max()) + 1
-    before, places = _on_lines(process, place)
+    before, places = on_lines(process, place)
     delivered = _at(message[delivers], process[delivers], names)
     named_senders = receivers[first_receiver[peer[of_sender]]]
     sender = np.full(messages, NONE, np.int32)
@@ -79,23 +79,6 @@ def certain_columns(named: NamedRows) -> CertainColumns | None:
         _holes(named, process, before, np.flatnonzero(gaps), unsent),
         in_natural_order((name, named.processes[q]) for name, q in perhaps),
     )
-
-
-def _are_events(rows: Rows, sends: Numbers, delivers: Numbers) -> bool:
-    """True if the rows have all that events need."""
-    needed = (rows.process, rows.place, rows.message[sends], rows.message[delivers], rows.peer[sends])
-    is_complete = all(column.min(initial=0) >= 0 for column in needed)
-    return is_complete and bool((rows.kind != NO_KIND).all() and (rows.peer[delivers] >= NONE).all())
-
-
-def _on_lines(process: Numbers, place: Numbers) -> tuple[Numbers, Numbers]:
-    """Of each row the place of the row before it on its line, and what its own place is without gaps."""
-    order = np.lexsort((place, process))
-    begins, number = np.append(True, np.diff(process[order]) != 0), np.arange(len(order))
-    before, places = np.empty((2, len(order)), np.int64)
-    before[order] = np.where(begins, int(place.min() == 1) - 1, np.roll(place[order], 1))
-    places[order] = number - np.maximum.accumulate(np.where(begins, number, 0))
-    return before, places
 
 
 def _at(message: Numbers, process: Numbers, names: int) -> Numbers:

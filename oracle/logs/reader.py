@@ -27,6 +27,11 @@ def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComp
     content, form = content_of(name, options)
     if form is None:
         return computation_in(as_text(content, name), name)
+    return runs_in(content, form, name, options)
+
+
+def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[NamedComputation]:
+    """The runs of the log in a content of that format."""
     if form in CONVERTED:
         return converted_runs(convert(content, form, name, options), name)
     return runs_of(rows_in(content, form, name, options), name)

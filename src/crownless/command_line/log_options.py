@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
-from crownless.oracle.logs.formats import FORMATS, Format, LogOptions
+from crownless.command_line.file_options import InputFile
+from crownless.oracle.logs.formats import FORMATS, Format, LogOptions, read_mapping
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
@@ -39,6 +40,17 @@ def with_log_options(verb: Verb) -> Verb:
         help="What a log calls a kind of event, such as recv=deliver (repeatable).",
     )
     @click.option(
+        "--order-by",
+        metavar="COLUMN",
+        help="Order each process's events by this column (numbers or ISO 8601 times), or by 'line', not by 'index'.",
+    )
+    @click.option(
+        "--mapping",
+        type=InputFile(),
+        metavar="FILE",
+        help="TOML or JSON that says it all: tables 'columns' and 'kinds', and 'order_by', 'format', 'pattern'.",
+    )
+    @click.option(
         "--pattern",
         metavar="REGEX",
         help="In ShiViz logs: the message in an event's text, with the groups send, to, deliver and from.",
@@ -50,11 +62,19 @@ def with_log_options(verb: Verb) -> Verb:
         columns: tuple[str, ...],
         kinds: tuple[str, ...],
         pattern: str | None,
+        order_by: str | None,
+        mapping: str | None,
         **options: Any,
     ) -> Any:
-        named = _pairs("--column", "NAME=THEIRS", "message=msg_id", columns)
-        called = _pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)
-        return verb(*arguments, log=LogOptions(form, named, called, pattern), **options)
+        known = read_mapping(mapping) if mapping is not None else LogOptions()
+        log = LogOptions(
+            form or known.form,
+            {**known.columns, **_pairs("--column", "NAME=THEIRS", "message=msg_id", columns)},
+            {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
+            pattern or known.pattern,
+            order_by=order_by or known.order_by,
+        )
+        return verb(*arguments, log=log, **options)
 
     return with_them  # type: ignore[return-value]  # its options are added, which no type states
 

@@ -50,12 +50,13 @@ _DECLARED = ("--complete", "--process")
 #: Options that exclude each other: with Spark, and without.
 NOT_ON_SPARK = {
     "--engine spark": ("--by-process", "--format", "--column", "--pattern", "--kind", "--match", *_DECLARED),
-    "--one-run": ("--clocks", "--live"),
-    "--clocks": ("--live",),
+    "--one-run": ("--clocks", "--live", "--order-by"),
+    "--clocks": ("--live", "--order-by"),
+    "--live": ("--order-by",),
 }
 NOT_BESIDE = {
     "--one-run": ("--clocks", "--match", "--out", "--by-process", "--pattern", *_DECLARED),
-    "--clocks": ("--match", "--format", "--column", "--pattern", *_DECLARED),
+    "--clocks": ("--match", "--format", "--column", "--pattern", "--order-by", *_DECLARED),
     "--out": ("--complete",),
     "--match": ("--pattern", *_DECLARED),
 }
