@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, not_decided
+from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
 from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
@@ -255,6 +255,8 @@ class RunMonitor:
         broken = self.broken(order, self._gaps(holes) if holes else ())
         if broken is not None:
             return broken
+        if holes and order == "asynchronous":
+            return hidden(order, holes)
         if holes:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:

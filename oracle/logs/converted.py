@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
+from .reasons import DeliveredTwice
 from .rows import Row
 
 if TYPE_CHECKING:
@@ -33,8 +34,8 @@ class ConvertedLog:
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
     #: For a complete log, by run, how it delivers its messages.
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
-    #: The line of the first event, if each following line is the next event.
-    first_line: int | None = None
+    #: The unit of the numbers of events, if they are those of a file with the columns of a log.
+    by: Literal["line", "row"] | None = None
 
     @property
     def without_unordered(self) -> list[Row]:
@@ -86,6 +87,18 @@ class ConvertedLog:
             self.doubt(run, all_but(["asynchronous"], TO_NOBODY))
             messages = few([row.message for row in to_nobody], "message")
             self.note(run, f"{messages} without a named receiver, and not delivered: left out")
+
+
+def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:
+    """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it."""
+    log = ConvertedLog()
+    for run, rows in runs.items():
+        try:
+            log.add(run, rows, DeliveredTwice.hint, complete=complete)
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+        log.note(run, "no column has the receivers of a send: they are the processes that deliver the message")
+    return log
 
 
 def few(things: Collection[str], thing: str) -> str:

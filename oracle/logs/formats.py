@@ -21,6 +21,7 @@ from crownless.runtime.reading import read_bytes, read_text
 
 from .reasons import KINDS
 from .rows import COLUMNS, is_name
+from .skipped import Quarantine
 
 #: Gets the activity ("read"), the amount done, the total if known, and the unit.
 Progress = Callable[[str, int, "int | None", str], None]
@@ -38,7 +39,7 @@ class LogFormat(NamedTuple):
     called: str
     suffixes: str
     beginning: bytes | None = None
-    options: tuple[str, ...] = ("columns", "kinds", "complete", "processes", "order_by")
+    options: tuple[str, ...] = ("columns", "kinds", "complete", "processes", "order_by", "quarantine")
     is_converted: bool = False
     by: Literal["line", "row"] = "row"
 
@@ -87,7 +88,8 @@ class LogOptions:
     not name their receivers; `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`:
     no event is missing; `processes`: participants of each run, even without events; `unnamed`: messages have no names,
     and `message` is a payload; `order_by`: instead of `index`, the column that orders the events of each process, or
-    `line`. Raises `BadInput` for invalid names.
+    `line`; `quarantine` gets the rows that cannot be used, which are otherwise refused. Raises `BadInput` for invalid
+    names.
     """
 
     form: Format | None = None
@@ -98,6 +100,7 @@ class LogOptions:
     processes: tuple[str, ...] = ()
     unnamed: bool = False
     order_by: str | None = None
+    quarantine: Quarantine | None = None
 
     def __post_init__(self) -> None:
         for column, theirs in self.columns.items():
@@ -157,8 +160,9 @@ class LogOptions:
             "complete": "--complete",
             "processes": "--process",
             "order_by": "--order-by",
+            "quarantine": "--skip-bad",
         }
-        return {name: option for name, option in options.items() if getattr(self, name)}
+        return {name: option for name, option in options.items() if getattr(self, name) not in (None, False, (), {})}
 
 
 def read_mapping(name: str) -> LogOptions:

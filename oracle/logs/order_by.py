@@ -15,6 +15,7 @@ from .layout import Numbers, on_lines
 from .named_rows import MISSING, as_numbers
 from .reasons import BadField, MissingField, Reason
 from .rows import Row, in_words
+from .skipped import Quarantine
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,12 +32,21 @@ class Places:
     """Numbers the events of each process of a run 0, 1, 2, … by the values of a column, or by line.
 
     `in_blocks`: the log comes in several tables, and no event of a process belongs before those of an earlier table.
-    `lenient`: two events of a process with one value get one place, and those without a usable value `MISSING`;
-    otherwise they raise `BadInput`, with their lines.
+    `lenient` (as with a `quarantine`): two events of a process with one value get one place, and those without a usable
+    value `MISSING`; otherwise they raise `BadInput`, with their lines.
     """
 
-    def __init__(self, by: str, file: str = "", *, in_blocks: bool = False, lenient: bool = False) -> None:
-        self.by, self.file, self.lenient = by, file, lenient
+    def __init__(
+        self,
+        by: str,
+        file: str = "",
+        *,
+        in_blocks: bool = False,
+        lenient: bool = False,
+        quarantine: Quarantine | None = None,
+    ) -> None:
+        self.by, self.file, self.quarantine = by, file, quarantine
+        self.lenient = lenient or quarantine is not None
         self._are_times: bool | None = None
         #: For each run and process the value, the place and the line of its last event so far.
         self._last: dict[tuple[str, str], tuple[Any, int, int]] | None = {} if in_blocks else None
@@ -51,13 +61,19 @@ class Places:
         return table.set_column(table.schema.get_field_index("index"), "index", column)
 
     def of_rows(self, rows: Sequence[Row], values: Sequence[str | None]) -> list[Row]:
-        """These rows with their places, given the values of the column."""
+        """These rows with their places, given the values of the column; without those that go to the quarantine."""
         import pyarrow as pa
 
         runs, processes = (pa.array([getattr(row, name) for row in rows], pa.string()) for name in ("run", "process"))
         given = None if self.by == BY_LINE else pa.array(values, pa.string())
         places = self.of(runs, processes, given, lambda row: rows[row].line)
-        return [replace(row, index=place) for row, place in zip(rows, places.tolist(), strict=True)]
+        placed = []
+        for row, value, place in zip(rows, values, places.tolist(), strict=True):
+            if place != MISSING:
+                placed.append(replace(row, index=place))
+            elif self.quarantine is not None:
+                self.quarantine.add(row.line, row.json(), self.unusable(value).text)
+        return placed
 
     def unusable(self, value: object) -> Reason:
         """Why an event with this value has no place."""

@@ -21,7 +21,7 @@ from crownless.spec.orders import UnreceivedPolicy, Verdict
 from .lost_events import Hole
 from .reader import converted_runs, named_run
 from .reasons import ByClock, Copy, Cyclic, Reason, UnusableRow
-from .rows import Row, conflicts, process_of, read_row
+from .rows import Row, process_of, read_row, without_conflicts
 
 NO_ROW = "no row of it can be used"
 
@@ -88,10 +88,7 @@ def usable_rows(texts: Sequence[str]) -> tuple[list[Row], set[str | None], list[
         except UnusableRow as unusable:
             quarantine.append((text, unusable.reason))
             processes_with_gaps.add(process_of(text))
-    contradicting: set[int] = set()
-    for row, reason, _ in conflicts(rows):
-        contradicting.add(row.line)
-        quarantine.append((texts[row.line], reason))
-        if reason.kind is not Copy:
-            processes_with_gaps.add(row.process)
-    return [row for row in rows if row.line not in contradicting], processes_with_gaps, quarantine
+    usable, contradicting = without_conflicts(rows)
+    quarantine += [(texts[row.line], reason) for row, reason, _ in contradicting]
+    processes_with_gaps |= {row.process for row, reason, _ in contradicting if reason.kind is not Copy}
+    return usable, processes_with_gaps, quarantine

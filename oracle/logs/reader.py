@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
-from crownless.oracle.classification import FROM_ONE, NamedComputation
+from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
 from crownless.oracle.event_logs import LoggedRun, logged_runs
 from crownless.oracle.log_orders.uncertain import CERTAIN
 from crownless.runtime.errors import BadInput
@@ -15,9 +15,10 @@ from crownless.runtime.reading import as_text
 from crownless.spec import notation
 from crownless.spec.notation import ReceiveStatement
 
-from .converted import ConvertedLog
+from .converted import ConvertedLog, with_receivers
 from .formats import CONVERTED, Format, LogOptions, content_of
 from .rows import Row, by_run, row_of
+from .skipped import Quarantine
 from .tables import rows_in
 
 
@@ -34,17 +35,28 @@ def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Ite
     """The runs of the log in a content of that format."""
     if form in CONVERTED:
         return converted_runs(convert(content, form, name, options), name)
+    if not options.names_receivers:
+        return converted_runs(with_receivers(by_run(rows_in(content, form, name, options), name), name), name)
     return runs_of(rows_in(content, form, name, options), name)
 
 
-def runs_of(rows: Iterable[Row], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: participants of each, even without events."""
-    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
+def runs_of(
+    rows: Iterable[Row], name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
+) -> Iterator[NamedComputation]:
+    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: gets rows
+    that cannot be used.
+    """
+    runs = by_run(rows, name)
+    if quarantine is None:
+        return map(partial(named_run, name), logged_runs(runs, name, processes))
+    logged = logged_runs(quarantine.usable(runs), name, processes, quarantine.processes, quarantine.add_run)
+    return map(partial(named_run, name), logged)
 
 
 def named_run(name: str, logged: LoggedRun) -> NamedComputation:
     """A run of the log of that name, to be classified."""
     notes = (FROM_ONE,) if logged.from_one else ()
+    notes += (NO_INDEX.format(logged.looks_like),) if logged.looks_like else ()
     perhaps = logged.perhaps_received
     return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
 
@@ -75,9 +87,11 @@ def convert(content: bytes, form: Format, name: str, options: LogOptions | None 
     return log
 
 
-def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
+def converted_runs(
+    log: ConvertedLog, name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
+) -> Iterator[NamedComputation]:
     """The runs of a log of another format, each with its notes and uncertainties."""
-    for found in runs_of(log.events, name, processes):
+    for found in runs_of(log.events, name, processes, quarantine):
         run = found.run or ""
         delivery = log.deliveries.get(run)
         notes = (*found.notes, *log.notes.get(run, ()), *(() if delivery is None else delivery.notes))

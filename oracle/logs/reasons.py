@@ -21,8 +21,9 @@ USUAL_NAMES = {
 #: The most columns of a file that are named.
 MOST_NAMED = 20
 
+CUT_OFF = "--skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
-OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
+OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
 FROM_0 = "count the events of a process from 0"
 BY_ANOTHER = "number the events of a process 0, 1, 2, …, or order them by a time stamp: --order-by THAT"
@@ -74,7 +75,7 @@ class UnusableRow(BadInput):
 
 
 #: Reasons in a single row.
-NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list")
+NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list; {CUT_OFF}")
 NotAnObject = ReasonKind("NotAnObject", "{0} is not an event", ONE_A_LINE)
 MissingField = ReasonKind("MissingField", "'{0}' is missing", "give {1}")
 MissingFields = ReasonKind("MissingFields", "{0} missing", "{1}")
@@ -87,11 +88,12 @@ ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name 
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
-ONCE = "give each event once, and distinguish runs by 'run'"
+ONCE = "give each event once, and distinguish runs by 'run'; --skip-bad leaves copies out"
+IF_TWICE = "if the system does so: --complete; otherwise give each message of a run a name of its own"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
-DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", OWN_NAME)
+DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", IF_TWICE)
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
 SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
@@ -26,6 +26,7 @@ from .reasons import (
     NotAReceiver,
     NotJson,
     Reason,
+    ReasonKind,
     ReceiverTwice,
     SendersDiffer,
     SentTwice,
@@ -104,6 +105,7 @@ def rows_of_lines(
     `values` gets the value of each event by which the options order them; their indices are then 0.
     """
     unnamed, receivers = (options.unnamed, options.names_receivers) if options else (False, True)
+    quarantine = options.quarantine if options else None
     translated = options is not None and bool(options.columns or options.kinds or options.order_by)
     parts = options.parts if options is not None else {}
     for number, text in enumerate(lines, first):
@@ -111,17 +113,23 @@ def rows_of_lines(
             look()
         if not text.strip():
             continue
+        fields: dict[str, Any] = {}
         try:
             fields = theirs = fields_of(text, exactly=values is not None)
             if options is not None and translated:
                 fields = _our_fields(theirs, parts, options.kinds)
+            value = fields.get("index")
             if values is not None:
-                value = fields.get("index")
-                values.append(None if value is None else str(value))
                 fields["index"] = 0
-            yield row_of(number, fields, named=not unnamed, receivers=receivers, has=theirs)
+            row = row_of(number, fields, named=not unnamed, receivers=receivers, has=theirs)
         except BadInput as problem:
-            raise problem.at(file=file, line=number) from None
+            if quarantine is None:
+                raise problem.at(file=file, line=number) from None
+            quarantine.add(number, fields, problem.message)
+            continue
+        if values is not None:
+            values.append(None if value is None else str(value))
+        yield row
 
 
 class _Exact(float):
@@ -184,8 +192,7 @@ def row_of(
     """
     has = fields if has is None else has
     if fields.get("process") is None or fields.get("index") is None or fields.get("kind") is None:
-        optional = ("run", "" if named else "message", "" if receivers else "peer")
-        _refuse_missing([name for name in COLUMNS if name not in optional], fields, has)
+        _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers)
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
@@ -216,10 +223,16 @@ def row_of(
     return Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
 
 
-def _refuse_missing(names: Sequence[str], fields: Mapping[str, object], has: Iterable[str]) -> None:
-    """Raises `UnusableRow` if several of these fields are missing, or one for which the file has a similar column."""
+def _refuse_missing(
+    names: Sequence[str], fields: Mapping[str, object], has: Iterable[str], others: Sequence[str] = ()
+) -> None:
+    """Raises `UnusableRow` if several of these fields are missing, or one for which the file has a similar column.
+
+    `others`: fields that are then named too, if they are missing.
+    """
     missing = [name for name in names if fields.get(name) is None]
     if len(missing) > 1 or (missing and nearest(missing[0], [name for name in has if name not in COLUMNS])):
+        missing += [name for name in others if fields.get(name) is None]
         raise UnusableRow(MissingFields(*missing_columns(missing, list(has))))
 
 
@@ -317,6 +330,17 @@ def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
         if id(conflict.row) not in found:
             found.add(id(conflict.row))
             yield conflict
+
+
+def without_conflicts(rows: Sequence[Row], but: Collection[ReasonKind] = ()) -> tuple[list[Row], list[Conflict]]:
+    """The rows without those that contradict others, and the latter, as `conflicts` has them; conflicts of some kinds
+    are no reason.
+    """
+    found: dict[int, Conflict] = {}
+    for conflict in all_conflicts(list(rows)):
+        if conflict.reason.kind not in but:
+            found.setdefault(id(conflict.row), conflict)
+    return [row for row in rows if id(row) not in found], list(found.values())
 
 
 def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain, islice
 from operator import add
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import some
 from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
@@ -25,6 +26,7 @@ from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.csv as pc
     import pyarrow.parquet as pq
 
 #: Separates receivers in a CSV cell.
@@ -40,14 +42,15 @@ def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Ite
     if form != "jsonl":
         return rows_of_table(read_table(content, form, name, options), name, 2 if form == "csv" else 1, options)
     refuse_unknown_columns(content, name, options)
-    lines = as_text(content, name).split("\n")
+    skips = options.quarantine is not None  # a line that was cut off may end within a character
+    lines = (content.decode("utf-8-sig", "surrogateescape") if skips else as_text(content, name)).split("\n")
     if options.order_by is None:
         return rows_of_lines(lines, name, options)
     from .order_by import Places  # which loads what is compiled
 
     values: list[str | None] = []
     rows = list(rows_of_lines(lines, name, options, 1, values))
-    return iter(Places(options.order_by, name).of_rows(rows, values))
+    return iter(Places(options.order_by, name, quarantine=options.quarantine).of_rows(rows, values))
 
 
 def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> pa.Table:
@@ -66,14 +69,14 @@ def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> 
         refuse_unknown_columns(content, name, options)
         table = read_json_lines(content, name, options)
     else:
-        if form == "csv":
+        if form == "csv" and options.quarantine is None:
             as_text(content, name)  # to report where a byte is not UTF-8
         table = pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
     if options.order_by is None:
         return table
     from .order_by import Places
 
-    return Places(options.order_by, name).of_table(table, line_of)
+    return Places(options.order_by, name, quarantine=options.quarantine).of_table(table, line_of)
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
@@ -124,7 +127,7 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     table = our_columns(table, options)
     ordered = options.order_by is not None
     if form == "csv" and "index" in table.schema.names and not ordered:
-        table = _with_numbers(table, name, first)
+        table = _with_numbers(table, name, first, lenient=options.quarantine is not None)
     needed = [column for column in options.named if column != "index" or not ordered]
     check_columns(table.schema, name, has, needed, named=not options.unnamed)
     if form == "csv" and options.names_receivers:
@@ -148,7 +151,7 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     reader = pc.open_csv(
         file,
         pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-        pc.ParseOptions(delimiter=separator, newlines_in_values=True),
+        pc.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=_skipping(options)),
         pc.ConvertOptions(
             column_types=dict.fromkeys(options.theirs, pa.string()),
             strings_can_be_null=True,
@@ -157,6 +160,20 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
         ),
     )
     return reader.schema, iter(reader)
+
+
+def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
+    """Leaves out lines with too few or too many cells, if the options do."""
+    quarantine = options.quarantine
+    if quarantine is None:
+        return None
+
+    def skip(row: pc.InvalidRow) -> str:
+        quarantine.unread.add(row.number)
+        quarantine.add(row.number, {}, f"it has {some(row.actual_columns, 'cell')}, not {row.expected_columns}")
+        return "skip"
+
+    return skip
 
 
 def _separator_in(head: bytes, options: LogOptions) -> str:
@@ -170,14 +187,19 @@ def _separator_in(head: bytes, options: LogOptions) -> str:
     return max(",\t;|", key=cells)
 
 
-def _with_numbers(table: pa.Table, name: str, first: int) -> pa.Table:
-    """The column `index` as numbers; the first row has this number, and is on the line after it."""
+def _with_numbers(table: pa.Table, name: str, first: int, *, lenient: bool) -> pa.Table:
+    """The column `index` as numbers; the first row has this number, and is on the line after it.
+
+    `lenient`: what is no number is missing; otherwise it raises `BadInput`.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     column, hint = table["index"], BY_ANOTHER
     usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
-    if not pc.all(usable, min_count=0).as_py():
+    if lenient:
+        column = pc.if_else(usable, column, None)
+    elif not pc.all(usable, min_count=0).as_py():
         number = usable.to_pylist().index(False)
         given = column[number].as_py()
         problem = "'index' is missing" if given is None else f"'index' cannot be {given[:40]!r}"

@@ -9,11 +9,16 @@ from typing import Any, TypeVar
 import click
 
 from crownless.command_line.file_options import InputFile
+from crownless.oracle.classification import NamedComputation
 from crownless.oracle.logs.formats import FORMATS, Format, LogOptions, read_mapping
+from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+#: At most this many runs are named if one must be chosen.
+RUNS_NAMED = 3
 
 
 def with_log_options(verb: Verb) -> Verb:
@@ -95,3 +100,17 @@ def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict
             both = f"{printable_name(pairs[first])} and {printable_name(second)}"
             raise BadInput(f"{option}: '{printable_name(first)}' is to be {both}", hint="name each once")
     return pairs
+
+
+def chosen_runs(name: str, log: LogOptions, run: str | None) -> list[NamedComputation]:
+    """The computation or the runs of a log in the file of that name; with `run`, only the run of that name."""
+    found = list(subjects(name, log))
+    if run is None:
+        return found
+    chosen = [one for one in found if (one.run or "") == run]
+    if not chosen:
+        names = [printable_name(one.run) for one in found if one.run]
+        more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
+        hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
+        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
+    return chosen

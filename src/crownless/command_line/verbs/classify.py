@@ -20,6 +20,7 @@ from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
 from crownless.oracle.logs.formats import LogOptions, Progress
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import Limits, Stopped, look, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
@@ -30,8 +31,10 @@ from .classify_report import (
     print_classification,
     print_delivery_summary,
     print_notes,
+    print_skipped,
     print_summary,
     reporting,
+    skipped_rows,
 )
 
 #: More computations than this are summarized, not shown one by one.
@@ -46,7 +49,7 @@ NEEDS = {
     "--max-lateness": "--event-time",
     "--processes": "--clocks",
 }
-_DECLARED = ("--complete", "--process")
+_DECLARED = ("--complete", "--process", "--skip-bad")
 #: Options that exclude each other: with Spark, and without.
 NOT_ON_SPARK = {
     "--engine spark": ("--by-process", "--format", "--column", "--pattern", "--kind", "--match", *_DECLARED),
@@ -57,7 +60,7 @@ NOT_ON_SPARK = {
 NOT_BESIDE = {
     "--one-run": ("--clocks", "--match", "--out", "--by-process", "--pattern", *_DECLARED),
     "--clocks": ("--match", "--format", "--column", "--pattern", "--order-by", *_DECLARED),
-    "--out": ("--complete",),
+    "--out": ("--complete", "--skip-bad"),
     "--match": ("--pattern", *_DECLARED),
 }
 
@@ -92,6 +95,11 @@ class ClassifyOptions:
         "--complete",
         is_flag=True,
         help="Nothing is missing from the log: also decide delivers-once and delivers-all.",
+    )
+    skip_bad: bool = option(
+        "--skip-bad",
+        is_flag=True,
+        help="Leave out lines that cannot be used, or contradict each other, and say how many (exit code 3).",
     )
     takes_part: tuple[str, ...] = option(
         "--process", "takes_part", multiple=True, metavar="NAME", help="A process that may have no events (repeatable)."
@@ -164,7 +172,12 @@ class ClassifyOptions:
 
     def request(self, name: str, progress: Progress | None = None) -> LogRequest:
         """The request to classify the file of that name by the plain engine."""
-        log = replace(self.log, complete=self.complete, processes=tuple(dict.fromkeys(self.takes_part)))
+        log = replace(
+            self.log,
+            complete=self.complete,
+            processes=tuple(dict.fromkeys(self.takes_part)),
+            quarantine=Quarantine() if self.skip_bad else None,
+        )
         around = nullcontext if self.quiet else _compiling
         return LogRequest(name, self.chosen, self.reading, self.how, log, self.clock_entries, around, progress)
 
@@ -240,9 +253,13 @@ def _classify_here(options: ClassifyOptions) -> int:
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
+    skipped: dict[str, Quarantine] = {}
     with status(options.quiet) as line, stoppable(options.limits) as part:
         for name in options.files:
-            found = classify_file(options.request(name, reporting(name, None if line is None else line.update)))
+            request = options.request(name, reporting(name, None if line is None else line.update))
+            if request.options.quarantine is not None:
+                skipped[name] = request.options.quarantine
+            found = classify_file(request)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -272,15 +289,19 @@ def _classify_here(options: ClassifyOptions) -> int:
         raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
-        print_json(each[0] if len(each) == 1 else {"classifications": each})
+        left_out = {"skipped": skipped_rows(skipped)} if options.skip_bad else {}
+        print_json((each[0] if len(each) == 1 else {"classifications": each}) | left_out)
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
+        print_skipped(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
+    if any(one.rows for one in skipped.values()):
+        outcomes.add("unknown")
     if part.reason is not None:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
-        left_out = [name for name in dict.fromkeys(options.files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
+        unjudged = [name for name in dict.fromkeys(options.files) if name not in judged]
+        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(unjudged)}" * bool(unjudged) + nothing)
     return EXIT_VIOLATED if options.complete and first_violations(parts) else exit_code(outcomes)
 
 
