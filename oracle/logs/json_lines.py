@@ -57,8 +57,7 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, first: int =
         look()
         batch = loop.read(memoryview(content)[begin:past]) if loop else None
         if batch is not None:
-            ours = our_columns(pa.Table.from_batches([batch]), options)
-            tables.append(plain_table(ours, options.kinds, ordered=options.order_by is not None))
+            tables.append(_plain(batch, options))
             continue
         line = first + content.count(b"\n", 0, begin)
         text = content[begin:past].decode().split("\n")
@@ -77,16 +76,23 @@ def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
         begin = past
 
 
-def read_plain_lines(content: bytes) -> pa.Table | None:
+def read_plain_lines(content: bytes, options: LogOptions | None = None) -> pa.Table | None:
     """The rows in lines of a log; None if they are not UTF-8, or one is not in the simplest form."""
-    import pyarrow as pa
 
     try:
         content.decode()
     except UnicodeDecodeError:
         return None
-    batch = PlainLines(LogOptions(), len(content) + 1).read(content)
-    return None if batch is None else plain_table(pa.Table.from_batches([batch]))
+    options = options or LogOptions()
+    batch = PlainLines(options, len(content) + 1).read(content)
+    return None if batch is None else _plain(batch, options)
+
+
+def _plain(batch: pa.RecordBatch, options: LogOptions) -> pa.Table:
+    import pyarrow as pa
+
+    ours = our_columns(pa.Table.from_batches([batch]), options)
+    return plain_table(ours, options.kinds, ordered=options.order_by is not None)
 
 
 class PlainLines:

@@ -168,7 +168,7 @@ def _by_bucket(
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _blocks_by_bucket(batches):
-            yield from judged(unpacked(held))
+            yield from judged(unpacked(held, source.order_by))
 
     # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches, and in the order of the log.
     blocks = source.frame.mapInArrow(pack, BLOCKS).repartition("bucket")

@@ -19,7 +19,7 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
-from crownless.oracle.logs.formats import LogOptions, Progress
+from crownless.oracle.logs.formats import BY_LINE, LogOptions, Progress
 from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import Limits, Stopped, look, stoppable
 from crownless.runtime.errors import BadInput
@@ -195,6 +195,9 @@ class ClassifyOptions:
         for name, others in (NOT_ON_SPARK if self.engine == "spark" else NOT_BESIDE).items():
             if name in given and (clash := [other for other in others if other in given]):
                 raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
+        if self.engine == "spark" and self.log.order_by == BY_LINE:
+            hint = "name a column; Spark reads the rows of files in any order, and knows no lines"
+            raise BadInput("--order-by line does not go with --engine spark", hint=hint)
         if self.complete and self.reading == "pending":
             hint = "leave one of them out: of a complete log nothing is still in flight"
             raise BadInput("--complete does not go with --unreceived pending", hint=hint)

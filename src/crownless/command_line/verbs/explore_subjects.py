@@ -47,11 +47,14 @@ def explored_subject(
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
+    is_protocol = name in PROTOCOLS or (name is not None and own_protocols.is_own(name))
+    if (is_protocol or command is not None) and (log.given or chosen is not None):
+        option = next(iter(log.given.values()), "--run")
+        raise BadInput(f"{option}: only of an event log", hint="leave it out")
     if name is None or command is not None or _is_of_nodes(name):
         with _of_nodes(name, command, system, replay) as explored:
             yield explored
         return
-    is_protocol = name in PROTOCOLS or own_protocols.is_own(name)
     checks = None if is_protocol or log.given else saved_checks(name)
     if replay is not None:
         _refuse(system, "the saved run brings its check with it")
