@@ -102,7 +102,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
     else:
         log, by = _of_rows(content, form, request)
     if options.complete:
-        complete(log, name, by.by, {} if options.quarantine is None else options.quarantine.processes)
+        complete(log, name, by.by, {} if options.quarantine is None else options.quarantine.may_lack())
     return log
 
 
@@ -117,7 +117,8 @@ def _of_rows(content: bytes, form: Format, request: LogRequest) -> tuple[Convert
         by = Numbering("line")
     runs = by_run(rows, name)
     if options.quarantine is not None:
-        runs = options.quarantine.usable(runs, (DeliveredTwice, NotAReceiver) if options.complete else ())
+        spared = [DeliveredTwice, NotAReceiver] if options.complete else [NotAReceiver] * (not options.names_receivers)
+        runs = options.quarantine.usable(runs, spared)
     log = ConvertedLog([row for of_run in runs.values() for row in of_run])
     if not options.names_receivers:
         log = with_receivers(runs, name, complete=options.complete)
@@ -125,7 +126,9 @@ def _of_rows(content: bytes, form: Format, request: LogRequest) -> tuple[Convert
     return log, by
 
 
-def _of_columns(content: bytes, form: Format, request: LogRequest) -> ClassifiedLog | Iterator[NamedComputation]:
+def _of_columns(
+    content: bytes, form: Format, request: LogRequest
+) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of a log with the columns of a log; the content is that of the requested file."""
     name, options = request.name, request.options
     is_large = form != "jsonl" or _has_more_lines(content, SMALL_UP_TO)
@@ -197,10 +200,18 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
         return every
     unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
     certain = by_monitor(log.without_unordered) if unordered else None
+    worst_rows = [row for rows in log.at_worst().values() for row in rows]
+    at_worst = by_monitor(worst_rows) if worst_rows else None
+    worst = (
+        {}
+        if at_worst is None
+        else {at_worst.name(number): at_worst.classification(number) for number in range(len(at_worst))}
+    )
     return Classifications(
         _as_far_as_certain(
             every.classification(number),
             None if certain is None else certain.classification(number),
+            worst.get(every.name(number)),
             log,
             request.reading,
         )
@@ -209,11 +220,20 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 
 
 def _as_far_as_certain(
-    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
+    found: Classification,
+    certain: Classification | None,
+    at_worst: Classification | None,
+    log: ConvertedLog,
+    reading: UnreceivedPolicy,
 ) -> Classification:
-    """The certain part of the classification, with notes; `certain`: that of the events with a known order."""
+    """The certain part of the classification, with notes; `certain`: that of the events with a known order; `at_worst`:
+    that of all that may have happened.
+    """
     run = found.subject.run or ""
     uncertain = log.uncertain.get(run, CERTAIN)
+    if at_worst is not None:
+        kept = set(at_worst.kept)
+        uncertain = replace(uncertain, reasons={o: why for o, why in uncertain.reasons.items() if o not in kept})
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
     if certain is not None:

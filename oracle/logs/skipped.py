@@ -51,6 +51,10 @@ class Quarantine:
             raise BadInput(f"no line of it can be used{first}", hint="give one event a line")
         return usable
 
+    def may_lack(self) -> dict[str, set[str | None]]:
+        """By run the processes of which events may be missing, also because of rows that name no run."""
+        return {run: processes | self.of_any_run for run, processes in self.processes.items()}
+
     def add_run(self, rows: Sequence[Row], reason: str) -> None:
         """Leaves out all rows of a run."""
         self.rows += [(row.line, reason) for row in rows]

@@ -20,6 +20,7 @@ from crownless.oracle.log_orders.classified import ClassifiedLog, decided
 from crownless.oracle.log_orders.monitor import BROKEN, KEPT, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
+from crownless.oracle.logs.formats import BY_ROW
 from crownless.oracle.logs.layout import Numbers
 from crownless.oracle.logs.named_rows import NamedRows
 from crownless.oracle.logs.quarantine import RunResult, judge_run
@@ -116,7 +117,7 @@ def _schema() -> pa.Schema:
 
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
-    log = decided(rows, rows.numbers(), "", query.orders, query.reading)
+    log = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW)
     found, left = log.outcomes, ~log.by_monitor
     judged = int(np.diff(rows.first)[~left].sum())
     records: list[Record] = []

@@ -3,9 +3,10 @@
 # ruff: noqa: RUF009  (the fields of the options are made by a function)
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -178,7 +179,7 @@ class ClassifyOptions:
             processes=tuple(dict.fromkeys(self.takes_part)),
             quarantine=Quarantine() if self.skip_bad else None,
         )
-        around = nullcontext if self.quiet else _compiling
+        around = nullcontext if self.quiet else _compiling()
         return LogRequest(name, self.chosen, self.reading, self.how, log, self.clock_entries, around, progress)
 
     def check(self) -> None:
@@ -324,11 +325,11 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
         print_line(f"all verdicts, witnesses and holes: {options.out}")
 
 
-def _compiling() -> AbstractContextManager[None]:
-    """Within it, reports when the monitor of logs is compiled."""
+def _compiling() -> Callable[[], AbstractContextManager[None]]:
+    """Contexts within which the first report is made that a reader or the monitor of logs is compiled."""
     from crownless.model_check.search.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
-    return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
+    return partial(compiling, cache(partial(say, COMPILES)), LONG_TO_COMPILE_FOR_LOGS)
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:
