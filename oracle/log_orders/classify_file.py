@@ -202,11 +202,9 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
     certain = by_monitor(log.without_unordered) if unordered else None
     worst_rows = [row for rows in log.at_worst().values() for row in rows]
     at_worst = by_monitor(worst_rows) if worst_rows else None
-    worst = (
-        {}
-        if at_worst is None
-        else {at_worst.name(number): at_worst.classification(number) for number in range(len(at_worst))}
-    )
+    worst = dict[str, Classification]()
+    if at_worst is not None:
+        worst = {at_worst.name(number): at_worst.classification(number) for number in range(len(at_worst))}
     return Classifications(
         _as_far_as_certain(
             every.classification(number),
