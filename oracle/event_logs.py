@@ -33,6 +33,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
+from crownless.oracle.logs.reasons import Reason, reason_of
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
@@ -74,7 +75,7 @@ def logged_runs(
     file: str | None = None,
     processes: Sequence[str] = (),
     torn: Mapping[str, Collection[str | None]] = NOTHING,
-    leave_out: Callable[[list[Row], str], None] | None = None,
+    leave_out: Callable[[list[Row], Reason], None] | None = None,
 ) -> Iterator[LoggedRun]:
     """The same of the rows of each run. `torn`: by run the processes of which further rows cannot be used; `leave_out`
     gets all rows of a run that is impossible, with the reason.
@@ -85,7 +86,7 @@ def logged_runs(
         except BadInput as problem:
             if leave_out is None:
                 raise problem.at(file=file) from None
-            leave_out(rows, problem.message)
+            leave_out(rows, reason_of(problem))
             continue
         yield logged
 

@@ -115,10 +115,11 @@ def _of_rows(content: bytes, form: Format, request: LogRequest) -> tuple[Convert
         rows = [replace(row, line=row.line - 1) for row in rows]
     elif form in ("jsonl", "csv"):
         by = Numbering("line")
-    runs = by_run(rows, name)
-    if options.quarantine is not None:
+    if options.quarantine is None:
+        runs = by_run(rows, name)
+    else:
         spared = [DeliveredTwice, NotAReceiver] if options.complete else [NotAReceiver] * (not options.names_receivers)
-        runs = options.quarantine.usable(runs, spared)
+        runs = options.quarantine.usable(rows, name, spared)
     log = ConvertedLog([row for of_run in runs.values() for row in of_run])
     if not options.names_receivers:
         log = with_receivers(runs, name, complete=options.complete)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import LargeIndex, missing_columns
+from .reasons import LargeIndex, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
@@ -174,7 +174,7 @@ def rows_of_table(table: pa.Table, file: str, first: int = 1, options: LogOption
             except BadInput as problem:
                 if quarantine is None:
                     raise problem.at(file=file, line=line) from None
-                quarantine.add(line, row, problem.message)
+                quarantine.add(line, row, reason_of(problem))
             line += 1
 
 

@@ -72,7 +72,7 @@ class Places:
             if place != MISSING:
                 placed.append(replace(row, index=place))
             elif self.quarantine is not None:
-                self.quarantine.add(row.line, row.json(), self.unusable(value).text)
+                self.quarantine.add(row.line, row.json(), self.unusable(value))
         return placed
 
     def unusable(self, value: object) -> Reason:

@@ -46,10 +46,10 @@ def runs_of(
     """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: gets rows
     that cannot be used.
     """
-    runs = by_run(rows, name)
     if quarantine is None:
-        return map(partial(named_run, name), logged_runs(runs, name, processes))
-    logged = logged_runs(quarantine.usable(runs), name, processes, quarantine.processes, quarantine.add_run)
+        return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
+    runs = quarantine.usable(rows, name)
+    logged = logged_runs(runs, name, processes, quarantine.processes, quarantine.add_run)
     return map(partial(named_run, name), logged)
 
 

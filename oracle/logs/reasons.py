@@ -11,6 +11,8 @@ from crownless.runtime.printable import printable_name
 #: The highest allowed index.
 MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
+#: The columns of a log; others are ignored.
+COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 #: What logs often call the columns, apart from names that look similar.
 USUAL_NAMES = {
     "process": ("node", "host", "service", "client"),
@@ -74,6 +76,11 @@ class UnusableRow(BadInput):
         self.reason = reason
 
 
+def reason_of(problem: BadInput) -> Reason:
+    """The reason in an error about a row."""
+    return problem.reason if isinstance(problem, UnusableRow) else Cyclic(problem.message)
+
+
 #: Reasons in a single row.
 NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list; {CUT_OFF}")
 NotAnObject = ReasonKind("NotAnObject", "{0} is not an event", ONE_A_LINE)
@@ -85,6 +92,7 @@ LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MOST_INDEX:,}", FR
 UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", "{1}")
 NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} without a receiver", "name a receiver in 'peer'")
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
+OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}")
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
@@ -123,7 +131,7 @@ def unknown_kind(kind: str) -> Reason:
 def missing_columns(missing: Sequence[str], has: Sequence[str]) -> tuple[str, str]:
     """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them."""
     *rest, last = [f"'{name}'" for name in missing]
-    left, options = [name for name in has if name not in missing], []
+    left, options = [name for name in has if name not in COLUMNS], []
     for name in missing:
         near = nearest(name, left) or next((one for one in left if one.casefold() in USUAL_NAMES.get(name, ())), None)
         left = [one for one in left if one != near]

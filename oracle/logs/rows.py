@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput, nearest
 
 from .reasons import (
+    COLUMNS,
     KINDS,
     MOST_INDEX,
     ONE_A_LINE,
@@ -33,6 +35,7 @@ from .reasons import (
     TwoEvents,
     UnusableRow,
     missing_columns,
+    reason_of,
     unknown_kind,
 )
 
@@ -41,8 +44,6 @@ if TYPE_CHECKING:
 
 #: The kind of a row that could not be read.
 UNREADABLE = "?"
-#: The columns of a log; others are ignored.
-COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 #: Between the values of columns that together make up a name.
 JOINED_BY = "-"
 MEANING = {
@@ -125,25 +126,11 @@ def rows_of_lines(
         except BadInput as problem:
             if quarantine is None:
                 raise problem.at(file=file, line=number) from None
-            quarantine.add(number, fields, problem.message)
+            quarantine.add(number, fields, reason_of(problem))
             continue
         if values is not None:
             values.append(None if value is None else str(value))
         yield row
-
-
-class _Exact(float):
-    """A decimal that knows its text."""
-
-    def __new__(cls, text: str) -> _Exact:
-        number = super().__new__(cls, text)
-        number.text = text
-        return number
-
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def _our_fields(
@@ -165,9 +152,9 @@ def read_row(line: int, text: str) -> Row:
 
 
 def fields_of(text: str | bytes, *, exactly: bool = False) -> dict[str, Any]:
-    """The fields of the object in a line of JSON; raises `UnusableRow`. `exactly`: decimals know their text."""
+    """The fields of the object in a line of JSON; raises `UnusableRow`. `exactly`: decimals are `Decimal`."""
     try:
-        fields = json.loads(text, parse_float=_Exact) if exactly else json.loads(text)
+        fields = json.loads(text, parse_float=Decimal) if exactly else json.loads(text)
     except json.JSONDecodeError as problem:
         raise UnusableRow(NotJson(problem.msg), column=problem.colno) from None
     except (ValueError, RecursionError):
@@ -298,7 +285,7 @@ def in_words(value: object) -> str:
     """A value in an error: as JSON, if it is short."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value)
+    text = json.dumps(value, default=float)
     return text if len(text) <= 40 else text[:39] + "…"
 
 

@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import some
 from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, missing_columns
+from .reasons import BY_ANOTHER, OtherCells, missing_columns
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
 
     def skip(row: pc.InvalidRow) -> str:
         quarantine.unread.add(row.number)
-        quarantine.add(row.number, {}, f"it has {some(row.actual_columns, 'cell')}, not {row.expected_columns}")
+        quarantine.add(row.number, {}, OtherCells(row.actual_columns, row.expected_columns))
         return "skip"
 
     return skip

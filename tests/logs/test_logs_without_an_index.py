@@ -299,7 +299,7 @@ def test_bad_lines_are_left_out_and_counted(
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("a.csv", content_of(GOOD, ".csv")[:-10], "it has 4 cells, not 5"),
+        ("a.csv", content_of(GOOD, ".csv")[:-10], "it has 3 cells, not 5"),
         ("a.jsonl", content_of(GOOD, ".jsonl")[:-10], "not JSON: "),
         ("a.jsonl", content_of([*GOOD[:3], {**GOOD[3], "message": "é"}], ".jsonl")[:-4], "not JSON: "),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
@@ -194,7 +195,10 @@ def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
         {
             "file": file,
             "count": len(one.rows),
-            "first": [{"line": line, "reason": reason} for line, reason in sorted(one.rows)[:SKIPPED_UP_TO]],
+            "first": [
+                {"line": line, "reason": reason.text}
+                for line, reason in sorted(one.rows, key=itemgetter(0))[:SKIPPED_UP_TO]
+            ],
         }
         for file, one in skipped.items()
     ]
