@@ -222,6 +222,10 @@ MESSAGE = "give the message's name, a string or an integer, or add --match if th
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 ONCE = "give each event once, and distinguish runs by 'run'; --skip-bad leaves copies out"
+EACH = (
+    "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
+    "(or peer=-, if sends do not name receivers)"
+)
 IF_TWICE = "if the system does so: --complete; otherwise give each message of a run a name of its own"
 OWN_NAME = "give each message of a run a name of its own"
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
@@ -251,8 +255,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         ["{}"],
         "1: 'process', 'index', 'kind', 'message' and 'peer' are missing",
-        "it has no columns; say which is which: --column process=THAT --order-by THAT --column kind=THAT "
-        "--column message=THAT --column peer=THAT (or peer=-, if sends do not name receivers)",
+        f"it has no columns; say which is which: {EACH}",
     ),
     ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
     ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", f"{PROCESS}; {HIDDEN}"),
