@@ -11,8 +11,6 @@ from crownless.runtime.printable import printable_name
 #: The highest allowed index.
 MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
-#: The columns of a log; others are ignored.
-COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 #: What logs often call the columns, apart from names that look similar.
 USUAL_NAMES = {
     "process": ("node", "host", "service", "client"),
@@ -131,7 +129,7 @@ def unknown_kind(kind: str) -> Reason:
 def missing_columns(missing: Sequence[str], has: Sequence[str]) -> tuple[str, str]:
     """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them."""
     *rest, last = [f"'{name}'" for name in missing]
-    left, options = [name for name in has if name not in COLUMNS], []
+    left, options = [name for name in has if name not in ("run", "index", *USUAL_NAMES)], []
     for name in missing:
         near = nearest(name, left) or next((one for one in left if one.casefold() in USUAL_NAMES.get(name, ())), None)
         left = [one for one in left if one != near]

@@ -12,7 +12,6 @@ from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput, nearest
 
 from .reasons import (
-    COLUMNS,
     KINDS,
     MOST_INDEX,
     ONE_A_LINE,
@@ -44,6 +43,8 @@ if TYPE_CHECKING:
 
 #: The kind of a row that could not be read.
 UNREADABLE = "?"
+#: The columns of a log; others are ignored.
+COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 #: Between the values of columns that together make up a name.
 JOINED_BY = "-"
 MEANING = {

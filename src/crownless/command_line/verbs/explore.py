@@ -90,17 +90,19 @@ def explore(
         raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
     command: list[str] | None = context.meta.get(COMMAND)
     with ExitStack() as stack:
-        line = stack.enter_context(status(quiet or as_json))
-        line.update(f"reading {subject or 'the nodes'}")
-        explored = stack.enter_context(explored_subject(subject, command, system, replay, log, chosen))
+        with status(quiet or as_json) as line:
+            line.update(f"reading {subject or 'the nodes'}")
+            explored = stack.enter_context(explored_subject(subject, command, system, replay, log, chosen))
         if serve:
             return _serve(explored)
+        with status(quiet or as_json) as line:
 
-        def progress(states: int) -> None:
-            line.update(some(states, "state"))
+            def progress(states: int) -> None:
+                line.update(some(states, "state"))
 
-        start, shows = (explored.start, "") if explored.start else first_run(explored.space, max_states)
-        data = explored.space.as_data(max_states, limits, progress, start=start)
+            line.update("choosing a run to begin with")
+            start, shows = (explored.start, "") if explored.start else first_run(explored.space, max_states)
+            data = explored.space.as_data(max_states, limits, progress, start=start)
     if as_json:
         print_json({"space": {**data, "start": start}})
     if html is not None:
