@@ -83,14 +83,18 @@ class Places:
         """The places of events of these runs and processes; `given`: the values of the column."""
         import pyarrow.compute as pc
 
-        run, process = (as_numbers(_encoded(names).indices, -1).astype(np.int64) for names in (runs, processes))
+        run, process = (
+            as_numbers(names.dictionary_encode().indices, -1).astype(np.int64) for names in (runs, processes)
+        )
         line, values = (run + 1) * (len(processes) + 2) + process + 1, None
         if given is None:
             ranks = np.arange(1, len(line) + 1)
         else:
             values = self._comparable(given)
             ranks = np.from_dlpack(pc.rank(values, tiebreaker="dense")).astype(np.int64)
-        missing = np.zeros(len(line), bool) if values is None else np.array(values.is_null().to_pylist(), bool)
+        missing = np.zeros(len(line), bool)
+        if values is not None and values.null_count:
+            missing = np.array(values.is_null().to_pylist())
         if not len(line):
             return ranks
         before, places = on_lines(line, ranks)
@@ -113,7 +117,7 @@ class Places:
     def _after_the_last(self, line: Numbers, places: Numbers, where: Callable[[int], Any]) -> Numbers:
         """The places after those of earlier tables; raises `BadInput` if an event belongs before one of those."""
         assert self._last is not None
-        _, line = np.unique(line, return_inverse=True)
+        line = np.unique(line, return_inverse=True)[1]
         lasts = np.flatnonzero(places == np.bincount(line)[line] - 1).tolist()
         begin = np.zeros(int(line.max()) + 1, np.int64)
         for row in np.flatnonzero(places == 0).tolist():
@@ -151,7 +155,8 @@ class Places:
             return given
         if not pa.types.is_string(kind) and not pa.types.is_large_string(kind):
             raise BadInput(f"the column '{self.by}' is of type {kind}", hint=f"give it as {ORDERING}", file=self.file)
-        texts = pc.replace_substring(given.cast(pa.string()), ",", ".")  # ISO 8601 allows both before fractions
+        # ISO 8601 allows a comma, too, before the fraction of a second.
+        texts = pc.replace_substring_regex(given.cast(pa.string()), r"(:\d\d),(\d)", r"\1.\2")
         for wanted in (pa.int64(), *_types()):
             try:
                 found = _cast(texts, wanted)
@@ -191,9 +196,3 @@ def _value(text: pa.Scalar, wanted: pa.DataType) -> Any:
         return _cast(text, wanted).as_py()
     except pa.ArrowInvalid:
         return None
-
-
-def _encoded(names: pa.Array) -> pa.DictionaryArray:
-    import pyarrow as pa
-
-    return names if pa.types.is_dictionary(names.type) else names.dictionary_encode()

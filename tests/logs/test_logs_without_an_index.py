@@ -17,6 +17,7 @@ from log_files import Row, content_of, event, rows_of, written
 from log_rows import random_computation
 
 import crownless as cr
+from crownless.oracle.logs.named_rows import MISSING
 from crownless.oracle.logs.order_by import Places
 from crownless.runtime.errors import BadInput
 
@@ -136,6 +137,14 @@ def test_block_by_block_no_event_belongs_before_those_of_earlier_blocks() -> Non
         with pytest.raises(BadInput) as refused:
             places.of_table(table(*rows), lambda row: row + 9)
         assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["1,000", "x", "2024-13-01", "2024-01-01T00:00:00Z", ""])
+def test_values_unlike_the_first_are_refused_or_have_no_place(value: str) -> None:
+    runs, values = pa.array(["", ""]), pa.array(["2024-01-01 10:00", value])
+    with pytest.raises(BadInput, match="'ts' cannot be"):
+        Places("ts").of(runs, runs, values, int)
+    assert Places("ts", lenient=True).of(runs, runs, values, int).tolist() == [0, MISSING]
 
 
 @given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True), st.booleans())
@@ -309,9 +318,9 @@ def test_a_last_line_that_is_cut_off_is_left_out(
     assert answer.json["skipped"][0]["first"][0]["reason"].startswith(said)
     assert answer.json["skipped"][0]["first"][0]["line"] == 4 + (name == "a.csv")
     assert (answer.code, answer.json["perhaps_received"]) == (3, [{"message": "y", "receiver": "P2"}])
-    nothing = [event("P1", 0, "odd"), event("P1", "?", "send")]
+    nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
     refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
-    assert "no line of it can be used, such as line 1: unknown kind 'odd'" in refused or "the log is empty" in refused
+    assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
 
 
 # -- a log of Kafka clients --------------------------------------------------------------------------------------------

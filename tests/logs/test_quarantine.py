@@ -19,7 +19,7 @@ from log_runs import Known, agree, by_classify, event, known_of, log, random_log
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.quarantine import judge_run
-from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
+from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock, OtherCells
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -259,9 +259,9 @@ def test_an_unusable_row_is_refused_by_classify_with_the_same_reason(name: str) 
 
 
 def test_small_logs_have_each_kind_of_reason() -> None:
-    """But for the reasons that only some ways have: clocks, runs that have not ended, and complete logs."""
+    """But for the reasons that only some ways have: clocks, runs that have not ended, CSV, and complete logs."""
     reasons = [why for small in SMALL.values() for _, why in judge_run("r", small.lines, ()).quarantine]
-    others = {ByClock, BeforeFirst, AfterEnd}
+    others = {ByClock, BeforeFirst, AfterEnd, OtherCells}
     assert {why.kind for why in reasons} >= {
         kind for kind in KINDS_OF_REASONS if kind not in others and not kind.name.startswith("Never")
     }
