@@ -145,8 +145,8 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([SEND, DELIVER, "{"], {"unknown"}),
-        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"unknown", "broken"}),
+        ([SEND, DELIVER, "{"], {"kept", "unknown"}),
+        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "broken"}),
         ([event("P1", 0, "odd")], {"unknown"}),
         ([SEND, event("P1", 1, "internal", None, run="s")], "of several runs, such as 'r' and 's'"),
         ([SEND, DELIVER, event("P2", 1, "deliver")], "P2 delivers x twice"),
@@ -243,7 +243,7 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         ({}, "there is no file in it"),
         ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
         ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
-        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: there is no column 'process'"),
+        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing"),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
         ({"a.csv": b"process,index"}, "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine"),
     ],
