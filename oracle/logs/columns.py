@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import LargeIndex, missing_columns, reason_of
+from .reasons import BY_ANOTHER, LargeIndex, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def check_columns(
     for name in needed:
         kind, types = schema.field(name).type if name in schema.names else pa.null(), _TYPES[name]
         if _in_words(kind) not in (*types, *["nothing"] * (name in optional)):
-            hint = f"give it as {' or '.join(types)}"
+            hint = BY_ANOTHER if name == "index" else f"give it as {' or '.join(types)}"
             raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
 
 

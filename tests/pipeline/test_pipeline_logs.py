@@ -243,7 +243,10 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         ({}, "there is no file in it"),
         ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
         ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
-        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing"),
+        (
+            {"a.parquet": [ROW], "b.parquet": [{"run": "r"}]},
+            "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing",
+        ),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
         ({"a.csv": b"process,index"}, "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine"),
     ],
