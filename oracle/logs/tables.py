@@ -15,12 +15,12 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, OtherCells, missing_columns
+from .reasons import BY_ANOTHER, MOST_NAMED, OtherCells
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
@@ -121,8 +121,8 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     given += [part for column in options.columns for part in options.parts.get(column, ())]
     for theirs in given:
         if theirs not in has:
-            said = missing_columns([theirs], has)[1].partition("; say")[0]
-            raise BadInput(f"there is no column {theirs!r}", hint=said, file=name)
+            hint = unknown_name("column", theirs, has[:MOST_NAMED]).hint
+            raise BadInput(f"there is no column {theirs!r}", hint=hint, file=name)
     table = our_columns(table, options)
     ordered = options.order_by is not None
     if form == "csv" and "index" in table.schema.names and not ordered:

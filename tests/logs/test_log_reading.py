@@ -195,7 +195,12 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "say which is which: --column process=process\\x00"),
     ("a.jsonl", b"\x1f\x8b\x08\x00\x00", "", "this is not gzip, or is cut off: "),
     ("a.pq", b"process\tindex\tkind\n", "", "this looks like CSV, not like Parquet; give --format csv, or"),
-    ("a.csv", content_of(GOOD, ".csv"), "--column message=msg", "there is no column 'msg'; it has 'process'"),
+    (
+        "a.csv",
+        content_of(GOOD, ".csv"),
+        "--column message=msg",
+        "there is no column 'msg'; did you mean 'message'? known: process,",
+    ),
     ("a.csv", content_of(GOOD, ".csv"), "--column message=peer", "'message' and 'peer' are both to be the column"),
     ("a.jsonl", LINE.encode(), "--column message=msg", "no line has 'msg'; say what is called 'message' there"),
     ("a.jsonl", LINE.encode(), "--one-run --column run=TYPO", "no line has 'TYPO'; say what is called 'run' there"),

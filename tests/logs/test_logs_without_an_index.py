@@ -220,7 +220,7 @@ def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Pa
     assert cr.classify(run).outcomes == verdicts(known)
     missing = crownless("classify", log)
     for part in ("'process', 'index', 'kind', 'message' and 'peer' are missing", "--column process=Process", "peer=to",
-                 "--column kind=event", "--column message=msg_id", "--order-by THAT"):  # fmt: skip
+                 "--column kind=event", "--column message=msg_id", "--order-by ts"):  # fmt: skip
         assert part in missing.err
     assert "say which one it is: --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
 
