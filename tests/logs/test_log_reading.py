@@ -199,7 +199,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
         "a.csv",
         content_of(GOOD, ".csv"),
         "--column message=msg",
-        "there is no column 'msg'; did you mean 'message'? known: process,",
+        "there is no column 'msg'; did you mean 'message'?",
     ),
     ("a.csv", content_of(GOOD, ".csv"), "--column message=peer", "'message' and 'peer' are both to be the column"),
     ("a.jsonl", LINE.encode(), "--column message=msg", "no line has 'msg'; say what is called 'message' there"),
