@@ -15,10 +15,8 @@ from .layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
 if TYPE_CHECKING:
     import pyarrow as pa
 
-#: Instead of `index`, the values that order the events of each process.
-VALUE = "value"
-#: The columns of names, and of texts.
-NAMED = ("run", "process", "kind", "message", "peer", "text", VALUE)
+#: The columns of names.
+NAMED = ("run", "process", "kind", "message", "peer", "text")
 #: The place of a row without an index; rejected like any negative one.
 MISSING = -(1 << 62)
 
@@ -163,7 +161,7 @@ class NamedRows:
 
 def by_run(table: pa.Table) -> NamedRows:
     """Plain rows, grouped by run, runs in the order of their first events."""
-    named = {name: Named.of(table[name]) for name in NAMED[:-1] if table[name].null_count < table.num_rows}
+    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
     return NamedRows.by_run(named, as_numbers(table["index"].combine_chunks(), MISSING))
 
 

@@ -32,8 +32,8 @@ class Places:
     """Numbers the events of each process of a run 0, 1, 2, … by the values of a column, or by line.
 
     `in_blocks`: the log comes in several tables, and no event of a process belongs before those of an earlier table.
-    `lenient` (as with a `quarantine`): two events of a process with one value get one place, and those without a usable
-    value `MISSING`; otherwise they raise `BadInput`, with their lines.
+    With a `quarantine`, two events of a process with one value get one place, and those without a usable value
+    `MISSING`; otherwise they raise `BadInput`, with their lines.
     """
 
     def __init__(
@@ -42,11 +42,9 @@ class Places:
         file: str = "",
         *,
         in_blocks: bool = False,
-        lenient: bool = False,
         quarantine: Quarantine | None = None,
     ) -> None:
         self.by, self.file, self.quarantine = by, file, quarantine
-        self.lenient = lenient or quarantine is not None
         self._are_times: bool | None = None
         #: For each run and process the value, the place and the line of its last event so far.
         self._last: dict[tuple[str, str], tuple[Any, int, int]] | None = {} if in_blocks else None
@@ -103,7 +101,7 @@ class Places:
             value = line_of(row) if values is None else values[row].as_py()
             return (str(runs[row]), str(processes[row])), value, line_of(row)
 
-        if not self.lenient:
+        if self.quarantine is None:
             for row in np.flatnonzero(missing)[:1].tolist():
                 reason = self.unusable(None if given is None else given[row].as_py())
                 raise BadInput(reason.text, hint=reason.hint, file=self.file, line=line_of(row))

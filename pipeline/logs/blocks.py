@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from crownless.oracle.logs.layout import NONE, Numbers
-from crownless.oracle.logs.named_rows import MISSING, NAMED, VALUE, Named, NamedRows, as_numbers, compact, order_by
-from crownless.oracle.logs.order_by import Places
+from crownless.oracle.logs.named_rows import MISSING, NAMED, Named, NamedRows, as_numbers, compact, order_by
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -58,13 +57,8 @@ def bucket_of(run: str, buckets: int) -> int:
 def _blocks(table: pa.Table, buckets: int) -> Iterator[tuple[int, bytes]]:
     import pyarrow as pa
 
-    index = table["index"].combine_chunks()
-    if pa.types.is_string(index.type):
-        table = table.append_column(VALUE, index)
-        index = pa.nulls(len(index), pa.int64())
-    given = (name for name in NAMED if name in table.schema.names)
-    named = {name: Named.of(table[name]) for name in given if table[name].null_count < table.num_rows}
-    index = as_numbers(index, MISSING)
+    named = {name: Named.of(table[name]) for name in NAMED if table[name].null_count < table.num_rows}
+    index = as_numbers(table["index"].combine_chunks(), MISSING)
     runs = named["run"]
     of_run = np.fromiter((bucket_of(name, buckets) for name in runs.names.to_pylist()), np.int32, len(runs.names))
     bucket = of_run[runs.codes]
@@ -100,29 +94,14 @@ def _narrow(numbers: Numbers) -> Numbers:
     return numbers.astype(np.min_scalar_type(min(-1, int(numbers.min()), -1 - int(numbers.max()))))
 
 
-def unpacked(blocks: Iterable[pa.Buffer], order_by: str | None = None) -> NamedRows:
-    """The rows of a bucket's blocks, in order of runs; within a run in the order of the blocks.
-
-    `order_by`: the column whose values order the events of each process, instead of `index`.
-    """
+def unpacked(blocks: Iterable[pa.Buffer]) -> NamedRows:
+    """The rows of a bucket's blocks, in order of runs; within a run in the order of the blocks."""
     import pyarrow as pa
 
     batches = [pa.ipc.open_stream(block).read_next_batch() for block in blocks]
     named = {name: _merged(batches, name) for name in NAMED if any(name in batch.schema.names for batch in batches)}
     index = np.concatenate([batch["index"].to_numpy().astype(np.int64) for batch in batches])
-    if order_by is not None:
-        runs, processes, values = (_column(named.get(name), len(index)) for name in ("run", "process", VALUE))
-        index = Places(order_by, lenient=True).of(runs, processes, values, int)
-        named.pop(VALUE, None)
     return NamedRows.by_run(named, index)
-
-
-def _column(column: Named | None, rows: int) -> pa.Array:
-    import pyarrow as pa
-
-    if column is None:
-        return pa.nulls(rows, pa.string())
-    return column.names.take(pa.array(column.codes, mask=column.codes < 0))
 
 
 def _merged(batches: list[pa.RecordBatch], name: str) -> Named:

@@ -159,7 +159,6 @@ def _by_bucket(
     buckets: int,
 ) -> LogResult:
     """One task's records for the runs of a bucket."""
-    order_by = source.order_by
 
     def pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from pyspark import TaskContext
@@ -169,7 +168,7 @@ def _by_bucket(
 
     def answer(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for held in _blocks_by_bucket(batches):
-            yield from judged(unpacked(held, order_by))
+            yield from judged(unpacked(held))
 
     # A partition is sorted, so a bucket's blocks are adjacent, possibly across batches, and in the order of the log.
     blocks = source.frame.mapInArrow(pack, BLOCKS).repartition("bucket")

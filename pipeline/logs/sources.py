@@ -7,24 +7,17 @@ memory. A row that could not be read as columns keeps its `text`, which goes to 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from crownless.oracle.logs.columns import (
-    check_columns,
-    json_line,
-    our_columns,
-    plain_table,
-    plain_types,
-    table_of_rows,
-)
+from crownless.oracle.logs.columns import check_columns, json_line, plain_table, plain_types, table_of_rows
 from crownless.oracle.logs.formats import FORMATS, LogOptions, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
 from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, rows_of_lines
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,6 +27,9 @@ if TYPE_CHECKING:
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
 #: The run of a row whose run is unknown.
 UNKNOWN_RUN = "\x1e"
+#: The key of the place of an event, where lines of JSON have no index.
+PLACE = "crownless place"
+NO_OPTIONS = LogOptions()
 
 _INPUT_HINT = "name a Parquet or JSON Lines log"
 _PARQUET = (".parquet", ".pq")
@@ -46,14 +42,12 @@ class Source:
     """The rows of a log, made by `read`, in a task, from the batches of a frame.
 
     `count` recounts the rows; `with_clocks` makes rows that all keep their `text`, which contains their clocks.
-    `order_by`: the column that orders the events of each process; its values are then the `index` of the rows read.
     """
 
     frame: DataFrame
     read: Callable[[Batches], Iterator[pa.Table]]
     with_clocks: Callable[[Batches], Iterator[pa.Table]]
     count: Callable[[], int]
-    order_by: str | None = None
 
     def plain(self) -> DataFrame:
         """The plain rows as a data frame."""
@@ -68,54 +62,71 @@ class Source:
         return self.frame.mapInArrow(batches, PLAIN)
 
 
-def source_of(events: Source | DataFrame, order_by: str | None = None) -> Source:
-    """The rows of a data frame with the columns of a log; raises `BadInput` if one is missing or of another type.
-
-    `order_by`: instead of `index`, the column that orders the events of each process.
-    """
+def source_of(events: Source | DataFrame) -> Source:
+    """The rows of a data frame with the columns of a log; raises `BadInput` if one is missing or of another type."""
     if isinstance(events, Source):
         return events
     from pyspark.sql.pandas.types import to_arrow_schema
 
-    options = LogOptions(order_by=order_by)
-    _check_columns(to_arrow_schema(events.schema), "data frame", options)
-    return Source(events, partial(_plain_tables, options), _rows_as_text, events.count, order_by)
-
-
-def _check_columns(schema: pa.Schema, name: str, options: LogOptions) -> None:
-    """Raises `BadInput` if these are not the columns of a log, with the one to order by."""
-    if options.order_by is None:
-        return check_columns(schema, name)
-    if options.order_by not in schema.names:
-        raise BadInput(f"there is no column '{options.order_by}'", hint="name one to order by", file=name)
-    return check_columns(schema, name, needed=[column for column in COLUMNS if column != "index"])
+    check_columns(to_arrow_schema(events.schema), "data frame")
+    return Source(events, _plain_tables, _rows_as_text, events.count)
 
 
 def read(spark: SparkSession, path: str, order_by: str | None = None) -> Source:
     """The rows of Parquet, or of JSON Lines: a file, or a folder of files.
 
-    `order_by`: instead of `index`, the column that orders the events of each process.
+    `order_by`: the column of numbers or times that orders the events of each process, instead of `index`; events with
+    the same value have the same place.
 
     If all executors see Parquet files under this path, they read them directly, row group by row group, which is
     several times cheaper than Spark's conversion of columns to rows and back. Raises `BadInput` if a file cannot be
     read, or lacks the columns of a log.
     """
+    if order_by is not None:
+        return _read_in_order(spark, path, order_by)
     if not is_parquet(path):
-        return lines_of(_opened(spark.read.text, path), order_by)
+        return lines_of(_opened(spark.read.text, path))
     files = () if "://" in path else data_files(path)
     in_partitions = any("=" in part for file in files for part in file.relative_to(path).parts[:-1])
     if not files or in_partitions:
-        return source_of(_opened(spark.read.parquet, path), order_by)
-    return _parquet_files(spark, files, LogOptions(order_by=order_by))
+        return source_of(_opened(spark.read.parquet, path))
+    return _parquet_files(spark, files)
 
 
-def lines_of(lines: DataFrame, order_by: str | None = None) -> Source:
+def _read_in_order(spark: SparkSession, path: str, by: str) -> Source:
+    """The same with the places of events by a column as their indices; an event without a value has none."""
+    from pyspark.sql import Column, Window
+    from pyspark.sql import functions as f
+
+    in_columns = is_parquet(path)
+    frame = _opened(spark.read.parquet if in_columns else spark.read.text, path)
+    if in_columns and by not in frame.columns:
+        raise unknown_name("column", by, frame.columns).at(file=path)
+
+    def field(name: str) -> Column:
+        if not in_columns:
+            return f.get_json_object("value", f"$['{name}']")
+        return f.col(f"`{name}`") if name in frame.columns else f.lit(None)
+
+    value = field(by).cast("string")
+    number, time = value.try_cast("decimal(38, 18)"), value.try_cast("timestamp")
+    of_process = Window.partitionBy(field("run"), field("process"))
+    place = f.dense_rank().over(of_process.orderBy(number.asc_nulls_last(), time.asc_nulls_last())) - 1
+    place = f.when(number.isNotNull() | time.isNotNull(), place)
+    if in_columns:
+        return source_of(frame.withColumn("index", place.cast("long")))
+    rest = f.regexp_replace("value", r"^\s*\{", "")
+    with_place = f.concat(f.lit(f'{{"{PLACE}": '), place.cast("string"), f.lit(", "), rest)
+    return lines_of(frame.select(f.coalesce(with_place, "value").alias("value")), LogOptions(columns={"index": PLACE}))
+
+
+def lines_of(lines: DataFrame, options: LogOptions = NO_OPTIONS) -> Source:
     """The rows in the lines of JSON of a data frame (`spark.read.text`); empty lines are skipped."""
     from pyspark.sql import functions as f
 
     frame = lines.select(f.col("value").cast("binary").alias("value"))  # a line of a file may not be valid UTF-8
-    read = partial(read_lines, options=LogOptions(order_by=order_by))
-    return Source(frame, read, _lines_as_text, lines.where(lines.value.rlike(r"\S")).count, order_by)
+    read = partial(read_lines, options=options)
+    return Source(frame, read, _lines_as_text, lines.where(lines.value.rlike(r"\S")).count)
 
 
 def _opened(reader: Callable[[str], DataFrame], path: str) -> DataFrame:
@@ -171,7 +182,7 @@ def _is_data(file: Path, root: Path) -> bool:
     return file.is_file() and not any(part.startswith(("_", ".")) for part in file.relative_to(root).parts)
 
 
-def _parquet_files(spark: SparkSession, files: Iterable[Path], options: LogOptions) -> Source:
+def _parquet_files(spark: SparkSession, files: Iterable[Path]) -> Source:
     import pyarrow.parquet as pq
 
     rows = 0
@@ -183,24 +194,23 @@ def _parquet_files(spark: SparkSession, files: Iterable[Path], options: LogOptio
             reason = str(problem).split(". ")[0].splitlines()[0]
             hint = "write it again, or remove it from the folder"
             raise BadInput(f"it cannot be read as Parquet: {reason}", hint=hint, file=str(file)) from None
-        _check_columns(known.schema.to_arrow_schema(), str(file), options)
+        check_columns(known.schema.to_arrow_schema(), str(file))
         rows += known.num_rows
         groups += [(str(file.resolve()), k) for k in range(known.num_row_groups)]
 
     def plain(batches: Batches) -> Iterator[pa.Table]:
-        return (_plain(table, options) for table in _row_groups(groups, batches, options.theirs))
+        return map(plain_table, _row_groups(groups, batches))
 
     def as_text(batches: Batches) -> Iterator[pa.Table]:
-        tables = _row_groups(groups, batches)
+        tables = _row_groups(groups, batches, all_columns=True)
         return _rows_as_text(batch for table in tables for batch in table.to_batches())
 
     tasks = min(len(groups), 4 * spark.sparkContext.defaultParallelism)
-    groups_to_read = spark.range(0, len(groups), 1, max(tasks, 1))
-    return Source(groups_to_read, plain, as_text, lambda: rows, options.order_by)
+    return Source(spark.range(0, len(groups), 1, max(tasks, 1)), plain, as_text, lambda: rows)
 
 
-def _row_groups(groups: list[tuple[str, int]], batches: Batches, columns: Sequence[str] = ()) -> Iterator[pa.Table]:
-    """The row groups with these numbers, with these columns, or all."""
+def _row_groups(groups: list[tuple[str, int]], batches: Batches, *, all_columns: bool = False) -> Iterator[pa.Table]:
+    """The row groups with these numbers, with the columns of a log, or all columns."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -208,7 +218,7 @@ def _row_groups(groups: list[tuple[str, int]], batches: Batches, columns: Sequen
         for k in batch["id"].to_pylist():
             path, group = groups[k]
             schema = pq.read_schema(path)
-            present = [name for name in schema.names if not columns or name in columns]
+            present = [name for name in schema.names if all_columns or name in COLUMNS]
             texts = [name for name in present if name in COLUMNS and pa.types.is_string(schema.field(name).type)]
             file = pq.ParquetFile(path, read_dictionary=texts)
             yield file.read_row_group(group, columns=present, use_threads=False)
@@ -217,21 +227,10 @@ def _row_groups(groups: list[tuple[str, int]], batches: Batches, columns: Sequen
 # -- batches of rows, in tasks -----------------------------------------------------------------------------------------
 
 
-def _plain(table: pa.Table, options: LogOptions) -> pa.Table:
-    """Plain rows; the values of the column to order by are their `index`, as text."""
+def _plain_tables(batches: Batches) -> Iterator[pa.Table]:
     import pyarrow as pa
 
-    if options.order_by is None:
-        return plain_table(table)
-    plain = plain_table(our_columns(table, options), ordered=True)
-    at = plain.schema.get_field_index("index")
-    return plain.set_column(at, "index", plain["index"].cast(pa.string()))
-
-
-def _plain_tables(options: LogOptions, batches: Batches) -> Iterator[pa.Table]:
-    import pyarrow as pa
-
-    return (_plain(pa.Table.from_batches([batch]), options) for batch in batches)
+    return (plain_table(pa.Table.from_batches([batch])) for batch in batches)
 
 
 def _rows_as_text(batches: Batches) -> Iterator[pa.Table]:
@@ -257,30 +256,25 @@ def texts_as_rows(lines: Iterable[bytes]) -> pa.Table:
     return table_of_rows([_unread(line) for line in lines])
 
 
-def read_lines(batches: Batches, options: LogOptions | None = None) -> Iterator[pa.Table]:
+def read_lines(batches: Batches, options: LogOptions = NO_OPTIONS) -> Iterator[pa.Table]:
     """Batches of lines as plain rows."""
-    options = options or LogOptions()
     for batch in batches:
         lines = _lines(batch)
         table = read_plain_lines(b"\n".join(lines), options)
-        if table is None or table.num_rows != len(lines):  # no value of a data frame has several lines
-            values: list[str | None] | None = None if options.order_by is None else []
-            table = table_of_rows([plain_line(line, options, values) for line in lines], values)
-        yield table
+        is_whole = table is not None and table.num_rows == len(lines)  # no value of a data frame has several lines
+        yield table if is_whole else table_of_rows([plain_line(line, options) for line in lines])
 
 
 def _lines(batch: pa.RecordBatch) -> list[bytes]:
     return [line for line in batch["value"].to_pylist() if line and line.strip()]
 
 
-def plain_line(line: bytes, options: LogOptions | None = None, values: list[str | None] | None = None) -> Row:
-    """One line of JSON as a row. A line that is not an event keeps its text. `values`: see `rows_of_lines`."""
+def plain_line(line: bytes, options: LogOptions = NO_OPTIONS) -> Row:
+    """One line of JSON as a row. A line that is not an event keeps its text."""
     try:
-        (row,) = rows_of_lines([line.decode()], None, options, 0, values)
+        (row,) = rows_of_lines([line.decode()], None, options, 0)
         return row
     except (BadInput, UnicodeDecodeError):
-        if values is not None:
-            values.append(None)
         return _unread(line)
 
 

@@ -124,7 +124,7 @@ def test_a_column_orders_the_events(
         reasons = sorted(row["reason"] for row in judged.quarantine.collect())
         assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
         assert reasons[0] == "'index' is missing"
-    with pytest.raises(BadInput, match="there is no column 'at'"):
+    with pytest.raises(BadInput, match="unknown column 'at'"):
         read(spark, str(tmp_path / "tables"), "at")
 
 
