@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SEVERAL = ";"
 #: Bytes of text, and rows of a table, that are read at a time.
 BYTES, ROWS = 1 << 26, 1 << 19
+#: Bytes of CSV that have the line of column names.
+HEAD = 1 << 14
 #: Bytes of CSV that Arrow reads at a time, the longest possible line.
 CSV_BLOCK = 1 << 24
 
@@ -145,8 +147,13 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
-    separator = _separator_in(file.peek(1 << 12), options)
+    if isinstance(file, pa.BufferReader):
+        head = file.read(HEAD)
+        file.seek(0)
+    else:
+        file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
+        head = file.peek(HEAD)
+    separator = _separator_in(head, options)
     reader = pc.open_csv(
         file,
         pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
