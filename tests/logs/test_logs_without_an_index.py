@@ -148,6 +148,11 @@ def test_values_unlike_the_first_are_refused_or_have_no_place(value: str) -> Non
     assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [0, MISSING]
 
 
+def test_events_of_one_process_with_one_value_have_one_place_if_copies_are_left_out() -> None:
+    runs, values = pa.array([""] * 4), pa.array([7, 5, 9, 7])
+    assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [1, 0, 2, 1]
+
+
 @given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True), st.booleans())
 def test_places_are_those_of_the_exact_values(values: list[Decimal], lenient: bool) -> None:
     quarantine = Quarantine() if lenient else None
