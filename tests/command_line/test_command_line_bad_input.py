@@ -83,7 +83,7 @@ check ses --crash P9
 check rst --sends multicast
     rst has no messages to several processes; {MULTICAST}
 check rst --sends some
-    unknown kind of sends 'some'; known: unicast, multicast, broadcast
+    unknown kind of sends 'some'; known: unicast, multicast, broadcast, broadcast-to-all
 check rst --program ses-fig2
     rst has no messages to several processes, and W1 is one; {COPIES}
 check rst --clock lamport
