@@ -11,7 +11,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.spec.diagrams.emphasis import emphasis_of
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import WITH_TOTAL, decide
 
 if TYPE_CHECKING:
     from .runs import Run, ShownAction, ShownPacket
@@ -61,7 +61,7 @@ def _events(run: Run) -> list[tuple[str, str, str]]:
 
 def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that violate a property."""
-    if breaks in ORDERS:
+    if breaks in WITH_TOTAL:
         c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
         verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
         found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
