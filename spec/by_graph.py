@@ -341,7 +341,8 @@ def _received_before(c: Computation, pairs: Pairs) -> Points:
         received = [event.message for event in line if event.kind == "receive" and event.message is not None]
         for m, later in pairs(received):
             before[m].setdefault(later, (c.receive_events[m][q], c.receive_events[later][q]))
-        for m in received if pairs is all_pairs else received[-1:]:
+        latest = received if pairs is all_pairs else received[-1:]
+        for m in latest:
             for number, (never, at) in enumerate(c.unreceived):
                 if at == q:
                     before[m].setdefault(never, (c.receive_events[m][q], c.event_count + number))

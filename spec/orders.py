@@ -197,9 +197,7 @@ WITH_TOTAL = MappingProxyType({**ORDERS, TOTAL.name: TOTAL})
 def order_named(name: str, *, total: bool = True) -> Order:
     """The order of that name; raises `BadInput` with the nearest name otherwise. `total`: total order is one."""
     if name == TOTAL.name and not total:
-        hint = (
-            "check, stateful, conform and classify(c) in Python do; or ask for mailbox: causal and total order at once"
-        )
+        hint = "check, conform and cr.classify do; or ask for mailbox order, which is causal and total order at once"
         raise BadInput("total order is not decided here", hint=hint)
     if name not in WITH_TOTAL:
         raise unknown_name("order", name, WITH_TOTAL if total else ORDERS)
@@ -230,7 +228,7 @@ _KEEPS_ALSO = {
     "causal": ("fifo",),
     "fifo": ("asynchronous",),
     "asynchronous": (),
-    "total": (),
+    "total": ("asynchronous",),
 }
 
 
@@ -291,7 +289,9 @@ def _adjective(order: str) -> Predicate:
     def predicate(c: Computation, reading: UnreceivedPolicy = "lost") -> Verdict:
         return decide(c, order, reading)
 
-    predicate.__doc__ = f"Is the computation {order}? {ORDERS[order].demands.capitalize()} ({ORDERS[order].source})."
+    predicate.__doc__ = (
+        f"Is the computation {order}? {WITH_TOTAL[order].demands.capitalize()} ({WITH_TOTAL[order].source})."
+    )
     return predicate
 
 
@@ -302,3 +302,4 @@ mailbox = _adjective("mailbox")
 one_n = _adjective("one-n")
 n_n = _adjective("n-n")
 synchronous = _adjective("synchronous")
+total = _adjective("total")

@@ -21,6 +21,8 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import decide
 
+from .copies import Copies
+
 MonitorState = Hashable
 #: For each process its events, as (`send` or `receive`, message).
 Lines = tuple[tuple[tuple[str, Message], ...], ...]
@@ -67,46 +69,6 @@ class Monitor:
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
         """The monitor state of the same run with the processes renamed; only for runs of the free workload."""
         raise NotImplementedError
-
-
-class Copies:
-    """Numbers the copies (message, receiver) in a run, so that sets of them are bits of an int."""
-
-    def __init__(self) -> None:
-        self.copies: list[tuple[Message, int]] = []
-        self._bits: dict[Message, dict[int, int]] = {}
-        self.to_receiver: dict[int, int] = {}
-        self.from_sender: dict[int, int] = {}
-
-    def of(self, message: Message) -> dict[int, int]:
-        """receiver → the bit of its copy."""
-        bits = self._bits.get(message)
-        if bits is None:
-            bits = self._bits[message] = {}
-            for q in message.receivers:
-                bit = 1 << len(self.copies)
-                bits[q] = bit
-                self.copies.append((message, q))
-                self.to_receiver[q] = self.to_receiver.get(q, 0) | bit
-                self.from_sender[message.sender] = self.from_sender.get(message.sender, 0) | bit
-        return bits
-
-    def all_of(self, message: Message) -> int:
-        """The bits of all its copies."""
-        return sum(self.of(message).values())
-
-    def members(self, bits: int) -> list[tuple[Message, int]]:
-        """The copies in a set, even a small set among very many copies."""
-        members = []
-        while bits:
-            least = bits & -bits
-            members.append(self.copies[least.bit_length() - 1])
-            bits ^= least
-        return members
-
-    def renamed(self, bits: int, renaming: Renaming) -> int:
-        """The set of the same copies with the processes renamed."""
-        return sum(self.of(renaming.message(message))[renaming.image[q]] for message, q in self.members(bits))
 
 
 class DeliveryMonitor(Monitor):
@@ -381,7 +343,7 @@ class TotalOrder(Monitor):
 
 
 def _first_of_all(lines: Deliveries, *, pending: bool) -> Message | None:
-    """A message that is first at each of its receivers; if `pending`, also at some, and the others have nothing left."""
+    """A message that comes next at all its receivers; if `pending`, also where nothing is left: it is yet to come."""
     heads = [line[0] for line in lines if line]
     at = {m: [lines[q][:1] for q in m.receivers] for m in heads}
     return next((m for m in heads if all(head == (m,) or (pending and not head) for head in at[m])), None)
