@@ -330,7 +330,7 @@ def total(c: Computation, *, pending: bool) -> Witness | None:
         first, second = c.messages[m].name, c.messages[later].name
         because = f"{c.processes[q]} receives {first} {'before' if received else 'and not'} {second}"
         links.append(Link(first, second, because))
-        events |= {c.receive_events[each][q] for each in (m, later) if q in c.receive_events[each]}
+        events |= {c.receive_events[each].get(q, c.send_event[each]) for each in (m, later)}
     return Cycle(tuple(links), events=frozenset(events), lacks="common order of the messages")
 
 

@@ -28,7 +28,6 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import SymmetryCheck
-from crownless.model_check.system import exploration
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits
 from crownless.spec.orders import ORDERS
@@ -144,7 +143,7 @@ def test_first_shows_the_shortest_violation_and_no_longer_one(
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
     said: list[str] = []
-    with patch.object(exploration, "REPORTED_AFTER", -1.0):
+    with patch.object(checking, "REPORTED_AFTER", -1.0):
         run_check(Check("unordered", 3, 5), engine=engine, on_violation=said.append)
     assert said == ["unordered: violated: fifo and causal; still searching…"]
 
@@ -185,7 +184,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -
         explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=SymmetryCheck()
     )
     with (
-        patch("crownless.model_check.check.check.Search._native", return_value=nothing),
+        patch("crownless.model_check.native.search.NativeSearch", return_value=nothing),
         patch.object(checking, "FIRST_TRY_STATES", 1_000),
     ):
         result = run_check(Check("unordered", 4, 5), on_violation=reported.append)

@@ -31,9 +31,9 @@ class Crownless:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
 
-    def __call__(self, *arguments: str) -> Answer:
+    def __call__(self, *arguments: object) -> Answer:
         with pytest.raises(SystemExit) as exit_:
-            main(arguments)
+            main([str(argument) for argument in arguments])
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
         return Answer(exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", ""))

@@ -290,7 +290,7 @@ class _Protocol(StepwiseRun):
 
     def story(self) -> str:
         """All that has happened, drawn and in words."""
-        return f"\n{self.run}"
+        return "\n".join(["", str(self.run), *self.run.why(*self.broken)])
 
 
 def _like(action: Action) -> Hashable:
