@@ -47,6 +47,27 @@ def test_total_order_of_a_sequencer_is_not_fifo_order() -> None:
     assert found.verdict == "holds"
 
 
+@pytest.mark.parametrize(
+    ("sends", "n", "m", "note"),
+    [
+        ("broadcast", 3, 2, "two senders' receivers can disagree from -n 3 -m 3 or -n 4 -m 2 on"),
+        ("broadcast", 3, 3, ""),
+        ("broadcast-to-all", 3, 1, "two senders' receivers can disagree from -n 2 -m 2 on"),
+        ("broadcast-to-all", 2, 2, ""),
+    ],
+)
+def test_a_bound_that_leaves_no_room_for_disagreement_says_so(sends: Any, n: int, m: int, note: str) -> None:
+    found = cr.check(f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", n, m, sends=sends)
+    assert (found["total"].verdict, found["total"].note) == ("holds", note)
+
+
+def test_with_fifo_links_receivers_disagree_from_these_bounds_on() -> None:
+    fifo = {"sends": "broadcast", "channel": "fifo", "orders": ["total"]}
+    assert cr.check("unordered", 3, 2, **fifo)["total"].verdict == "holds"
+    assert cr.check("unordered", 3, 3, **fifo)["total"].verdict == "violated"
+    assert cr.check("unordered", 4, 2, **fifo)["total"].verdict == "violated"
+
+
 class SequencerNode:
     """The same as a class of nodes; `in_turn` says whether numbers are waited for."""
 
