@@ -26,7 +26,7 @@ def test_the_right_one_holds_and_the_wrong_one_has_a_shortest_run(
     assert holds.verdict == "holds"
     assert not holds.never_exercised
     broken = cr.check(f"{EXAMPLES / file}:{wrong}", 3, 2)
-    assert len(broken.violations[breaks].run) == actions
+    assert len(broken.violations[breaks].run or ()) == actions
 
 
 @pytest.mark.parametrize(("file", "right", "wrong", "breaks", "actions"), PAIRS)
@@ -42,7 +42,7 @@ def test_total_order_of_a_sequencer_is_not_fifo_order() -> None:
         f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", 2, 2, orders=["fifo", "mailbox", "total"]
     )
     assert set(found.violations) == {"fifo", "mailbox"}
-    over_fifo = {"channel": "fifo", "orders": ["mailbox", "n-n"]}
+    over_fifo: dict[str, Any] = {"channel": "fifo", "orders": ["mailbox", "n-n"]}
     found = cr.check(f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", 2, 3, **over_fifo)
     assert found.verdict == "holds"
 
@@ -62,7 +62,7 @@ def test_a_bound_that_leaves_no_room_for_disagreement_says_so(sends: Any, n: int
 
 
 def test_with_fifo_links_receivers_disagree_from_these_bounds_on() -> None:
-    fifo = {"sends": "broadcast", "channel": "fifo", "orders": ["total"]}
+    fifo: dict[str, Any] = {"sends": "broadcast", "channel": "fifo", "orders": ["total"]}
     assert cr.check("unordered", 3, 2, **fifo)["total"].verdict == "holds"
     assert cr.check("unordered", 3, 3, **fifo)["total"].verdict == "violated"
     assert cr.check("unordered", 4, 2, **fifo)["total"].verdict == "violated"
@@ -117,7 +117,7 @@ def test_random_runs_decide_it_too() -> None:
 
 
 def test_a_test_case_fails_with_the_deliveries_that_disagree() -> None:
-    asked = {"order": "total", "processes": (2, 2), "messages": 2}
+    asked: dict[str, Any] = {"order": "total", "processes": (2, 2), "messages": 2}
     with pytest.raises(AssertionError, match=r"no common order of the messages exists"):
         stateful(DeliversAtOnceNode, **asked).TestCase("runTest").runTest()
     with pytest.raises(cr.BadInput, match="several receivers"):
