@@ -185,7 +185,7 @@ class ClassifyOptions:
     def check(self) -> None:
         """Raises `BadInput` for options that do not go together."""
         for order in self.orders:
-            order_named(order)
+            order_named(order, total=False)
         values = {f"--{one.name.replace('_', '-')}": getattr(self, one.name) for one in fields(self)}
         values["--process"] = self.takes_part
         given = {name for name, value in values.items() if value not in (None, False, ())}
