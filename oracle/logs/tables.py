@@ -20,7 +20,7 @@ from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, MOST_NAMED, OtherCells
+from .reasons import BY_ANOTHER, CUT_OFF, MOST_NAMED, OtherCells
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         if form == "csv":
-            hint = "give a line of column names, and each event on a line with a cell for each column"
+            hint = f"give a line of column names, and each event on a line with a cell for each column; {CUT_OFF}"
         problem = f"it cannot be read as {FORMATS[form].called}: {first_line(error)}"
         raise BadInput(problem, hint=hint, file=name) from None
 

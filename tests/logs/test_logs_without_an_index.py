@@ -330,6 +330,19 @@ def test_a_last_line_that_is_cut_off_is_left_out(
     assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
 
 
+def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_path: Path) -> None:
+    lines = "process,ts,kind,message,peer P1,5,send,x,P2 P1,6 P2,,deliver,x, P2,7,deliver,x, P2,7,deliver,x,".split()
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    answer = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts", "--skip-bad", "--json")
+    copied = "P2 has two events 0, one a copy of the other"
+    assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
+        (3, "it has 2 cells, not 5"), (4, "'ts' is missing"), (6, copied)
+    ]  # fmt: skip
+    refused = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts").err
+    assert "Expected 5 columns, got 2: P1,6; " in refused
+    assert "classify --skip-bad leaves out lines that are cut off" in refused
+
+
 # -- a log of Kafka clients --------------------------------------------------------------------------------------------
 
 KAFKA = ("classify", str(LOGS / "kafka.jsonl"), "--mapping", str(LOGS / "kafka.toml"))
