@@ -331,8 +331,8 @@ def test_a_last_line_that_is_cut_off_is_left_out(
 
 
 def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_path: Path) -> None:
-    lines = "process,ts,kind,message,peer P1,5,send,x,P2 P1,6 P2,,deliver,x, P2,7,deliver,x, P2,7,deliver,x,".split()
-    (tmp_path / "log.csv").write_text("\n".join(lines))
+    text = "process,ts,kind,message,peer\nP1,5,send,x,P2\nP1,6\nP2,,deliver,x,\nP2,7,deliver,x,\nP2,7,deliver,x,\n"
+    (tmp_path / "log.csv").write_text(text)
     answer = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts", "--skip-bad", "--json")
     copied = "P2 has two events 0, one a copy of the other"
     assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
