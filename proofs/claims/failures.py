@@ -8,6 +8,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_rollback import Failure, SesRollback
+from crownless.impl.variants.for_mattern_fuenfrocken import GivesUpTheDead
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of
@@ -15,10 +16,12 @@ from crownless.model_check.search.reachable import Reached, shortest_path
 from crownless.model_check.system.monitors import History
 from crownless.model_check.system.system import AGREED, LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
+from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
 from .claim import claim
-from .evidence import breaks, ended, explored, keep, program, proved, searched, system_of
+from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
+from .programs import in_flight
 
 # -- machines in no registry -------------------------------------------------------------------------------------------
 
@@ -133,6 +136,8 @@ def oldest_undelivered(now: Reached) -> int | None:
         None,
     )
 
+
+NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
 
 # -- the claims --------------------------------------------------------------------------------------------------------
 
@@ -265,6 +270,142 @@ def ses18(quick: bool) -> list[Evidence]:
         )
     )
     return [as_printed.refutes(), keep([*results, again])]
+
+
+@claim(
+    "SES24",
+    "[SES] §4.3",
+    "The vector-pair protocol keeps causal order where sites and communication fail, too.",
+    "proved",
+    reading="a site that fails takes no more steps, and any packet may be lost; none is changed",
+)
+def ses24(quick: bool) -> Evidence:
+    results = [searched("ses", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 3)])]
+    return proved("ses", "safe") & keep([*results, searched("ses", 3, 3, channel="lossy")], "causal")
+
+
+#: As Fig. 6, with a message of S3 to the site that dies.
+FIG_6_TO_THE_DEAD = """
+S1: send M1 to S2; send M2 to S3
+S2: receive
+S3: send M to S1; send M3 to S2
+"""
+
+
+@claim(
+    "SES25",
+    "[SES] §4.3",
+    "The problem of failures is solved completely only by rolling back, or by a scheme like ISIS, whose messages carry "
+    "those before them.",
+    {
+        "whatever the protocol": "refuted",
+        "M2 is on its way before M1 has arrived, as in Fig. 6, and delivered for good; and M1 reaches S2": "proved",
+    },
+    reading="two sentences: solutions 'need some sort of rollback mechanism', and 'the only way to completely solve "
+    "the problem of failures without rollback is an implementation like the one of ISIS'. Solved completely: whatever "
+    "a survivor sends to a survivor is delivered, and what it depends on. Survivors agree on who died, as in §4.3",
+)
+def ses25(quick: bool) -> list[Evidence]:
+    free, n = Free(3, 3), 3
+    to_the_dead = remembering(GivesUpTheDead, program(FIG_6_TO_THE_DEAD), "S1")
+
+    def m3_comes_without_m1(now: Reached) -> bool:
+        received = {message.name for kind, message in events(now, 1) if kind == "receive"}
+        return not now.in_flight and received == {"M3"} and now.locals[2].awaits is None
+
+    run = first_run(to_the_dead, m3_comes_without_m1, only={"crash": lambda now: in_flight(now) == {"M1", "M"}})
+    title = "buffers: M2 waits for M1's acknowledgement. S1 dies, S3 gives it up, and M3 comes to S2"
+
+    def depends_on_nothing_lost(now: Reached) -> bool:
+        """True if what survivors have delivered of P1's messages to them comes first among these."""
+        sent = [message for kind, message in events(now, 0) if kind == "send"]
+        there = [("receive", message) in events(now, message.receiver) for message in sent]
+        return there == sorted(there, reverse=True)
+
+    kept = explored(GivesUpTheDead(n), free, crash="P1")
+    whole = in_every_state(
+        "where a run may end, nothing that a survivor has delivered depends on a message to one that was lost",
+        remembering(GivesUpTheDead, free, "P1"),
+        depends_on_nothing_lost,
+        where=lambda now: now.system.may_end(now.moves),
+        monitored=True,
+    )
+    return [
+        (found(title, run, "counterexample-ses25") & keep(kept) & whole).refutes(),
+        m2_tells_of_m1(),
+    ]
+
+
+@claim(
+    "SES26",
+    "[SES] §4.3",
+    "Where S_i died, MIN(S) is the number of the oldest event SEND(M) of S_i of which M was never delivered to S.",
+    {
+        "M is a message to S": "refuted",
+        "MIN(S) is the number of a send of S_i, to S or another site, that S does not know of": "checked",
+    },
+    reading="the pairs are said to 'carry evidence of some message, emitted by the broken down site S_i, and not yet "
+    "delivered to S'. That M is to S goes with 'delivered to S'; else no send to others could ever be delivered there",
+)
+def ses26(quick: bool) -> list[Evidence]:
+    system = remembering(SesRollback, Free(3, 3 if quick else 4), "P1")
+
+    def minima(now: Reached) -> list[tuple[int, int]]:
+        """Each survivor that has a MIN(S), with that number."""
+        machine = now.system.machine
+        found = {s: machine.minimum(s, local, 0) for s, local in enumerate(now.locals) if s}
+        return [(s, number) for s, number in found.items() if number is not None]
+
+    def nothing_for_it(now: Reached) -> bool:
+        return now.may("agree") and any(s not in events(now, 0)[k - 1][1].receivers for s, k in minima(now))
+
+    run = first_run(system, nothing_for_it, only={"agree": never})
+    sends = in_every_state(
+        "MIN(S) numbers a send of P1, before the survivors agree",
+        system,
+        lambda now: all(events(now, 0)[k - 1][0] == "send" and now.locals[s].time[0] < k for s, k in minima(now)),
+        where=lambda now: now.may("agree"),
+        monitored=True,
+        allowed=lambda now, step: step.action.name != "agree",
+    )
+    title = "MIN(P3) is 1, the number of m1, which is to P2 and delivered; m3 waits for m2"
+    return [
+        found(title, run, "counterexample-ses26").refutes(),
+        sends & fact(True, "", f"every interleaving of 3 sites and {3 if quick else 4} messages, P1 may crash"),
+    ]
+
+
+@claim(
+    "SES27",
+    "[SES] §4.2.5, liveness",
+    "The messages that must be delivered to S before a waiting message M are fewer than the sum of all positive "
+    "VT[i] − VT(S)[i].",
+    {"smaller than the sum": "refuted", "not more than the sum": "checked"},
+    reading="(S, VT) is M's pair when it has arrived; before M must come what was sent to S causally before it",
+)
+def ses27(quick: bool) -> list[Evidence]:
+    n, m = (3, 3) if quick else (3, 4)
+
+    def counts(now: Reached) -> Iterator[tuple[int, int]]:
+        """For each message that waits: how many undelivered ones were sent causally before it to S, and the sum."""
+        for sites, s, packet in missing(now):
+            past = [event for i in range(now.system.n) for event in events(now, i)[: packet.stamp.time[i]]]
+            before = [x for kind, x in past if kind == "send" and s in x.receivers and x != packet.message]
+            owed = [x for x in before if ("receive", x) not in events(now, s)]
+            yield len(owed), sum(packet.stamp.buffer[s][i] - now.locals[s].time[i] for i in sites)
+
+    too_many = first_run(remembering(Ses, Free(2, 2)), lambda now: any(owed >= most for owed, most in counts(now)))
+    at_most = in_every_state(
+        "no message waits for more messages than the sum",
+        remembering(Ses, Free(n, m)),
+        lambda now: all(owed <= most for owed, most in counts(now)),
+        where=lambda now: any(counts(now)),
+        monitored=True,
+    )
+    return [
+        found("m2 waits for one message, m1, and the sum is 1", too_many, "counterexample-ses27").refutes(),
+        at_most & fact(True, "", f"every interleaving of {n} sites and {m} messages, unordered channel"),
+    ]
 
 
 def _all_wait_for_m1(now: Reached) -> bool:

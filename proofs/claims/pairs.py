@@ -22,7 +22,7 @@ from crownless.proofs.induction.quantified import induction
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.terms import Term, Terms
-from crownless.proofs.protocols.ses import SES, SES_DELETE, covers
+from crownless.proofs.protocols.ses import SES, SES_DELETE
 from crownless.proofs.protocols.ses_multicast import SES_MULTICAST
 from crownless.spec.computation import Message
 
@@ -126,23 +126,6 @@ def lemma_2(protocol: type[Ses]) -> Evidence:
     claims = [Claim("Lemma 2", given, past), *induction(run, "not negative", not_negative, times)]
     because = f"Lemma 2 follows from what the proof of {protocol.__name__} keeps by induction: a pair's entries are "
     return by_z3(f"{because}those of messages that the site knows", claims, scope=_scope(protocol))
-
-
-@cache
-def remark_1(protocol: type[Ses]) -> Evidence:
-    """Remark 1 of §4.2.5 is an invariant of the proof: what is sent after an undelivered message has a pair for it."""
-    (proof,) = (proof for proof in (SES, SES_DELETE) if proof.protocol is protocol)
-    run = proof.world(protocol)
-    first, then = z3.Const("M1", run.message), z3.Const("M2", run.message)
-    name = "a message has a pair for what happened before"
-    given = {
-        name: proof.invariants[name](run, run.before),
-        "M1 was sent before M2": z3.And(run.before.sent(then), run.precedes(first, then)),
-        "M1 is not delivered": z3.Not(run.before.delivered(first)),
-    }
-    claim = Claim("Remark 1", given, covers(run, run.stamp(then).buffer, first, run.receiver(first)))
-    because = f"what the proof of {protocol.__name__} keeps by induction: {name}, unless that is delivered"
-    return by_z3(because, [claim], scope=FOR_UNICASTS)
 
 
 @cache

@@ -53,8 +53,6 @@ class Orders:
         self.to = z3.Function("to", self.message, self.process, truth)
         self.received = z3.Function("received", self.message, self.process, truth)
         self.before = z3.Function("before", event, event, truth)
-        self.in_line = z3.Function("in line", event, event, truth)
-        self.e, self.f = z3.Consts("e f", event)
 
     def _in_order(self, x: Term, y: Term, p: Term) -> Term:
         """At p, y is not received before x."""
@@ -77,18 +75,6 @@ class Orders:
                 z3.And(self.sender(x) == self.sender(y), self._ordered(x, y, p)), self._in_order(x, y, p)
             )
         )
-
-    def total(self) -> dict[str, Term]:
-        """All events stand in a line, of which nothing is assumed but that it holds ≺; each process receives by it."""
-        line, e, f = self.in_line, self.e, self.f
-        return {
-            "the line holds ≺": z3.ForAll([e, f], z3.Implies(self.before(e, f), line(e, f))),
-            "each receives by the line": self._all(
-                lambda x, y, p: z3.Implies(
-                    z3.And(self.to(x, p), self.to(y, p), line(self.send(x), self.send(y))), self._in_order(x, y, p)
-                )
-            ),
-        }
 
     def _all(self, holds: Callable[[Term, Term, Term], Term]) -> Term:
         x, y, p = z3.Const("x", self.message), z3.Const("y", self.message), z3.Const("p", self.process)
@@ -117,19 +103,6 @@ def fifo_follows_from_causal() -> Evidence:
         inclusions,
         possible=[claim.given for claim in inclusions],
         refuted=[*lacking_each(*inclusions), *each_alone(converses)],
-        scope="any number of processes, messages and receivers; of the definitions",
-    )
-
-
-@cache
-def causal_follows_from_total() -> Evidence:
-    """By the definitions; both halves of a total order are necessary hypotheses."""
-    every = [Orders(policy) for policy in get_args(Unreceived)]
-    claims = [Claim("total order implies causal order", orders.total(), orders.causal()) for orders in every]
-    return by_z3(
-        "causal order follows where the events stand in one line that holds →, by which every site receives",
-        claims,
-        refuted=lacking_each(*claims),
         scope="any number of processes, messages and receivers; of the definitions",
     )
 
