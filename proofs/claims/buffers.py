@@ -17,7 +17,7 @@ from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
 
 from . import programs
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import breaks, ends, figure, in_every_state, keep, proved, ran, searched, system_of
 from .failures import events, first_run, remembering
 from .programs import becomes, form, on
@@ -231,6 +231,13 @@ def mf15(quick: bool) -> Evidence:
     },
     reading="of the output buffer of footnote 4, which posts on to the same receiver. What is handed over behind a "
     "message that waits is delayed too, wherever it goes",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "A message behind one that waits is delayed, too, even if it goes to the same receiver.",
+            "A delay begins only where two successive messages go to different receivers.",
+        ),
+    ],
 )
 def mf26(quick: bool) -> list[Evidence]:
     n, m = 3, 3 if quick else 4
@@ -281,8 +288,8 @@ def mf27(quick: bool) -> list[Evidence]:
     each = "; ".join(f"every such program of {n} processes, {m} messages" for n, m in bounds)
     return [
         keep(results, "completes").saying(
-            f"{len(results)} programs come to their end in every interleaving, with one place in each output buffer and "
-            "one in input buffers for each message",
+            f"{len(results)} programs end in every interleaving, with one place in each output buffer, and one in "
+            "input buffers for each message",
             each,
         )
         & fact(

@@ -11,7 +11,6 @@ from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
-from crownless.impl.protocols.ses_rollback import SesRollback
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variants.for_schiper_eggli_sandoz import (
     CountsPairs,
@@ -36,23 +35,9 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import pairs
-from .claim import claim
-from .evidence import (
-    breaks,
-    enumerated,
-    explored,
-    figure,
-    in_every_state,
-    in_some_state,
-    keep,
-    program,
-    proved,
-    ran,
-    searched,
-    system_of,
-)
+from .claim import Erratum, claim
+from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
-from .programs import ARRIVALS
 
 
 @claim(
@@ -135,6 +120,14 @@ def ses2(quick: bool) -> Evidence:
     reading="'a weaker ordering than total ordering' (§1), 'weaker than total ordering' (§2): whatever is in total "
     "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lamport 78]. The "
     "two sites of §2's example differ in the other sense, too",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "That all sites see one order does not imply causal order: all may see a message before one that it "
+            "follows.",
+            "A total order of events that holds →, as that of [Lamport 78], implies causal order.",
+        ),
+    ],
 )
 def ses19(quick: bool) -> list[Evidence]:
     two, n, m = figure("ses-fig2-two-tokens"), 3, 3 if quick else 4
@@ -187,6 +180,14 @@ def ses3(quick: bool) -> Evidence:
         "acknowledged when its messages for the asked site are there": "checked",
     },
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
+    errata=[
+        Erratum(
+            "error",
+            "If a request is acknowledged at once, a site deletes a message that the asked site does not have yet.",
+            "The asked site acknowledges when its own messages that the request names have arrived.",
+            "The text announces a simplified idea, and does not say when a site acknowledges.",
+        ),
+    ],
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}
@@ -250,6 +251,16 @@ def ses9(quick: bool) -> Evidence:
     "discarding is described of insertion in a site's own buffer alone. §4.2's and §4.2.1's N − 1 is of ORD_BUFF, the "
     "buffer of 'the site it is associated with', and §4.2.2's 'there is at most one' of the pairs for the site where a "
     "message arrives: neither is found to be broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
+    errata=[
+        Erratum(
+            "ambiguity",
+            "A multicast carries the pairs of its other destinations besides those of the buffer: five where N is "
+            "four.",
+            "A buffer has at most N − 1 pairs, and so has what accompanies a message to one site, or a multicast "
+            "whose older pairs are discarded.",
+            "§4.2 states the bound of the buffer alone, and multicasts are described in one sentence.",
+        ),
+    ],
 )
 def ses10(quick: bool) -> list[Evidence]:
     sites, multicasts = (3, 2) if quick else (4, 3)
@@ -293,52 +304,6 @@ def ses10(quick: bool) -> list[Evidence]:
     ]
 
 
-#: Fig. 5 with S3 and S4 open for what comes.
-FIG_5 = re.sub(r"receive M\d", "receive", library.path("ses-fig5").read_text(encoding="utf-8"))
-
-
-@claim(
-    "SES21",
-    "[SES] §4.2.3, Fig. 5",
-    "M3 and M5, whose sends are concurrent, are delivered to S4 in the order of arrival; M1, M4 and M6, each sent "
-    "causally after the one before, are delivered to S3 in the order of emission.",
-    {
-        "of the messages of Fig. 5": "checked",
-        "as a rule: messages whose sends are concurrent are delivered in the order of arrival": "refuted",
-    },
-    reading="'are concurrent, so messages M3 and M5 are delivered in the order of arrival' is said of the figure. Its "
-    "drawing is lost; which sites send M3 to M6 is ours. As a rule it takes more: neither message waits for a third",
-)
-def ses21(quick: bool) -> list[Evidence]:
-    fig_5 = remembering(Ses, program(FIG_5, "Fig. 5, its receives open"))
-
-    def in_order(now: Reached) -> bool:
-        at_s3 = [message.name for _, message in events(now, 2)]
-        return at_s3 == ["M1", "M4", "M6"][: len(at_s3)]
-
-    def waiting_at(now: Reached, s: int) -> set[str]:
-        waiting = [packet.message for packet in now.system.refused(now.state) if packet.destination == s]
-        return {message.name for message in waiting if message is not None}
-
-    return [
-        fact(True, "", "every interleaving of Fig. 5 as a program, its receives open, unordered channel")
-        & in_every_state(
-            "S3 delivers M1, M4 and M6 in this order; M3 and M5 never wait at S4, so each is delivered as it arrives",
-            fig_5,
-            lambda now: in_order(now) and not waiting_at(now, 3),
-            monitored=True,
-        )
-        & in_some_state("M4 and M6 have arrived before M1, and wait", fig_5, lambda now: len(waiting_at(now, 2)) == 2),
-        in_some_state(
-            "m2 arrives before m3 and waits for m1; m3 is delivered first",
-            system_of(SesRollback(3), program("P1: send m1 to P2; send m2 to P2\nP2: receive\nP3: send m3 to P2")),
-            lambda now: now.history == ("m2", "m3") and bool(now.locals[1].log),
-            "counterexample-ses21",
-            history=ARRIVALS,
-        ).refutes(),
-    ]
-
-
 @claim("SES11", "[SES] §4.2.1", "The protocol needs no FIFO channel.", "proved")
 def ses11(quick: bool) -> Evidence:
     results = [searched("ses", 3, 3 if quick else 4, channel="unordered"), searched("ses", 2, 4, channel="unordered")]
@@ -357,6 +322,14 @@ def ses11(quick: bool) -> Evidence:
     },
     reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
     "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "If the sender enters no pair of a multicast into its own buffer, of which the sentence says nothing, its "
+            "next message overtakes.",
+            "The sender enters a pair for every destination.",
+        ),
+    ],
 )
 def ses12(quick: bool) -> list[Evidence]:
     replaced = proved("ses-multicast", scope=pairs.FOR_MULTICASTS)
@@ -408,6 +381,14 @@ def ses14(quick: bool) -> Evidence:
     not_said={"messages to oneself, too": "refuted"},
     reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (as §4.1 may be "
     f"read); {NOTHING_FOR_ONESELF}",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "If the clock advances when a message arrives, as §4.1 may be read, a message that waits lets itself "
+            "through.",
+            "The clock advances on delivery, as §4.2.2 has it.",
+        ),
+    ],
 )
 def ses15(quick: bool) -> list[Evidence]:
     on_arrival = explored(LearnsTheTimeOnArrival(2), Free(2, 2))

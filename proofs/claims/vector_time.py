@@ -1,27 +1,20 @@
-"""The claims of [SES] on Lamport's clocks and vector time, and the remarks that its proof rests on."""
+"""The claims of [SES] on Lamport's clocks and vector time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cache
-from itertools import pairwise
 
-from crownless.impl.protocols.ses import Ses
 from crownless.impl.variants.for_schiper_eggli_sandoz import DeliveriesDoNotTick, NothingTicks
-from crownless.impl.workloads import Free
-from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, found
 from crownless.proofs.protocols import vector_time
-from crownless.proofs.protocols.ses import SES
 from crownless.spec.clocks import CLOCKS, Clock, LamportClock, VectorClock, stale_messages
 from crownless.spec.computation import Computation, Event
 from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
 
-from . import pairs
-from .claim import claim
-from .evidence import breaks, enumerated, figure, in_some_state, keep, proved, searched, system_of
-from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
+from .claim import Erratum, claim
+from .evidence import breaks, enumerated, figure, keep, searched
 
 # -- computations ------------------------------------------------------------------------------------------------------
 
@@ -157,6 +150,14 @@ def ses7(quick: bool) -> Evidence:
     reading="a send is an event of its site (§2), and so a local event that advances the clock: the rules of §4.1 do "
     "not name it. Arriving is being delivered, once; a message is to other sites (§2: its reception is on any other "
     "site)",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "The rules of §4.1 do not say that a send advances the clock; without that, a message may seem late "
+            "although causal order is kept.",
+            "A send advances the clock, as any event of its site.",
+        ),
+    ],
 )
 def ses8(quick: bool) -> list[Evidence]:
     to_himself = kept_and_late(VECTOR, computations(1, 1, self_sends=True))
@@ -169,74 +170,3 @@ def ses8(quick: bool) -> list[Evidence]:
         found("if sends did not advance the clock: causal order is kept, and m1 is late", silent).refutes(),
         found("to oneself: causal order is kept, and m1 is late", to_himself).refutes(),
     ]
-
-
-@claim(
-    "SES20",
-    "[SES] §4.2",
-    "The times in a site's buffer are not bounded: their entries grow with the number of events.",
-    "proved",
-    reading="of the algorithm as it is. That an algorithm to bound them 'is an open problem' is a question; the "
-    "buffers of [MF] do without times (MF12)",
-)
-def ses20(quick: bool) -> Evidence:
-    return pairs.entries_count_events()
-
-
-@claim(
-    "SES22",
-    "[SES] §4.2.5, Remark 1",
-    "If M1 and M2 go to one site S, and next after SEND(M1) on a way to SEND(M2) is an event of M1's sender, then M2 "
-    "is accompanied by a pair for S whose time is at least M1's.",
-    {"while M1 is not delivered, as the remark supposes": "proved", "M1 delivered or not": "refuted"},
-    reading="'we will suppose message M1 has not yet been delivered' is said where the other case is left out, that "
-    "the next event is the delivery of M1; it is supposed all through the proof. After that delivery a way may lead "
-    f"through S, which keeps no pair for itself; {NOTHING_FOR_ONESELF}",
-)
-def ses22(quick: bool) -> list[Evidence]:
-    def without_pair(now: Reached) -> bool:
-        return any(
-            kind == then == "send"
-            and packet.destination == sent.receiver
-            and packet.stamp.buffer[sent.receiver][i] < number < packet.stamp.time[i]
-            for i in range(3)
-            for number, ((kind, sent), (then, _)) in enumerate(pairwise(events(now, i)), 1)
-            for packet in now.in_flight
-        )
-
-    invariant = "a message has a pair for what happened before"
-    run = first_run(remembering(Ses, Free(3, 4)), without_pair)
-    title = "M1 is m1, M2 is m4: the way leads through P2, and m4 comes back to it without a pair"
-    return [
-        proved("ses", "safe")
-        & fact(invariant in SES.safe_by, f"which rests on this: {invariant}, unless that is delivered"),
-        found(title, run, "counterexample-ses22").refutes(),
-    ]
-
-
-@claim(
-    "SES23",
-    "[SES] §4.2.5, Remark 2",
-    "A site other than M1's sender S_i has a time whose entry for S_i is at least that of M1 only if it has received a "
-    "message M with SEND(M1) → SEND(M).",
-    {
-        "by the letter": "refuted",
-        "M1 itself, or such a message, as §4.2.1 has it": "proved",
-        "at a site that has not received M1, as the proof has it": "proved",
-    },
-    reading="'the only way for any other site S'', S' may be where M1 goes; and no event happened before itself",
-)
-def ses23(quick: bool) -> list[Evidence]:
-    of_m1 = in_some_state(
-        "P2 has received m1 alone, and its time has m1's entry",
-        system_of(Ses(2), Free(2, 1)),
-        lambda now: now.locals[1].time[0] >= 1,
-        "counterexample-ses23",
-    )
-    learnt = by_z3(
-        "where a time has an event's entry at another site, the message of that event is received there, or one that "
-        "was sent causally after it",
-        [vector_time.remark_2()],
-    )
-    repaired = vector_time_by_z3() & learnt
-    return [(fact(True, "", "2 sites, 1 message") & of_m1).refutes(), repaired, repaired]

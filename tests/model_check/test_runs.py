@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
@@ -99,6 +100,52 @@ def test_a_run_of_the_buffers_shows_what_waits_and_the_acknowledgements() -> Non
          ┃     ┊        ┃
     """)
     assert run.switches == 3
+
+
+CROWN = ["P1: send m1 to P2", "P2: send m2 to P1"]
+RELAYED = [
+    "P1: send m1 to P2",
+    "P1: send m2 to P3",
+    "P3: deliver m2 from P1",
+    "P3: send m3 to P2",
+    "P2: deliver m3 from P3",
+]
+
+
+@pytest.mark.parametrize(
+    ("script", "properties", "said"),
+    [
+        (
+            CROWN,
+            ["synchronous", "delivers-all"],
+            """
+            synchronous: broken, no linearization exists: these constraints form a cycle
+              P1 receives m2 (still to come) → P2 sends m2: m2 is to take one instant
+              P2 sends m2 → P2 receives m1 (still to come): happened before
+              P2 receives m1 (still to come) → P1 sends m1: m1 is to take one instant
+              P1 sends m1 → P1 receives m2 (still to come): happened before
+            """,
+        ),
+        (
+            RELAYED,
+            ["n-n", "mailbox"],  # by the same message
+            """
+            n-n: broken, P2 receives m3 and not m1, which was sent earlier
+              P1 sends m1 → P1 sends m2 → P3 receives m2 → P3 sends m3
+            """,
+        ),
+        (RELAYED, ["n-n", "causal"], ""),
+        (RELAYED, ["delivers-all"], ""),
+        (RELAYED[:1], ["n-n"], ""),
+    ],
+)
+def test_why_a_run_violates_an_order_is_said_unless_the_drawing_shows_it(
+    script: list[str], properties: list[str], said: str
+) -> None:
+    run = play("unordered", "fifo", 3, *script)
+    assert "\n".join(run.why(*properties)) == golden(said)
+    assert str(run).endswith(run.say())
+    assert str(replace(run, breaks=properties[0])).endswith("\n".join([run.say(), *run.why(properties[0])]))
 
 
 def test_a_loss_is_shown_where_the_message_would_have_arrived() -> None:
@@ -250,10 +297,7 @@ def test_an_empty_run_is_its_process_lines() -> None:
 
 def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
     run = play(
-        *("murty-garg", "lossy", 1),
-        "P1: send m1 to P2 (not sent yet)",
-        "P2: deliver m1 from P1",
-        "P1: lose m1 from P2",
+        *("murty-garg", "lossy", 1), "P1: send m1 to P2 (not sent yet)", "P2: deliver m1 from P1", "P1: lose m1 from P2"
     )
     assert run.json() == [
         {

@@ -10,38 +10,28 @@ from numba.core import event
 from replay import check
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.variants import variant
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.model_check.native import expansion, kernels
-from crownless.model_check.search.engines import (
-    LONG_TO_COMPILE,
-    Engine,
-    compiling,
-    cpus,
-    engine_for,
-    validated_reductions,
-    why_not_applicable,
-)
+from crownless.model_check.search.engines import LONG_TO_COMPILE, Engine, admitted, compiling, cpus, engine_for
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import default_orders
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
-from crownless.spec.computation import Message
 
 PROGRAM = load_program("mf-program-3")
 
 
 def engine_of(
-    requested: Check,
-    engine: str | None = None,
-    reductions: Sequence[str] = (),
-    monitors: Sequence[Monitor] = (),
+    requested: Check, engine: str | None = None, reductions: Sequence[str] = (), monitors: Sequence[Monitor] = ()
 ) -> Engine:
     check = replace(requested, monitors=tuple(monitors))
-    return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
+    workers = None if engine == "plain" else 2
+    return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=workers)
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------
@@ -125,16 +115,20 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 
 def test_reductions_are_requested_by_name() -> None:
-    assert validated_reductions([], None) == ()
-    assert validated_reductions(["symmetry", "all"], "native") == ("symmetry",)
+    assert engine_of(Check("rst")).reductions == ()
+    assert engine_of(Check("rst"), "native", ["symmetry", "all"]).reductions == ("symmetry",)
     with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
-        validated_reductions(["symetry"], None)
+        engine_of(Check("rst"), None, ["symetry"])
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
-        validated_reductions(["symmetry"], "plain")
+        engine_of(Check("rst"), "plain", ["symmetry"])
+    with pytest.raises(BadInput, match="--engine plain: the plain explorer has no workers"):
+        engine_for(Check("rst").resolve(), engine="plain", workers=2)
 
 
 class Unrenamed(Monitor):
     """Does not say what a renaming makes of its monitor states."""
+
+    watches = ()
 
 
 REFUSED = [
@@ -143,10 +137,7 @@ REFUSED = [
     (Check("rst", program=PROGRAM), "in a program each process does its own"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
     (Check("isis", crash="P1"), "the native engine knows no crashes"),
-    (
-        Check("rst", processes=9),
-        "it would try the 362,880 renamings of 9 processes; up to 8 it does",
-    ),
+    (Check("rst", processes=9), "it would try the 362,880 renamings of 9 processes; up to 8 it does"),
 ]
 
 
@@ -156,10 +147,10 @@ def test_symmetry_reduction_that_is_not_valid_is_refused_and_says_why(requested:
     with pytest.raises(BadInput) as error:
         run_check(requested, reductions=["symmetry"])
     assert str(error.value).startswith(line)
-    refused = why_not_applicable(requested, reductions=["symmetry"])
-    assert refused is not None
+    refused = admitted(requested, reductions=["symmetry"])
+    assert isinstance(refused, NotApplicable)
     assert refused.reason.startswith(line.removeprefix(f"{requested.protocol} "))
-    assert why_not_applicable(requested) is None
+    assert isinstance(admitted(requested), ResolvedCheck)
 
 
 def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:
@@ -191,34 +182,14 @@ def test_every_limit_ends_a_search_with_nothing_claimed(engine: str, limits: Lim
 # -- coverage ----------------------------------------------------------------------------------------------------------
 
 
-class Mute(Unordered):
-    """Takes no message."""
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return []
-
-    def internal(self, i: int, state: tuple[()]) -> Sequence[tuple[str, Step]]:
-        return []
-
-
-class NeverTakesIn(Unordered):
-    """Keeps nothing for the application, and has it try in vain."""
-
-    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
-        return [Step(state)]
-
-    def receive(self, i: int, state: tuple[()], sender: int | None) -> Sequence[Step]:
-        return []
-
-
-class Deaf(Unordered):
-    """Accepts no packet."""
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: tuple[()], packet: Packet) -> bool:
-        return False
+#: Takes no message.
+Mute = variant(Unordered, send=lambda self, i, state, message: [], internal=lambda self, i, state: [])
+#: Keeps nothing for the application, and has it try in vain.
+NeverTakesIn = variant(
+    Unordered, on_packet=lambda self, i, state, packet: [Step(state)], receive=lambda self, i, state, sender: []
+)
+#: Accepts no packet.
+Deaf = variant(Unordered, deliverable=lambda self, i, state, packet: False)
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ from crownless.oracle.conformance.node_machine import check_of_walks
 from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, some
+from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import order_named
 
 
@@ -35,6 +36,7 @@ def stateful(
     *,
     order: str | None = None,
     channel: str | type[Channel] | None = None,
+    sends: Sends | None = None,
     processes: tuple[int, int] = (2, 3),
     messages: int = 5,
     delivers_all: bool = True,
@@ -43,7 +45,8 @@ def stateful(
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
-    (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
+    (`cr.Protocol`). `sends`: `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own
+    messages, too; default: what the class says by its attribute `sends`, or else unicast.
     `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: `unordered`,
     `fifo`, `lossy` or `duplicating`; default: the one a protocol needs. `processes`: their minimum and maximum number;
     `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing every message must be
@@ -58,13 +61,15 @@ def stateful(
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
+    if sends is not None:
+        known_sends(sends)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
         held_to, needed = order or subject.promises, subject.needs_channel
-        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
+        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        sends_of(subject)
-        held_to, needed, driven = order or "causal", "unordered", partial(_Nodes, subject, {})
+        driven = partial(_Nodes, subject, {}, sends=sends or sends_of(subject))
+        held_to, needed = order or "causal", "unordered"
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
@@ -217,14 +222,16 @@ class _Nodes(Network):
         subject: type,
         checks: dict[tuple[int, int], ResolvedCheck],
         *,
+        sends: Sends,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
         if (processes, messages) not in checks:
-            request = Request(processes, messages, sends=sends_of(subject), replies=0)
-            checks[processes, messages] = check_of_walks(Answers(InProcess(subject, processes)), request, channel)
+            answers = Answers(InProcess(subject, processes, sends=sends))
+            request = Request(processes, messages, sends=sends, replies=0)
+            checks[processes, messages] = check_of_walks(answers, request, channel)
         super().__init__(checks[processes, messages].system())
 
 
@@ -239,14 +246,15 @@ class _Protocol(StepwiseRun):
         subject: type[ProtocolMachine],
         systems: dict[tuple[int, int], tuple[System, frozenset[str]]],
         *,
+        sends: Sends | None,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
         if (processes, messages) not in systems:
-            check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
-            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
+            check = Check(subject, processes, messages, channel=channel, orders=(order,), sends=sends).resolve()
+            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties)
         system, self._properties = systems[processes, messages]
         super().__init__(system)
 
@@ -280,7 +288,7 @@ class _Protocol(StepwiseRun):
 
     def story(self) -> str:
         """All that has happened, drawn and in words."""
-        return f"\n{self.run}"
+        return "\n".join(["", str(self.run), *self.run.why(*self.broken)])
 
 
 def _like(action: Action) -> Hashable:
