@@ -15,8 +15,6 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.model_check.system.monitors import DeliveryMonitor
@@ -46,27 +44,7 @@ def golden(text: str) -> str:
     return dedent(text).strip("\n")
 
 
-def shown(protocol: str, name: str, **facts: Any) -> Run:
-    """The run that a check shows for a property."""
-    (run,) = [known.run for known in run_check(Check(protocol, **facts)).properties if known.property.name == name]
-    assert run is not None
-    return run
-
-
 # -- goldens -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_shortest_fifo_violation_is_two_messages_of_which_the_second_is_delivered() -> None:
-    run = shown("unordered", "fifo")
-    assert run.say() == "  1. P1: send m1 to P2\n  2. P1: send m2 to P2\n  3. P2: deliver m2 from P1"
-    assert run.draw() == golden("""
-        P1           P2   P3
-         ●─m1──╮      ┃    ┃   m1 is in flight to P2
-         ●─m2──┼─╮    ┃    ┃
-         ┃     ┊ ╰─m2▶●    ┃   deliver m2 from P1
-         ┃     ┊      ┃    ┃
-    """)
-    assert run.switches == 1
 
 
 BUFFERED = (
