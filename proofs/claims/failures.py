@@ -388,6 +388,7 @@ def ses26(quick: bool) -> list[Evidence]:
     def minima(now: Reached) -> list[tuple[int, int]]:
         """Each survivor that has a MIN(S), with that number."""
         machine = now.system.machine
+        assert isinstance(machine, SesRollback)
         found = {s: machine.minimum(s, local, 0) for s, local in enumerate(now.locals) if s}
         return [(s, number) for s, number in found.items() if number is not None]
 

@@ -137,7 +137,7 @@ def ses22(quick: bool) -> list[Evidence]:
         "M1 itself, or such a message, as §4.2.1 has it": "proved",
         "at a site that has not received M1, as the proof has it": "proved",
     },
-    reading="'the only way for any other site S'', S' may be where M1 goes; and no event happened before itself",
+    reading="S' is 'any other site' than S_i, so it may be the one to which M1 goes; no event happened before itself",
     errata=[
         Erratum(
             "error",
@@ -158,6 +158,7 @@ def ses23(quick: bool) -> list[Evidence]:
         "where a time has an event's entry at another site, the message of that event is received there, or one that "
         "was sent causally after it",
         [vector_time.remark_2()],
+        scope="",
     )
     repaired = vector_time_by_z3() & learnt
     return [(fact(True, "", "2 sites, 1 message") & of_m1).refutes(), repaired, repaired]
