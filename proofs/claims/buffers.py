@@ -272,10 +272,10 @@ def mf26(quick: bool) -> list[Evidence]:
     "MF27",
     "[MF] §3.1",
     "If input buffers are large enough, no deadlock is possible under the buffer protocol.",
-    "checked",
+    {"with the receives of §3.2, which take the first message": "checked"},
     not_said={"a process may ask for a certain message, as from §4.1 on": "refuted"},
-    reading="of the receives of §3.2, which take the first message; in a program that some asynchronous computation "
-    "brings to its end (not one where all receive first). Large enough: a place for each message, since input buffers "
+    reading="in a program that some asynchronous computation brings to its end (not one where all receive first). "
+    "Large enough: a place for each message, since input buffers "
     "that are too small can deadlock (MF14). Of output buffers nothing is asked: one place does",
 )
 def mf27(quick: bool) -> list[Evidence]:
