@@ -336,8 +336,8 @@ def ses25(quick: bool) -> list[Evidence]:
     to_the_dead = remembering(GivesUpTheDead, program(FIG_6_TO_THE_DEAD), "S1")
 
     def m3_comes_without_m1(now: Reached) -> bool:
-        died_in_between = now.system.crashed(now.state) == 0 and len(events(now, 0)) == 2
-        return died_in_between and not now.in_flight and [message.name for _, message in events(now, 1)] == ["M3"]
+        m1_is_lost = len(events(now, 0)) == 2 and now.system.crashed(now.state) == 0 and "M1" not in in_flight(now)
+        return m1_is_lost and [message.name for _, message in events(now, 1)] == ["M3"]
 
     run = first_run(to_the_dead, m3_comes_without_m1, only={"crash": lambda now: in_flight(now) == {"M1", "M"}})
     title = "buffers: M2 waits until M1 has arrived. S1 dies, S3 gives it up, and M3 comes to S2"
