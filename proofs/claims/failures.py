@@ -336,11 +336,12 @@ def ses25(quick: bool) -> list[Evidence]:
     to_the_dead = remembering(GivesUpTheDead, program(FIG_6_TO_THE_DEAD), "S1")
 
     def m3_comes_without_m1(now: Reached) -> bool:
-        m1_is_lost = len(events(now, 0)) == 2 and now.system.crashed(now.state) == 0 and "M1" not in in_flight(now)
-        return m1_is_lost and [message.name for _, message in events(now, 1)] == ["M3"]
+        m1_is_lost = "M1" not in in_flight(now) and not now.locals[1].input
+        s1_is_dead = now.system.crashed(now.state) == 0 and len(events(now, 0)) == 2
+        return s1_is_dead and m1_is_lost and [message.name for _, message in events(now, 1)] == ["M3"]
 
     run = first_run(to_the_dead, m3_comes_without_m1, only={"crash": lambda now: in_flight(now) == {"M1", "M"}})
-    title = "buffers: M2 waits until M1 has arrived. S1 dies, S3 gives it up, and M3 comes to S2"
+    title = "buffers: M2 waits until M1 has arrived. S1 dies, M1 is lost, S3 gives S1 up, and M3 comes to S2"
 
     def depends_on_nothing_lost(now: Reached) -> bool:
         """True if what survivors have delivered of P1's messages to them comes first among these."""
