@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     buffers,
     bundled,
     costs,
+    definitions,
     delays,
     failures,
     fig_8,
@@ -29,6 +30,7 @@ from . import (  # noqa: F401
     mg,
     sa,
     ses,
+    ses_proof,
     thresholds,
     vector_time,
 )

@@ -9,14 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 import z3
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer_bounded import BufferBounded
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.kearns import Kearns
@@ -25,6 +28,7 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses_rollback import SesRollback
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variants import for_matrices as matrices
 from crownless.impl.variants import for_mattern_fuenfrocken as buffers
@@ -34,8 +38,8 @@ from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
+from crownless.proofs.claims import definitions, fig_8, impossibilities, mf, monitored_machines, sa, ses
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, monitored_machines, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -45,9 +49,11 @@ from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, 
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
+from crownless.proofs.protocols.vector_time import VectorTimeRun
 from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
+from crownless.spec.orders import decide
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -225,6 +231,37 @@ def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.num
     return original(by_receiver=False, **sorts)
 
 
+def _fifo_for_mailbox(c: Any, order: str) -> Any:
+    return decide(c, "fifo" if order == "mailbox" else order)
+
+
+def _delivers_without_the_past(self: VectorTimeRun, original: Any = VectorTimeRun.delivering) -> Any:
+    """Who delivers a message knows of nothing that its sender knew."""
+    step = original(self)
+    return step._replace(after=replace(step.after, knows=self.before.knows))
+
+
+def _any_entry(self: Any, i: int, state: Any, crashed: int) -> int | None:
+    return min((entry for packet in state.waiting if (entry := packet.stamp.buffer[i][crashed])), default=None)
+
+
+def _one_place(self: Any, i: int, state: Any, packet: Packet) -> bool:
+    return packet.kind == "ack" or not state.input
+
+
+def _acknowledges_by_matrix(self: Any, i: int, packet: Packet) -> list[Packet]:
+    return [Packet(i, packet.source, "ack", None, (0,) * self.n**2)]
+
+
+def _entries_of_any_messages(original: Any = constraints.unmet_claim, **sorts: Any) -> Claim:
+    claim: Claim = original(**sorts)
+    return claim._replace(given=without(lambda: dict(claim.given), "a stamp's entries happened before")())
+
+
+def _sends_later(self: FifoSequence, i: int, state: Any, message: Any, original: Any = FifoSequence.send) -> Any:
+    return [step._replace(events=()) for step in original(self, i, state, message)]
+
+
 def _fifo_is_causal(c: Any, order: str) -> bool:
     return by_search.keeps(c, "causal" if order == "fifo" else order)
 
@@ -273,6 +310,19 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SES12", "the sender enters none", SesMulticast, "with_pairs", _no_pairs),
     ("SES14", "deletes always", SesDelete, "after_delivering", _deletes_always),
     ("SES15", "waits for nothing", Ses, "deliverable", always),
+    ("SES19", "total order is FIFO order", ses, "decide", _fifo_for_mailbox),
+    ("SES20", "sends do not tick", Ses, "after_event", pair_variants.NothingTicks.after_event),
+    ("SES21", "pairs are not merged", Ses, "merged", lambda self, i, buffer, carried: buffer),
+    ("SES22", "pairs are not merged", Ses, "merged", lambda self, i, buffer, carried: buffer),
+    ("SES23", "deliveries do not tell of the past", VectorTimeRun, "delivering", _delivers_without_the_past),
+    ("SES24", "waits for nothing", Ses, "deliverable", always),
+    ("SES25", "posts without waiting", Buffer, "may_post", lambda self, state: True),
+    ("SES25", "never gives up the dead", buffers.GivesUpTheDead, "agree", lambda self, states, crashed: None),
+    ("SES26", "every pair is evidence", SesRollback, "minimum", _any_entry),
+    ("SES27", "sends do not tick", Ses, "after_event", pair_variants.NothingTicks.after_event),
+    ("MF26", "posts on to no receiver", BufferPipelined, "may_post_on", lambda self, state, message: False),
+    ("MF27", "one place in input buffers", BufferBounded, "deliverable", _one_place),
+    ("MF28", "acknowledgements carry a matrix", Buffer, "acknowledgement", _acknowledges_by_matrix),
     ("MG1", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
     ("MG2", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
     ("MG2", "sync is never", IN_TIME, "sync", contradiction),
@@ -294,9 +344,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG7", "commits when it asks", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.CommitsWhenItAsks)),
     ("MG7", "commits on acknowledgement", fig_8, "commit_claims", COMMITS_LATER),
     ("MG9", "acknowledges while passive", WATCHED, "kind", fig_8_variants.AcknowledgesAtOnce),
-    ("MG10", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
     ("MG10", "chains as printed", Split, "chain_leads", Split.maps_to_as_printed),
-    ("MG10", "→_ℰ is →", Split, "leads_within_own_as_printed", Split.leads),
     ("MG11", "without SC", conditions.AnySplit, "send_condition", lambda self: z3.BoolVal(True)),
     ("MG12", "without RC", conditions.AnySplit, "receive_condition", lambda self: z3.BoolVal(True)),
     ("MG13", "no crown of two", CROWN, "of_two_messages", nothing),
@@ -316,6 +364,22 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG17", "commits as in Fig. 8", fig_8, "CommitsAtAcknowledgement", MurtyGarg),
     ("MG17", "sends as in Fig. 8", fig_8, "SendsWhenWanted", MurtyGarg),
     ("MG18", "asks no process", MurtyGarg, "must_request", lambda self, i, j: True),
+    ("MG22", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
+    ("MG22", "internal events count", IN_TIME, "only_messages", nothing),
+    ("MG23", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
+    ("MG23", "no message is excepted", synchronous.InTime, "is_message", lambda self, e, f: z3.BoolVal(False)),
+    ("MG24", "waits for nothing", FifoSequence, "deliverable", always),
+    ("MG24", "commits no send", FifoSequence, "send", _sends_later),
+    ("MG25", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
+    ("MG25", "→_ℰ is →", Split, "leads_within_own_as_printed", Split.leads),
+    ("MG25", "the same event is left out", Split, "leads_within_own", Split.leads_within_own_as_printed),
+    ("MG25", "→_ℰ goes through control messages", Split, "leads_within_own", Split.leads),
+    ("MG26", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
+    ("MG26", "chains as printed", conditions.AnySplit, "maps_to", conditions.AnySplit.maps_to_as_printed),
+    ("MG27", "SC has the sender know", Split, "send_condition", definitions._knows_receives),
+    ("MG27", "SP says nothing", conditions.AnySplit, "send_protocol", lambda self: z3.BoolVal(True)),
+    ("MG28", "nothing satisfies RC", Split, "receive_condition", lambda self: False),
+    ("MG28", "no ranks", CROWN, "of_ranks", nothing),
     ("KU2", "waits for nothing", Rst, "deliverable", always),
     ("SA1", "asks for nothing", ExtraMessages, "satisfied", always),
     ("SA4", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
@@ -324,6 +388,12 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SA8", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
     ("SA8", "forgets what it had", ExtraMessages, "after_delivering", FORGETS),
     ("SA9", "learns nothing", ExtraMessages, "after_delivering", LEARNS_NOTHING),
+    ("SA14", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
+    ("SA14", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
+    ("SA15", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
+    ("SA16", "waits for nothing", ExtraMessages, "satisfied", always),
+    ("SA17", "waits for nothing", ExtraMessages, "satisfied", always),
+    ("SA17", "entries are any messages", constraints, "unmet_claim", _entries_of_any_messages),
     ("SA11", "the sender's DELIV", constraints, "number_claim", _by_the_sender),
 ]  # fmt: skip
 
@@ -375,7 +445,7 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:
     last = [constraints.clearing_claims()[-2], constraints.clearing_claims()[-1], constraints.delivery_claims()[-1]]
-    for claim in [*last, constraints.number_claim()]:
+    for claim in [*last, constraints.number_claim(), constraints.unmet_claim()]:
         assert not any(without_each(*claim).values())
 
 
