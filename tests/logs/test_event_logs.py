@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from log_files import by_the_monitor, classified, rows_of  # noqa: F401
 
 from crownless.oracle.event_logs import LoggedRun, read_log
-from crownless.oracle.logs.lost_events import gap, missing_send
+from crownless.oracle.logs.lost_events import gap
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.testing import computations
@@ -93,12 +93,6 @@ def test_a_run_in_which_1_is_the_least_index_counts_from_1() -> None:
 # -- holes -------------------------------------------------------------------------------------------------------------
 
 
-def test_a_message_not_delivered_at_the_end_of_a_line_counts_as_not_received() -> None:
-    run = read(event("P1", 0, "send", "x", "P2"), event("P2", 0, "internal"))
-    assert run.holes == ()
-    assert run.computation.unreceived == ((0, 1),)
-
-
 def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_there() -> None:
     run = read(
         event("P1", 0, "send", "x", ["P2", "P3", "P4"]),
@@ -118,31 +112,6 @@ def test_a_message_that_may_have_been_delivered_in_a_gap_does_not_count_as_sent_
     assert receivers(run.computation) == {"x": ["P3", "P4"]}
     assert [run.computation.processes[q] for _, q in run.computation.unreceived] == ["P3"]
     assert run.perhaps_received == (("x", "P2"), ("y", "P2"))
-
-
-def test_a_deliver_without_its_send_is_an_internal_event_and_a_hole() -> None:
-    run = read(event("P2", 0, "send", "y", "P3"), event("P3", 0, "deliver", "x", "P2"), event("P3", 1, "deliver", "y"))
-    assert run.holes == (missing_send("P3", "x"),)
-    assert in_words(run.computation) == ["P2 sends y", "internal event at P3", "P3 receives y"]
-
-
-def test_a_missing_send_tears_the_line_of_the_sender_and_no_other() -> None:
-    run = read(
-        event("P1", 0, "send", "to-two", "P2"),
-        event("P1", 1, "send", "to-four", "P4"),
-        event("P3", 0, "deliver", "lost", "P2"),
-        event("P4", 0, "internal"),
-    )
-    assert receivers(run.computation) == {"to-four": ["P4"]}
-
-
-def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_deliver_it() -> None:
-    run = read(
-        event("P1", 0, "send", "to-two", "P2"),
-        event("P1", 1, "send", "to-three", "P3"),
-        event("P3", 0, "deliver", "lost"),
-    )
-    assert receivers(run.computation) == {"to-three": ["P3"]}
 
 
 #: The events of a run, in an order in which they may happen.
@@ -254,11 +223,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (sends("x", ["P2", 3]), "1: 'peer' cannot be 3", RECEIVER),
     (sends("x", []), "1: P1 sends x without a receiver", "name a receiver in 'peer'"),
     (sends("x", ["P2"] * 2), "1: P1 sends x to P2 twice", "name each receiver once in 'peer'"),
-    (
-        [event("P2", 0, "deliver", "x", [])],
-        "1: 'peer' cannot be a list",
-        "give the sender, a string, or leave it out",
-    ),
+    ([event("P2", 0, "deliver", "x", [])], "1: 'peer' cannot be a list", "give the sender, a string, or leave it out"),
     ([SEND, DELIVER, event("P1", 0, "internal")], "3: P1 has two events 0: lines 1 and 3", OWN_INDEX),
     ([SEND, DELIVER, SEND], "3: P1 has two events 0, one a copy of the other: lines 1 and 3", ONCE),
     ([SEND, event("P2", 0, "send", "x", "P1")], "2: x is sent twice: lines 1 and 2", OWN_NAME),

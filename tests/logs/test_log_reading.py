@@ -180,12 +180,7 @@ REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.csv", b"process,index,kind,message,peer,peer\nP1,0,send,x,P2,P3\n", "", "it has two columns 'peer'"),
     ("a.csv", b"process,index,kind,message,peer\nP1,--5,send,x,P2\n", "", "a.csv:2: 'index' cannot be '--5'"),
     ("a.csv", b"process,index\nP1\n", "", "cannot be read as CSV: CSV parse error: Row #2: Expected 2 columns, got 1"),
-    (
-        "a.csv",
-        b"process;index;kind\n",
-        "",
-        "there is no column 'process'; the file has 'process;index;kind'",
-    ),
+    ("a.csv", b"process;index;kind\n", "", "there is no column 'process'; the file has 'process;index;kind'"),
     ("a.csv", ",".join(map(str, range(99))).encode() + b"\n", "", "'18', '19' and 79 more; if one is"),
     ("a.csv", b"\xef\xbb\xbfprocess\x00,index\n", "", "there is no column 'process'"),
     ("a.jsonl", b"\x1f\x8b\x08\x00\x00", "", "this is not gzip, or is cut off: "),

@@ -10,11 +10,10 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from log_runs import Known, agree, by_classify, event, known_of, log, random_log, random_run
+from log_runs import Known, agree, by_classify, event, known_of, log, random_log
 
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders.large_run import RunMonitor
@@ -143,6 +142,9 @@ SMALL = {
     "a send is missing, of an unnamed sender": Small(
         [*LOST, *log("P4: z")], "", ALL, {"P4 delivers z, whose send is not in the log"}
     ),
+    "a send is missing, of another named sender": Small(
+        [*LOST, *log("P4: z<P2")], BEHIND_A, BESIDE, {"P4 delivers z, whose send is not in the log"}
+    ),
     "a send is missing, not of its own receiver": Small(
         log("P1: a>P3 b>P2", "P2: b", "P3: z"), BEHIND_A, BESIDE, {"P3 delivers z, whose send is not in the log"}
     ),
@@ -241,7 +243,8 @@ def test_a_small_log(name: str) -> None:
 
     blocks = in_blocks(small.lines, small.reading, 3)
     if isinstance(blocks, str):  # a copy may come after what it copies is forgotten
-        assert small.reasons
+        others = ["no linearization exists", "of several runs"]  # of a cycle, and of rows that name no run
+        assert any(reason.partition(", one a copy")[0] in blocks for reason in [*small.reasons, *others])
         return
     for (_, order), (verdict, _, _) in blocks.items():
         assert verdict == known[order] or (small.holes and verdict == "unknown") or order == "n-n"
@@ -291,22 +294,3 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one()
             shown = [run for run in broken if found[run, order][1] is not None]
             # Of each bucket of runs the first has its witness, hence that of all.
             assert (broken[:1] == shown[:1] and len(shown) <= 5) if witnesses else not shown
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_a_run_block_by_block_is_judged_as_whole_and_with_holes_as_far_as_is_certain(
-    reading: UnreceivedPolicy,
-) -> None:
-    chance, broken_with_holes = Random(f"{reading}"), 0
-    for k in range(400):
-        lines = [json.dumps(e) for e in random_run(chance, "r")]
-        chance.shuffle(lines)
-        (logged,) = read_log(lines)
-        known = by_classify(lines, reading)
-        found = in_blocks(lines, reading, chance.choice([1, 2, 5]), int(logged.from_one))
-        assert not isinstance(found, str), (k, lines)
-        for key, (verdict, _, _) in found.items():
-            undecided = verdict == "unknown" and (logged.holes or key[1] == "n-n")
-            assert verdict == known[key][0] or undecided, (k, key, lines)
-            broken_with_holes += bool(logged.holes and verdict == "broken")
-    assert broken_with_holes > 1 or reading == "pending"

@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from command_line_runner import Answer, Crownless
 from log_runs import Known, agree, by_classify, event, log, random_log, random_run
 
 from crownless.command_line import main
@@ -22,7 +23,6 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("pyspark")
 
-from spark_session import spark  # noqa: E402, F401
 
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read  # noqa: E402
 
@@ -51,7 +51,7 @@ def parquet(path: Path, *rows: dict[str, Any], group: int = 100) -> None:
 # -- many runs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(21, 100)
     half = event("P\ud800", 0, "internal", None, run="odd")
     written(tmp_path / "a.jsonl", [*lines[::2], "[1]"])
@@ -71,7 +71,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     judged.records.unpersist()
 
 
-def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(22, 100, multicasts=False)
     rows = [{name: json.loads(line).get(name) for name in COLUMNS} for line in lines]
     for k in range(3):
@@ -85,7 +85,7 @@ def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
         judge(frame.drop("kind"))
 
 
-def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
     multicast = [event("P1", 0, "send", peer=["P2", "P3"], run="s"), event("P3", 0, "deliver", run="s")]
     unusable = event("P1", 0, "send", peer=["P2\x1fP3"], run="t")
     parquet(tmp_path / "a.parquet", ROW, {**ROW, "run": "u", "peer": "P2\x1fP3"})
@@ -100,7 +100,7 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
 
 
-def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     chance = Random(6)
     lines = [json.dumps(e) for e in random_run(chance, "r", holes=False)]
     chance.shuffle(lines)
@@ -123,10 +123,7 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     ],
 )
 def test_one_large_run_with_rows_that_cannot_be_used(
-    lines: list[str],
-    expected: set[str] | str,
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
+    lines: list[str], expected: set[str] | str, spark: SparkSession, tmp_path: Path
 ) -> None:
     source = read(spark, written(tmp_path / "log.jsonl", lines))
     if isinstance(expected, str):
@@ -138,7 +135,7 @@ def test_one_large_run_with_rows_that_cannot_be_used(
     assert judged.account() == (len(lines), len(lines) - 1, 1)
 
 
-def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(30, 40, holes=False)
     clocked: list[dict[str, Any]] = []
     for logged in read_log(lines):
@@ -176,14 +173,9 @@ OVERTAKEN = log("P1: x>P2 y>P3", "P3: y z>P2", "P2: z x")
 
 
 @pytest.fixture
-def crownless(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
-    def run(*arguments: object) -> tuple[Any, str, str]:
-        with pytest.raises(SystemExit) as exit_:
-            main(["classify", "--engine", "spark", *map(str, arguments)])
-        printed = capsys.readouterr()
-        return exit_.value.code, printed.out, printed.err
-
-    return run
+def crownless(crownless: Crownless) -> Callable[..., Answer]:
+    """`crownless classify --engine spark`."""
+    return lambda *arguments: crownless("classify", "--engine", "spark", *map(str, arguments))
 
 
 @pytest.mark.usefixtures("spark")
