@@ -98,7 +98,10 @@ def _first_where(holds: Callable[[Split], bool]) -> Computation | None:
     "MG24",
     "[MG] §4.2",
     "A computation is synchronous if and only if it has no crown by →_ℰ.",
-    {"→_ℰ as printed": "refuted", "→_ℰ with 'before or the same' for ≺ s1 and for r1 →": "checked"},
+    {
+        "→_ℰ as printed, by which two messages that overtake each other are no crown": "refuted",
+        "→_ℰ with 'before or the same' for ≺ s1 and for r1 →": "checked",
+    },
     reading="of the computation restricted to ℰ, as the sentence before has it. →_ℰ is then its → (checked), and the "
     "claim is Theorem 2",
     kind="error",
@@ -154,7 +157,10 @@ def _crownless() -> Computation | None:
     "MG26",
     "[MG] §4.2.2",
     "The send condition keeps a process from sending until it knows that all it sent before is received.",
-    {"by the formula of SC": "refuted", "by that of SP, which Fig. 8 has": "proved"},
+    {
+        "by the formula of SC, which holds of messages in a row that one process receives in order": "refuted",
+        "by that of SP, which Fig. 8 has": "proved",
+    },
     reading="it knows what happened before: r1 → s2",
     kind="error",
     defense="it is an informal sentence beside the formula",
@@ -193,7 +199,7 @@ def _sp_knows_receives() -> Evidence:
     "[MG] §5.1",
     "A computation that satisfies the send and receive conditions has no crown formed by the events in ℰ.",
     {
-        "as announced, without priorities": "refuted",
+        "as announced, without priorities: two crossing messages satisfy both": "refuted",
         "with PR, and with more than RC, as in MG14": "proved",
     },
     reading="AC is RC (MG13)",

@@ -146,7 +146,7 @@ def oldest_undelivered(now: Reached) -> int | None:
     errata=[
         Erratum(
             "error",
-            "the proof takes what a missing entry numbers for a message to the waiting site",
+            "the proof takes the event that a missing entry numbers for a message to the waiting site",
             "it need not be one; the claim holds, by another proof, for every n",
         ),
     ],

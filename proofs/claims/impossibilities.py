@@ -59,7 +59,7 @@ P3: send m3 to P1; send next to P2
     "[MG] §3, Theorem 3",
     "No protocol that is done with each receive in bounded time realises synchronous order.",
     {
-        "by the letter": "proved",
+        "packets go between two processes only for a message between them, its sender's first": "proved",
         (
             "if receivers may ask unprompted, also those that have nothing for them, as assumption 1 may be read: "
             "polls would do, where a process commits nothing while it waits for the answer"
@@ -161,8 +161,8 @@ def _placed_afterwards(n: int, m: int) -> Evidence:
     errata=[
         Erratum(
             "slip of print",
-            "the proof has P4 commit r3 with the past {s1, s4}; parts 2 and 3 are swapped",
-            "it commits r4",
+            "the proof has P4 commit r3 with the past {s1, s4}; parts 2 and 3 are swapped in it",
+            "P4 commits r4",
         ),
     ],
 )

@@ -270,7 +270,7 @@ def _with_deliv() -> ProofReport:
     "[Kup] Bob's fateful message to Carol",
     "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
     {
-        "by the printed updates": "refuted",
+        "by the printed updates: a receiver counts its own copy, and not the others": "refuted",
         "if who delivers a broadcast counts it for all of its receivers": "checked",
         "if the increments come before the sending": "checked",
     },

@@ -55,8 +55,8 @@ def mg1(quick: bool) -> Evidence:
         ),
         Erratum(
             "slip of print",
-            "the proof's graph G is acyclic, though s_i → r_i is an edge from v_i to itself",
-            "it is, without these edges",
+            "the proof calls G acyclic; but as s_i → r_i, there is an edge from v_i to itself",
+            "G is acyclic without these edges",
         ),
     ],
 )
@@ -214,7 +214,8 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
         "crowns by ↦ as §5 needs it (MG24)": "refuted",
         f"either, with more than RC: {STRONG_RC}": "proved",
     },
-    reading="AC is RC; crowns of two or more distinct messages (MG2)",
+    reading="AC is RC; crowns of two or more distinct messages (MG2). The printed step takes s0 ≺ r1 and r1 → r2 for "
+    "s0 ↦ r2, also where the chain from r1 starts with a control message",
     kind="error",
     defense="Fig. 8 has the stronger condition, and is synchronous all the same",
     errata=[

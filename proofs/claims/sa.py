@@ -390,7 +390,7 @@ def sa12(quick: bool) -> Evidence:
     "If a message cannot be delivered to P_i, some constraint n = M_i[k, i] is not met, and message n from P_k to P_i "
     "was sent before it.",
     {
-        "M_i is the matrix of P_i, as everywhere else": "refuted",
+        "M_i is the matrix of P_i, as everywhere else, whose own column is zero": "refuted",
         "n = M_m[k, i], of the matrix on the message": "proved",
     },
     reading="extra messages are sent before others by the order of their process; nothing is learnt from one",

@@ -128,7 +128,10 @@ def sa6(quick: bool) -> list[Evidence]:
     "SA14",
     "[SA] Abstract",
     "Messages have a size of O(k), for a constant k with n < k ≤ n².",
-    {"counted in entries of the matrix": "checked", "counted in bits": "refuted"},
+    {
+        "counted in entries of the matrix": "checked",
+        "counted in bits: an entry counts messages, without bound": "refuted",
+    },
     reading="in entries, as Θ(n²) is of the matrix protocol (§1). A constant k serves one n, as k > n",
     kind="ambiguity",
     defense="the sizes that the text compares, Θ(n²) and n, are numbers of entries",
