@@ -26,7 +26,7 @@ from crownless.model_check.system.exploration import Exploration, Progress
 from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import order_named
+from crownless.spec.orders import order_named, refuse_total_of_unicasts
 
 from .answers import Answers
 from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
@@ -84,7 +84,7 @@ def conform_at_random(
     most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
     most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
     answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
-    check = check_of_nodes(answers, request, JUDGED)
+    check = check_of_nodes(answers, request, request.judged)
     request = _possible(implementation, request)
     sampling = Sampling(answers, request, most_inputs)
     with stoppable(limits) as part:
@@ -125,6 +125,7 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     """The request, without replies if the nodes take none. Raises `BadInput` for an impossible one."""
     for order in request.orders:
         order_named(order)
+    refuse_total_of_unicasts(request.orders, unicasts=request.sends == "unicast")
     channel_named(request.channel)
     if not implementation.takes_steps and (request.ticks or request.restarts):
         said = "--ticks and --restarts: Maelstrom has no message for that"
@@ -289,13 +290,16 @@ class _Conforming:
     def check(
         self,
         request: Request,
-        orders: tuple[str, ...] = MONITORED,
+        orders: tuple[str, ...] | None = None,
         *,
         replies: bool = False,
         first: bool = False,
         only: tuple[Property, ...] = (),
     ) -> CheckResult:
-        """One more check of the current search. Raises `_Ended` if a limit or an interrupt ends it."""
+        """One more check of the current search, by default of the orders monitored in every run. Raises `_Ended` if a
+        limit or an interrupt ends it.
+        """
+        orders = (*MONITORED, *request.total) if orders is None else orders
         check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
         self.searches[-1].results.append(result)

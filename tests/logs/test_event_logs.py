@@ -167,15 +167,20 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 # -- bad logs ----------------------------------------------------------------------------------------------------------
 
 OBJECT = "give one event a line, as a JSON object"
-NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list"
+NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out lines that are cut off"
 PROCESS = "give the name of the event's process, a string"
-INDEX = "give the event's number on its process, an integer counted from 0"
+INDEX = "give the event's number on its process, an integer counted from 0, or a time stamp by --order-by"
 HIDDEN = 'no name holds "\\n", which does not show'
 KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
-OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
-ONCE = "give each event once, and distinguish runs by 'run'"
+OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
+EACH = (
+    "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
+    "(or peer=-, if sends do not name receivers)"
+)
+IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
 OWN_NAME = "give each message of a run a name of its own"
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
 IN_QUOTES = "not JSON: Expecting property name enclosed in double quotes"
@@ -202,7 +207,11 @@ BAD: list[tuple[list[str], str, str]] = [
     ([SEND, "", f"{DELIVER} {{}}"], "3:80: not JSON: Extra data", NOT_JSON),
     ([event("P1", 1.0, "internal")], "1: 'index' cannot be 1.0", INDEX),
     (["17"], "1: 17 is not an event", OBJECT),
-    (["{}"], "1: 'process' is missing", PROCESS),
+    (
+        ["{}"],
+        "1: 'process', 'index', 'kind', 'message' and 'peer' are missing",
+        f"it has no columns; say which is which: {EACH}",
+    ),
     ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
     ([event("a\nb", 0, "internal")], "1: 'process' cannot be \"a\\nb\"", f"{PROCESS}; {HIDDEN}"),
     ([event("P1", None, "internal")], "1: 'index' is missing", INDEX),
@@ -213,7 +222,7 @@ BAD: list[tuple[list[str], str, str]] = [
     (
         [event("P1", 0, "sned")],
         "1: unknown kind 'sned'",
-        f"known: {KINDS}; if the log calls one of them so: --kind sned=THAT",
+        f"known: {KINDS}; say which one it is: --kind sned=send, or =deliver or =internal",
     ),
     (sends(), "1: 'message' is missing", MESSAGE),
     (sends({"id": 1}, "P2"), "1: 'message' cannot be an object", MESSAGE),
@@ -227,7 +236,7 @@ BAD: list[tuple[list[str], str, str]] = [
     ([SEND, DELIVER, event("P1", 0, "internal")], "3: P1 has two events 0: lines 1 and 3", OWN_INDEX),
     ([SEND, DELIVER, SEND], "3: P1 has two events 0, one a copy of the other: lines 1 and 3", ONCE),
     ([SEND, event("P2", 0, "send", "x", "P1")], "2: x is sent twice: lines 1 and 2", OWN_NAME),
-    ([SEND, DELIVER, event("P2", 1, "deliver", "x")], "3: P2 delivers x twice: lines 2 and 3", OWN_NAME),
+    ([SEND, DELIVER, event("P2", 1, "deliver", "x")], "3: P2 delivers x twice: lines 2 and 3", IF_TWICE),
     (
         [event("P3", 0, "deliver", "x"), *sends("x", ["P2", "P4"])],
         "1: P3 delivers x, which is sent to P2, P4: lines 1 and 2",

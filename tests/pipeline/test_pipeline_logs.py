@@ -81,7 +81,7 @@ def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     assert by_files.account() == (len(lines), len(lines), 0)
     frame = spark.read.parquet(str(tmp_path)).selectExpr("*", "'clicked' AS text")  # a column of its own purpose
     agree(collected(judge(frame, reading="pending")), lines, "pending")
-    with pytest.raises(BadInput, match="no column 'kind'"):
+    with pytest.raises(BadInput, match="'kind' is missing"):
         judge(frame.drop("kind"))
 
 
@@ -95,6 +95,37 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
     assert {key: of for key, of in found.items() if key[0] in "rs"} == by_classify([SEND, *multicast], "lost")
     assert {of for key, of in found.items() if key[0] in "tu"} == {("unknown", None, "no row of it can be used")}
     assert judged.account() == (5, 3, 2)
+
+
+def stamp(index: int) -> str:
+    return f"2024-02-01T{index // 60:02}:{index % 60:02}:00.5+01:00"
+
+
+@pytest.mark.parametrize(
+    "stamped", [lambda k: 7 * k + 10**17, lambda k: 1.5 + k / 8, stamp], ids=["int", "float", "time"]
+)
+def test_a_column_orders_the_events(
+    spark: SparkSession,
+    tmp_path: Path,
+    stamped: Callable[[int], Any],
+) -> None:
+    lines = random_log(23, 60, holes=False, multicasts=False)
+    rows = [{"ts": stamped(row["index"]), **row} for row in map(json.loads, lines)]
+    rows = [{name: row.get(name) for name in ("ts", *COLUMNS) if name != "index"} for row in rows]
+    tied = [{**rows[0], "run": "tied", "message": name} for name in "ab"] + [{**rows[0], "run": "late", "ts": None}]
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "tables").mkdir()
+    written(tmp_path / "lines" / "log.jsonl", [json.dumps(row) for row in (*rows, *tied)])
+    parquet(tmp_path / "tables" / "log.parquet", *rows, *tied)
+    for folder in ("lines", "tables"):
+        judged = judge(read(spark, str(tmp_path / folder), "ts"))
+        found = collected(judged)
+        agree({key: of for key, of in found.items() if key[0] not in ("tied", "late")}, lines, "lost")
+        reasons = sorted(row["reason"] for row in judged.quarantine.collect())
+        assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
+        assert reasons[0] == "'index' is missing"
+    with pytest.raises(BadInput, match="unknown column 'at'"):
+        read(spark, str(tmp_path / "tables"), "at")
 
 
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
@@ -114,8 +145,8 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([SEND, DELIVER, "{"], {"unknown"}),
-        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"unknown", "broken"}),
+        ([SEND, DELIVER, "{"], {"kept", "unknown"}),
+        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "broken"}),
         ([event("P1", 0, "odd")], {"unknown"}),
         ([SEND, event("P1", 1, "internal", None, run="s")], "of several runs, such as 'r' and 's'"),
         ([SEND, DELIVER, event("P2", 1, "deliver")], "P2 delivers x twice"),
@@ -204,7 +235,10 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         ({}, "there is no file in it"),
         ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
         ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
-        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: there is no column 'process'"),
+        (
+            {"a.parquet": [ROW], "b.parquet": [{"run": "r"}]},
+            "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing",
+        ),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
         ({"a.csv": b"process,index"}, "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine"),
     ],

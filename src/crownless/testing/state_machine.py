@@ -28,7 +28,7 @@ from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_d
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, some
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.orders import order_named
+from crownless.spec.orders import order_named, refuse_total_of_unicasts
 
 
 def stateful(
@@ -68,7 +68,9 @@ def stateful(
         held_to, needed = order or subject.promises, subject.needs_channel
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        driven = partial(_Nodes, subject, {}, sends=sends or sends_of(subject))
+        sends = sends or sends_of(subject)
+        refuse_total_of_unicasts([order or ""], unicasts=sends == "unicast")
+        driven = partial(_Nodes, subject, {}, sends=sends)
         held_to, needed = order or "causal", "unordered"
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
