@@ -108,7 +108,11 @@ class Check:
             elif self.parameters:
                 raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
-            refuse_total_of_unicasts(orders, unicasts=_are_unicasts(workload))
+            if isinstance(workload, Free):
+                unicasts = workload.sends == "unicast"
+            else:
+                unicasts = all(len(message.receivers) == 1 for message in workload.universe())
+            refuse_total_of_unicasts(orders, unicasts=unicasts)
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
@@ -307,13 +311,6 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         hint = _remedy(kind, "multicast", "send copies" if several else "leave out --sends")
         raise NotApplicable(protocol, f"has no messages to several processes{several}", hint=hint)
     return workload
-
-
-def _are_unicasts(workload: Workload) -> bool:
-    """True if messages are sent to one receiver each."""
-    if isinstance(workload, Free):
-        return workload.sends == "unicast"
-    return all(len(message.receivers) == 1 for message in workload.universe())
 
 
 #: What a class from outside declares to admit such messages.
