@@ -30,12 +30,12 @@ def naive_start(machine: ProtocolMachine) -> Naive:
 
 
 def naive_moves(machine: ProtocolMachine, messages: int, channel: str, state: Naive) -> Iterator[NaiveMove]:
-    """Each action of unicasts in the free workload, over a channel that is unordered, FIFO or lossy.
+    """Each action of unicasts in the free workload, over a channel that is unordered or FIFO, and may be lossy.
 
     Over an unordered channel everything in flight is at its destination already.
     """
     local, sent, flight, room = state
-    fifo = channel == "fifo"
+    fifo, lossy = channel.endswith("fifo"), channel.startswith("lossy")
 
     def after(i: int, step: Step, sent: Any = sent, flight: Any = flight, room: Any = room) -> NaiveMove:
         target = (
@@ -63,7 +63,7 @@ def naive_moves(machine: ProtocolMachine, messages: int, channel: str, state: Na
             if machine.deliverable(packet.destination, local[packet.destination], packet):
                 for step in machine.on_packet(packet.destination, local[packet.destination], packet):
                     yield after(packet.destination, step, flight=without(flight, packet))
-            if channel == "lossy":
+            if lossy:
                 lost = local, sent, without(flight, packet), room
                 yield NaiveMove(packet.destination, None, lost, is_fault=True)
         return
@@ -81,6 +81,8 @@ def naive_moves(machine: ProtocolMachine, messages: int, channel: str, state: Na
         if head is None:
             continue
         rest = without(flight, head)
+        if lossy:
+            yield NaiveMove(destination, None, (local, sent, rest, room), is_fault=True)
         if not acceptable and machine.deliverable(destination, local[destination], head):
             for step in machine.on_packet(destination, local[destination], head):
                 yield after(destination, step, flight=rest)
