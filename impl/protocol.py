@@ -217,6 +217,9 @@ class ProtocolMachine:
     constants: ClassVar[tuple[str, ...]] = ()
     #: The protocol's own parameters and their defaults (`--set KEY=VALUE`).
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    #: The internal steps, by name, that are timers: they retransmit, as often as they are enabled. Such a protocol has
+    #: the parameter `COPIES`, which bounds the equal packets in flight, so that the states are finitely many.
+    timers: ClassVar[tuple[str, ...]] = ()
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
@@ -237,7 +240,7 @@ class ProtocolMachine:
         """The value of a parameter at process i."""
         value = self.settings.get(name)
         if value is None:
-            return self.parameters[name].default(self.n)
+            return parameters_of(type(self))[name].default(self.n)
         return value[i] if isinstance(value, tuple) else value
 
     def is_control(self, packet: Packet) -> bool:
@@ -302,6 +305,16 @@ class ProtocolMachine:
             None if message is None else renaming.message(message),
             None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
         )
+
+
+#: The name of the bound on retransmission: a parameter of every protocol with timers.
+COPIES = "copies"
+
+
+def parameters_of(kind: type[ProtocolMachine]) -> dict[str, Parameter]:
+    """The protocol's own parameters, and `COPIES` if it has timers."""
+    bound = Parameter("how many equal packets may be in flight", lambda n: 2, 1, "a packet must be able to travel")
+    return {**({COPIES: bound} if kind.timers else {}), **kind.parameters}
 
 
 #: The base class of a user's own protocol.

@@ -70,6 +70,7 @@ FACTS = {
     "bound": Fact(_is_bound, "is not two numbers, of processes and messages", "such as bound = (3, 4)"),
     "source": Fact(_is_a(str), "is not a string", 'say where the protocol is described: "[MF] §2"'),
     "constants": Fact(_has_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
+    "timers": Fact(_has_names(tuple), "is not a tuple of names", 'such as timers = ("retransmit",)'),
     "control_kinds": Fact(_has_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
     **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
 }

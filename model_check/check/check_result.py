@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, is_arrival
+from crownless.impl.protocol import COPIES, ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
 from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
@@ -232,6 +232,9 @@ class CheckResult(Drawn):
         parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
         if check.machine.settings:
             parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
+        if check.machine.timers:
+            timers, most = ", ".join(check.machine.timers), check.machine.setting(COPIES)
+            parts.append(f"{timers}: at any time; at most {most} equal packets in flight, a further one is lost at once")
         if check.machine.remark:
             parts.append(check.machine.remark)
         if check.machine.ordered_at is not None:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from crownless.impl.channels import Channel, channel_named, name_of_channel
-from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
+from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
+from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, parameters_of
 from crownless.impl.protocol_validation import check_class, machine_errors, make
 from crownless.impl.registry import PROTOCOLS, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
@@ -126,6 +126,10 @@ class Check:
             monitors=self.monitors,
             only=self.properties,
         )
+        if kind.timers and resolved.channel.reliable:
+            problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
+            hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
+            raise NotApplicable(self.name, f"{problem}nothing, packets without end can be in flight", hint=hint)
         if self.properties:
             resolved.refuse_undecided()
         return resolved
@@ -227,14 +231,15 @@ def settings_of(
 ) -> dict[str, Setting]:
     """The values of all the protocol's parameters in a system of n processes."""
     values: dict[str, Setting] = {}
-    for name, known in kind.parameters.items():
+    has = parameters_of(kind)
+    for name, known in has.items():
         default = known.in_programs if in_program and known.in_programs is not None else known.default
         values[name] = default(n)
     for name, value in given.items():
-        if name not in kind.parameters:
-            names = ", ".join(kind.parameters) or "none"
+        if name not in has:
+            names = ", ".join(has) or "none"
             raise NotApplicable(protocol, f"has no parameter '{name}'", hint=f"its parameters: {names}")
-        wrong = _out_of_range(name, kind.parameters[name], value, n)
+        wrong = _out_of_range(name, has[name], value, n)
         if wrong is not None:
             problem = f"{name}={','.join(map(str, value if isinstance(value, tuple) else (value,)))}: {wrong[0]}"
             raise NotApplicable(protocol, problem, hint=wrong[1], joint=": ")
