@@ -17,8 +17,8 @@ from rich.table import Table
 
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
-from crownless.model_check.search.engines import REDUCTIONS, why_not_applicable
+from crownless.model_check.check.request import Check, ResolvedCheck
+from crownless.model_check.search.engines import REDUCTIONS, admitted
 from crownless.runtime.ending import Limits
 
 
@@ -48,7 +48,7 @@ def main(protocols: tuple[str, ...], seconds: float, n: int) -> None:
     console = Console(width=120)
     for protocol in protocols or PROTOCOLS:
         small = Check(protocol, n, 1)
-        applicable = tuple(name for name in REDUCTIONS if why_not_applicable(small, None, (name,)) is None)
+        applicable = tuple(name for name in REDUCTIONS if isinstance(admitted(small, None, (name,)), ResolvedCheck))
         plain = reach(protocol, n, seconds, "plain", ())
         native = reach(protocol, n, seconds, "native", ())
         reduced = reach(protocol, n, seconds, "native", applicable) if applicable else native

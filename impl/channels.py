@@ -226,9 +226,7 @@ class LossyDuplicatingFifo(Losing, Fifo):
 
     def contents(self, flight: Flight) -> list[tuple[int, bool]]:
         queues, room, copies = flight
-        under_way = [
-            (packet, place < copies.count(packet)) for queue in queues for place, packet in enumerate(queue)
-        ]
+        under_way = [(packet, place < copies.count(packet)) for queue in queues for place, packet in enumerate(queue)]
         return under_way + [(packet, True) for queue in room for packet in queue]
 
     def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:

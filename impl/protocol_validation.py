@@ -13,7 +13,7 @@ from crownless.spec.enumeration import SENDS
 from crownless.spec.orders import ORDERS
 
 from .channels import CHANNELS
-from .protocol import Parameter, ProtocolMachine, Setting, WrongAnswer
+from .protocol import Parameter, ProtocolMachine, WrongAnswer
 from .user_frames import place_of_error
 
 #: Facts that are names: the kind of thing named, and the existing names.
@@ -43,43 +43,33 @@ class WrongMachine(BadInput):
 class Fact(NamedTuple):
     """A fact that a class declares: what its value must be, and the message if it is not."""
 
-    is_valid: Callable[[Any], bool]
+    #: As `isinstance` takes it.
+    kind: Any
     problem: str
     hint: str
-
-
-def _is_bound(value: Any) -> bool:
-    numbers = isinstance(value, tuple | list) and len(value) == 2 and all(type(number) is int for number in value)
-    return numbers and min(value) >= 1
-
-
-def _is_a(*kinds: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kinds)
-
-
-def _has_names(kind: type) -> Callable[[Any], bool]:
-    return lambda value: isinstance(value, kind) and all(isinstance(name, str) for name in value)  # type: ignore[attr-defined]
+    #: The kind of all that it contains.
+    of: Any = None
 
 
 A_DICTIONARY = "is not a dictionary by name"
 FACTS = {
     **{
-        fact: Fact(_is_a(bool), "is neither True nor False", f"{fact} = True, or leave it out")
+        fact: Fact(bool, "is neither True nor False", f"{fact} = True, or leave it out")
         for fact in ("admits_self_sends", "admits_multicast", "rolls_back", "symmetric", "sends_before_delivery")
     },
-    "bound": Fact(_is_bound, "is not two numbers, of processes and messages", "such as bound = (3, 4)"),
-    "source": Fact(_is_a(str), "is not a string", 'say where the protocol is described: "[MF] §2"'),
-    "constants": Fact(_has_names(tuple), "is not a tuple of names", 'such as constants = ("capacity",)'),
-    "timers": Fact(_has_names(tuple), "is not a tuple of names", 'such as timers = ("retransmit",)'),
-    "control_kinds": Fact(_has_names(frozenset), "is not a frozenset of names", 'such as frozenset({"request"})'),
-    **{method: Fact(callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
+    "bound": Fact((tuple, list), "is not two numbers, of processes and messages", "such as bound = (3, 4)", of=int),
+    "source": Fact(str, "is not a string", 'say where the protocol is described: "[MF] §2"'),
+    "constants": Fact(tuple, "is not a tuple of names", 'such as constants = ("capacity",)', of=str),
+    "timers": Fact(tuple, "is not a tuple of names", 'such as timers = ("retransmit",)', of=str),
+    "control_kinds": Fact(frozenset, "is not a frozenset of names", 'such as frozenset({"request"})', of=str),
+    **{method: Fact(Callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
 }
 A_PREDICATE = 'such as {} = {{"its-name": lambda {}: …}}'
 #: Facts that are dictionaries by name: the requirement on their values.
 DICTIONARIES = {
-    "parameters": Fact(_is_a(Parameter), "is not a Parameter", A_PARAMETER),
+    "parameters": Fact(Parameter, "is not a Parameter", A_PARAMETER),
     **{
-        fact: Fact(callable, "is not a function", A_PREDICATE.format(fact, arguments))
+        fact: Fact(Callable, "is not a function", A_PREDICATE.format(fact, arguments))
         for fact, arguments in {
             "invariants": "machine, i, state",
             "witnesses": "machine, i, state",
@@ -101,43 +91,33 @@ def check_class(kind: Any) -> None:
         if name not in [*known]:
             hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
             raise WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
-    for fact, (is_valid, problem, hint) in FACTS.items():
-        if not is_valid(getattr(kind, fact)):
-            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(getattr(kind, fact))} {problem}", hint=hint)
-    for fact, (is_valid, problem, hint) in DICTIONARIES.items():
+    for fact, (wanted, problem, hint, of) in FACTS.items():
+        value = getattr(kind, fact)
+        if not isinstance(value, wanted) or (of is not None and not all(isinstance(part, of) for part in value)):
+            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(value)} {problem}", hint=hint)
+    if len(kind.bound) != 2 or bool in map(type, kind.bound) or min(kind.bound) < 1:
+        _, problem, hint, _ = FACTS["bound"]
+        raise WrongMachine(f"{kind.__name__}.bound = {shown(kind.bound)} {problem}", hint=hint)
+    for fact, (wanted, problem, hint, _) in DICTIONARIES.items():
         entries = getattr(kind, fact)
-        if not _has_names(Mapping)(entries):
+        if not isinstance(entries, Mapping) or not all(isinstance(name, str) for name in entries):
             raise WrongMachine(f"{kind.__name__}.{fact} = {shown(entries)} {A_DICTIONARY}", hint=hint)
         for name, entry in entries.items():
-            if not is_valid(entry):
+            if not isinstance(entry, wanted):
                 raise WrongMachine(f"{kind.__name__}.{fact}['{name}'] = {shown(entry)} {problem}", hint=hint)
     needed = {**NEEDED, "renamed": RENAMED} if kind.symmetric else NEEDED
     for name, signature in needed.items():
         if getattr(kind, name) is getattr(ProtocolMachine, name):
             raise WrongMachine(f"{kind.__name__} has no method {name}", hint=f"write {signature}")
-    _check_spelling(kind)
-
-
-def _check_spelling(kind: type[ProtocolMachine]) -> None:
-    """Raises `WrongMachine` if a name of the class is almost one that protocols have: it would never be read."""
-    known = {name for name in (*dir(ProtocolMachine), *ProtocolMachine.__annotations__) if not name.startswith("_")}
+    # A name that is almost one that protocols have would never be read.
+    known_names = {name for name in (*dir(ProtocolMachine), *ProtocolMachine.__annotations__) if name[0] != "_"}
     for name in vars(kind):
-        if name.startswith("_") or name in known:
+        if name.startswith("_") or name in known_names:
             continue
-        for meant in difflib.get_close_matches(name, known, 1, NEARLY):
+        for meant in difflib.get_close_matches(name, known_names, 1, NEARLY):
             if name.removeprefix(meant) not in INFLECTIONS:
                 hint = f"did you mean '{meant}'? A helper of such a name begins with an underscore"
                 raise WrongMachine(f"{kind.__name__}.{name} is not read by anything", hint=hint)
-
-
-def make(kind: type[ProtocolMachine], n: int, parameters: Mapping[str, Setting]) -> ProtocolMachine:
-    """A machine of that class for n processes; raises `WrongMachine` if it cannot be made."""
-    with machine_errors(kind, f"{kind.__name__}(n, parameters={{…}})"):
-        machine = kind(n, parameters=parameters)
-    if not all(hasattr(machine, name) for name in ("n", "ops", "settings")):
-        hint = "call super().__init__(n, ops, parameters) first"
-        raise WrongMachine(f"{kind.__name__}.__init__ does not set n, ops and settings", hint=hint)
-    return machine
 
 
 def wrong_answer(kind: type, error: WrongAnswer) -> WrongMachine:

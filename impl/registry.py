@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cache
 from importlib import import_module
 
 from crownless.runtime.errors import unknown_name
@@ -39,19 +38,16 @@ _WHERE = {
 }
 
 
-@cache
-def _load(where: str) -> type[ProtocolMachine]:
-    module, name = where.split(".")
-    kind: type[ProtocolMachine] = getattr(import_module(f"{__package__}.protocols.{module}"), name)
-    assert issubclass(kind, ProtocolMachine), f"{where} is not a protocol machine"
-    return kind
+#: The same the other way round, by full names of modules and classes.
+_NAMES = {f"{__package__}.protocols.{where}": name for name, where in _WHERE.items()}
 
 
 class _Protocols(Mapping[str, type[ProtocolMachine]]):
     """The protocols by name; each is imported when it is looked up."""
 
     def __getitem__(self, name: str) -> type[ProtocolMachine]:
-        return _load(_WHERE[name])
+        module, _, kind = _WHERE[name].partition(".")
+        return getattr(import_module(f"{__package__}.protocols.{module}"), kind)  # type: ignore[no-any-return]
 
     def __iter__(self) -> Iterator[str]:
         return iter(_WHERE)
@@ -70,7 +66,7 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
     """The protocol of that name, which may also be `file.py:Class`, `package.module:Class`, or one that an installed
     package registers; raises `BadInput` with the nearest name otherwise.
     """
-    if name in PROTOCOLS:
+    if name in _WHERE:
         return PROTOCOLS[name]
     if own_protocols.is_own(name):
         return own_protocols.load(name)
@@ -81,20 +77,16 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
 
 def name_of(kind: type[ProtocolMachine]) -> str:
     """The name of a protocol in reports; unless bundled, the name by which it was loaded, or that of the class."""
-    return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or kind.__name__
+    return _NAMES.get(f"{kind.__module__}.{kind.__qualname__}") or own_protocols.name_when_loaded(kind) or kind.__name__
 
 
 def qualified_name_of(kind: type[ProtocolMachine]) -> str:
     """A name that finds it again; unless it is bundled, the name by which it was loaded, or `module:Class`."""
-    return _bundled_name(kind) or own_protocols.name_when_loaded(kind) or f"{kind.__module__}:{kind.__qualname__}"
+    if is_bundled(kind):
+        return name_of(kind)
+    return own_protocols.name_when_loaded(kind) or f"{kind.__module__}:{kind.__qualname__}"
 
 
 def is_bundled(kind: type[ProtocolMachine]) -> bool:
     """True if it is one of the protocols of this package."""
-    return _bundled_name(kind) is not None
-
-
-def _bundled_name(kind: type[ProtocolMachine]) -> str | None:
-    package, _, module = kind.__module__.rpartition(".")
-    where = f"{module}.{kind.__qualname__}" if package == f"{__package__}.protocols" else None
-    return next((name for name, known in _WHERE.items() if known == where), None)
+    return f"{kind.__module__}.{kind.__qualname__}" in _NAMES

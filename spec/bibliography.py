@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import MappingProxyType
 
 BIBLIOGRAPHY = MappingProxyType(
@@ -43,3 +44,20 @@ BIBLIOGRAPHY = MappingProxyType(
         "SES": "A. Schiper, J. Eggli, A. Sandoz. A new algorithm to implement causal ordering. WDAG 1989.",
     }
 )
+
+#: The five texts whose claims are in the ledger, by the prefix of the claims' ids: authors and subject.
+TEXTS = MappingProxyType(
+    {
+        "MF": "Mattern & Fünfrocken: the buffer protocol",
+        "SES": "Schiper, Eggli & Sandoz: vector pairs",
+        "MG": "Murty & Garg: synchronous message passing",
+        "KU": "Kuper: causal unicast, the matrix protocol by example",
+        "SA": "Sánchez & Álvarez: extra messages",
+    }
+)
+
+
+def references(text: str) -> list[str]:
+    """The sources that a text cites, such as ``[MG] V. V. Murty, …``, sorted by key."""
+    cited = set(re.findall(r"\[(\w+)\]", text))
+    return [f"[{key}] {source}" for key, source in sorted(BIBLIOGRAPHY.items()) if key in cited]

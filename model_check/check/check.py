@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
-from crownless.model_check.search.engines import Engine, RemoteEngine, engine_for, validated_reductions, why_not_native
+from crownless.model_check.search.engines import Engine, RemoteEngine, engine_for
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
@@ -48,7 +48,7 @@ RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
 
 
 def run_check(
-    check: Check,
+    check: Check | ResolvedCheck,
     limits: Limits | None = None,
     progress: Progress | None = None,
     *,
@@ -75,22 +75,20 @@ def run_check(
     `on_violation` gets a line for each violation found while a long search goes on. `around_native` is entered around
     a search by the native engine. `elsewhere` is where the engine `spark` runs.
     """
-    resolved = check.resolve()
-    reductions = validated_reductions(reductions, engine, workers)
-    named = engine or reductions or workers or checkpoint or resume
+    resolved = check.resolve() if isinstance(check, Check) else check
+    chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
+    if chosen.name == "spark" and elsewhere is None:
+        raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
-        search.progress = reporting_early(on_violation, resolved.protocol, search.properties, progress)
+        search.progress = reporting_early(on_violation, resolved.protocol, resolved.properties, progress)
+    named = engine or reductions or workers or checkpoint or resume
     with watching():
-        if not named and why_not_native(resolved) is None:
+        if chosen.name == "native" and not named:
             found = search.first_try()
             if found is not None:
                 return search.evaluate(found)
-        search.engine = chosen = engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
-        if chosen.name == "spark" and elsewhere is None:
-            raise BadInput(
-                "the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`"
-            )
+        search.engine = chosen
         search.start(_clock_for(chosen))
         with (
             stoppable(search.limits, search.clock) as part,
@@ -134,7 +132,7 @@ def _saving(
         option, why = "--checkpoint", "a resumed search is saved further in the directory of --resume"
     elif engine.name == "plain":
         why = f"the plain explorer does not save itself{engine.because and ': '}{engine.because}"
-    elif check.monitors or check.only:
+    elif check.monitors or check.chosen:
         why = f"a check with {'monitors' if check.monitors else 'a choice of properties'} of its own cannot be saved"
     if why is not None:
         raise BadInput(f"{option}: {why}", hint=f"leave out {option}")
@@ -164,21 +162,14 @@ class Search:
         self.check, self.limits, self.progress = check, limits, progress
         self.elsewhere, self.first = elsewhere, first
         self.engine = Engine("plain")
-        self.properties = check.properties()
         #: The findings of the plain explorer's first try, if it was made and not completed.
         self.earlier: Exploration | None = None
         #: The seconds spent before it was resumed.
         self.seconds_before = 0.0
         self.clock: Callable[[], float] = time.monotonic
         self._started = self.clock()
-        self._begin()
-
-    def _begin(self) -> None:
-        """The system in plain Python, with new monitors, since they number what they see. The plain explorer searches
-        it, and every run shown comes from it.
-        """
-        self.monitors = self.check.all_monitors()
-        self.system = self.check.system(self.monitors)
+        #: In plain Python. The plain explorer searches it, and every run shown comes from it.
+        self.system = check.system()
 
     # -- the search ----------------------------------------------------------------------------------------------------
 
@@ -191,26 +182,26 @@ class Search:
         given, most = self.limits, FIRST_TRY_STATES
         bounded = given.states is None or given.states > most
         tried = replace(given, states=most) if bounded else given
-        found = explore(self.system, self.properties, tried, self.progress, first=self.first)
+        found = explore(self.system, self.check.properties, tried, self.progress, first=self.first)
         if not bounded or found.stopped != states_are_reached(most):
             return found
         self.earlier = found
         if self.progress is not None:
             self.progress(found, len(found.levels))
         self.limits = given.after(self.clock() - self._started)
-        self._begin()
+        self.system = self.check.system()
         return None
 
     def explore(self, saving: Checkpoint | None) -> Exploration:
         """The findings of the engine, or of the first try if it got further."""
         if self.engine.name == "plain":
-            return explore(self.system, self.properties, self.limits, self.progress, first=self.first)
+            return explore(self.system, self.check.properties, self.limits, self.progress, first=self.first)
         from crownless.model_check.native.search import NativeSearch
 
         searching: AbstractContextManager[Any] = (
             nullcontext(self._native(NativeSearch))
             if self.elsewhere is None
-            else self.elsewhere.search(self.check, self.engine, self.monitors, self.properties, saving)
+            else self.elsewhere.search(self.check, self.engine, self.system.monitors, self.check.properties, saving)
         )
         with searching as search:
             self.start(self.clock)  # not counting the time before
@@ -231,8 +222,8 @@ class Search:
     def _native(self, kind: type[NativeKind]) -> NativeKind:
         return kind(
             self.check,
-            self.monitors,
-            self.properties,
+            self.system.monitors,
+            self.check.properties,
             shared=self.engine.shared,
             symmetry=bool(self.engine.reductions),
             workers=self.engine.workers,
@@ -245,14 +236,16 @@ class Search:
         lassos = self.lassos(found)
         complete = not found.stopped and not isinstance(lassos, str)
         run_to = self.shortest_runs(found, self.limits if complete else self.limits.for_runs_to_show())
-        results = tuple(self.result(found, lassos, known, run_to) for known in self.properties)
+        results = tuple(self.result(found, lassos, known, run_to) for known in self.check.properties)
         if self.first:
             results = _shortest_violations(results, found.broken)
         return CheckResult(self.check, found, results, self.seconds_before + self.clock() - self._started, self.engine)
 
     def lassos(self, found: Exploration) -> Lassos | str | None:
         """The second search, for lassos: its findings, or why it was given up; None if not needed."""
-        undecided = [known for known in self.properties if known.kind == "live" and known.name not in found.broken]
+        undecided = [
+            known for known in self.check.properties if known.kind == "live" and known.name not in found.broken
+        ]
         if found.acyclic or found.graded or found.stopped or not undecided:
             return None
 

@@ -234,7 +234,7 @@ class CheckResult(Drawn):
             parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
         if check.machine.timers:
             timers, most = ", ".join(check.machine.timers), check.machine.setting(COPIES)
-            parts.append(f"{timers}: at any time; at most {most} equal packets in flight, a further one is lost at once")
+            parts.append(f"{timers}: at any time; a packet that equals {most} in flight is lost at once")
         if check.machine.remark:
             parts.append(check.machine.remark)
         if check.machine.ordered_at is not None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, parameters_of
-from crownless.impl.protocol_validation import check_class, machine_errors, make
+from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
 from crownless.impl.registry import PROTOCOLS, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.system.clocks import Clocks
@@ -58,7 +58,7 @@ class Check:
     protocol: str | type[ProtocolMachine] | ProtocolMachine
     processes: int | None = None
     messages: int | None = None
-    program: Script | None = None
+    program: Script | str | None = None  #: or its name
     channel: str | type[Channel] | None = None
     orders: tuple[str, ...] = ()
     sends: Sends | None = None
@@ -92,45 +92,60 @@ class Check:
         return name_of(self.kind)
 
     def resolve(self) -> ResolvedCheck:
-        """The check with every name resolved; raises `BadInput` for an unknown name, and `NotApplicable` if the
-        request does not apply to this protocol.
+        """The check with every name and default resolved; raises `BadInput` for an unknown name, and `NotApplicable`
+        if the request does not apply to this protocol.
         """
         kind = self.kind
+        protocol = name_of(kind)
         check_class(kind)
         with machine_errors(kind):
-            workload = _workload(self, kind)
-            machine = _machine(self, kind, len(workload.processes))
+            workload = _workload(self, kind, protocol)
+            machine, n = self.protocol, len(workload.processes)
+            if not isinstance(machine, ProtocolMachine):
+                machine = machine_of(kind, n, self.parameters, protocol, in_program=self.program is not None)
+            elif machine.n != n:
+                raise BadInput(f"{protocol}: a machine for {machine.n} processes, not for {n}", hint="give its class")
+            elif self.parameters:
+                raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
                     problem = f"orders the deliveries at one process only, of which {order} says nothing"
-                    raise NotApplicable(self.name, problem, hint=f"request {' or '.join(AT_ONE_RECEIVER)}")
+                    raise NotApplicable(protocol, problem, hint=f"request {' or '.join(AT_ONE_RECEIVER)}")
         if self.clocks and (kind.rolls_back or not kind.sends_before_delivery):
             problem = "delivers messages before they are sent, or takes events back: they have no times"
-            raise NotApplicable(self.name, problem, hint="leave out --clock")
+            raise NotApplicable(protocol, problem, hint="leave out --clock")
         if self.crash is not None and self.crash not in workload.processes:
             raise unknown_name("process to crash", self.crash, workload.processes)
-        if self.crash is not None and len(workload.processes) < 2:
+        if self.crash is not None and n < 2:
             raise BadInput("a system of one process has no survivors", hint="use two processes or more")
         channel = kind.needs_channel if self.channel is None else self.channel
+        clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
+        program, crash = not workload.takes_anything, self.crash is not None
+        monitored = [name for monitor in self.monitors for name in monitor.watches]
         resolved = ResolvedCheck(
-            protocol=self.name,
+            protocol=protocol,
             machine=machine,
             workload=workload,
             channel=channel if isinstance(channel, type) else channel_named(channel),
             channel_name=name_of_channel(channel) if isinstance(channel, type) else channel,
+            properties=self.properties
+            or (
+                *properties_of(machine, orders, program=program, crash=crash, clocks=clocks),
+                *(Property(name, "always", name.replace("-", " ")) for name in monitored),
+            ),
             orders=orders,
-            clocks=tuple(clock_named(name) for name in dict.fromkeys(self.clocks)),
+            clocks=clocks,
             crash=None if self.crash is None else workload.processes.index(self.crash),
             monitors=self.monitors,
-            only=self.properties,
+            chosen=bool(self.properties),
         )
         if kind.timers and resolved.channel.reliable:
             problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
             hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
-            raise NotApplicable(self.name, f"{problem}nothing, packets without end can be in flight", hint=hint)
-        if self.properties:
+            raise NotApplicable(protocol, f"{problem}nothing, packets without end can be in flight", hint=hint)
+        if resolved.chosen:
             resolved.refuse_undecided()
         return resolved
 
@@ -144,11 +159,12 @@ class ResolvedCheck:
     workload: Workload
     channel: type[Channel]
     channel_name: str
+    properties: tuple[Property, ...]  #: all to decide
     orders: tuple[str, ...] = ()
     clocks: tuple[Clock, ...] = ()
     crash: int | None = None  #: the process that may crash
     monitors: tuple[Monitor, ...] = ()
-    only: tuple[Property, ...] = ()  #: the properties to decide; none: all
+    chosen: bool = False  #: True if the request named the properties
 
     def __repr__(self) -> str:
         return in_brackets(f"check of {self.protocol}: {self.machine.n} processes, {self.channel_name} channel")
@@ -163,25 +179,18 @@ class ResolvedCheck:
         """The name of the process that may crash."""
         return None if self.crash is None else self.workload.processes[self.crash]
 
-    def all_monitors(self) -> list[Monitor]:
-        """New monitors, since they number what they see; those in `monitors` are reused."""
-        n = self.machine.n
-        return [*monitors_of(self.machine, self.orders), *(Clocks(n, each) for each in self.clocks), *self.monitors]
-
-    def properties(self) -> list[Property]:
-        """All properties to decide."""
-        if self.only:
-            return list(self.only)
-        program, crash = not self.workload.takes_anything, self.crash is not None
-        properties = properties_of(self.machine, self.orders, program=program, crash=crash, clocks=self.clocks)
-        monitored = [name for monitor in self.monitors for name in monitor.watches]
-        return [*properties, *(Property(name, "always", name.replace("-", " ")) for name in monitored)]
+    def system(self) -> System:
+        """The transition system, with new monitors, since they number what they see; those in `monitors` are reused."""
+        monitors = monitors_of(self.machine, self.orders)
+        monitors += [*(Clocks(self.machine.n, each) for each in self.clocks), *self.monitors]
+        return System(self.machine, self.workload, self.channel, monitors, self.crash)
 
     def refuse_undecided(self) -> None:
         """Raises `NotApplicable` if a property is chosen that this check cannot decide."""
-        for known in self.only:
+        watched = [name for monitor in self.system().monitors for name in monitor.watches]
+        for known in self.properties:
             decidable = {
-                "always": [*(name for each in self.all_monitors() for name in each.watches), *self.machine.invariants],
+                "always": [*watched, *self.machine.invariants],
                 "live": [known.name for known in LIVE],
                 "sometimes": [*(known.name for known in SOMETIMES), *self.machine.witnesses, *self.machine.rules],
             }[known.kind]
@@ -206,30 +215,17 @@ class ResolvedCheck:
             "parameters": dict(self.machine.settings),
         }
 
-    def system(self, monitors: Iterable[Monitor] | None = None) -> System:
-        """The transition system, with these monitors or new ones."""
-        watching = self.all_monitors() if monitors is None else list(monitors)
-        return System(self.machine, self.workload, self.channel, watching, self.crash)
-
 
 # -- machines and their parameters -------------------------------------------------------------------------------------
 
 
-def _machine(check: Check, kind: type[ProtocolMachine], n: int) -> ProtocolMachine:
-    if not isinstance(check.protocol, ProtocolMachine):
-        given = settings_of(check.name, kind, n, check.parameters, in_program=check.program is not None)
-        return make(kind, n, given)
-    if check.protocol.n != n:
-        raise BadInput(f"{check.name}: a machine for {check.protocol.n} processes, not for {n}", hint="give its class")
-    if check.parameters:
-        raise BadInput(f"{check.name}: a machine has its parameters already", hint="give its class")
-    return check.protocol
+def machine_of(
+    kind: type[ProtocolMachine], n: int, given: Mapping[str, Setting], protocol: str, *, in_program: bool = False
+) -> ProtocolMachine:
+    """The machine for n processes, with these parameters, and defaults for the others; `protocol` is its name.
 
-
-def settings_of(
-    protocol: str, kind: type[ProtocolMachine], n: int, given: Mapping[str, Setting], *, in_program: bool = False
-) -> dict[str, Setting]:
-    """The values of all the protocol's parameters in a system of n processes."""
+    Raises `NotApplicable` for a parameter that it does not have, and `WrongMachine` if it cannot be made.
+    """
     values: dict[str, Setting] = {}
     has = parameters_of(kind)
     for name, known in has.items():
@@ -241,10 +237,15 @@ def settings_of(
             raise NotApplicable(protocol, f"has no parameter '{name}'", hint=f"its parameters: {names}")
         wrong = _out_of_range(name, has[name], value, n)
         if wrong is not None:
-            problem = f"{name}={','.join(map(str, value if isinstance(value, tuple) else (value,)))}: {wrong[0]}"
+            problem = f"{name}={rendered_setting(value)}: {wrong[0]}"
             raise NotApplicable(protocol, problem, hint=wrong[1], joint=": ")
         values[name] = value
-    return values
+    with machine_errors(kind, f"{kind.__name__}(n, parameters={{…}})"):
+        machine = kind(n, parameters=values)
+    if not all(hasattr(machine, name) for name in ("n", "ops", "settings")):
+        hint = "call super().__init__(n, ops, parameters) first"
+        raise WrongMachine(f"{kind.__name__}.__init__ does not set n, ops and settings", hint=hint)
+    return machine
 
 
 def _out_of_range(name: str, known: Parameter, value: Setting, n: int) -> tuple[str, str] | None:
@@ -270,16 +271,16 @@ def rendered_setting(value: Setting) -> str:
 # -- workloads ---------------------------------------------------------------------------------------------------------
 
 
-def _workload(check: Check, kind: type[ProtocolMachine]) -> Workload:
+def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workload:
     """The free workload, the program or the workload given; raises `NotApplicable` if the protocol does not admit
     its messages.
     """
-    workload = check.workload
-    if workload is None and check.program is not None:
-        workload = Program(check.program)
+    workload, program = check.workload, check.program
+    if workload is None and program is not None:
+        workload = Program(load_program(program) if isinstance(program, str) else program)
         if (n := len(workload.processes)) > MOST_PROCESSES:
             hint = f"give at most {MOST_PROCESSES}; 3 or 4 is a good start"
-            raise BadInput(f"program {check.program.name} has {n} processes: more than this tool takes", hint=hint)
+            raise BadInput(f"program {workload.script.name} has {n} processes: more than this tool takes", hint=hint)
     several: str | None
     to_itself: str | None
     if workload is not None:
@@ -290,33 +291,32 @@ def _workload(check: Check, kind: type[ProtocolMachine]) -> Workload:
         processes = check.protocol.n if isinstance(check.protocol, ProtocolMachine) else kind.bound[0]
         processes = processes if check.processes is None else check.processes
         messages = kind.bound[1] if check.messages is None else check.messages
-        _within("-n/--processes", "processes", processes, MOST_PROCESSES)
-        _within("-m/--messages", "messages", messages, MOST_MESSAGES)
+        for option, noun, value, most in (
+            ("-n/--processes", "processes", processes, MOST_PROCESSES),
+            ("-m/--messages", "messages", messages, MOST_MESSAGES),
+        ):
+            if value < 1:
+                raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {noun}")
+            if value > most:
+                hint = f"give at most {most} {noun}; 3 or 4 is a good start"
+                raise BadInput(f"{option} {value}: more than this tool takes", hint=hint)
         sends = kind.sends if check.sends is None else known_sends(check.sends)
         workload = Free(processes, messages, self_sends=check.self_sends, sends=sends)
         several, to_itself = ("" if sends != "unicast" else None), ("" if check.self_sends else None)
     if to_itself is not None and not kind.admits_self_sends:
         others = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
         hint = "leave it out" if to_itself else others
-        raise NotApplicable(check.name, f"excludes messages to oneself{to_itself}", hint=hint)
+        raise NotApplicable(protocol, f"excludes messages to oneself{to_itself}", hint=hint)
     if several is not None and not kind.admits_multicast and kind.sends == "unicast":
         instead = "send copies" if several else "leave out --sends"
         hint = f"{instead}, or name the protocols: {protocols_supporting('multicast')}"
-        raise NotApplicable(check.name, f"has no messages to several processes{several}", hint=hint)
+        raise NotApplicable(protocol, f"has no messages to several processes{several}", hint=hint)
     return workload
 
 
 def protocols_supporting(what: str) -> str:
     """The protocols that admit `self_sends` or `multicast`."""
     return ", ".join(name for name, kind in PROTOCOLS.items() if getattr(kind, f"admits_{what}"))
-
-
-def _within(option: str, what: str, value: int, most: int) -> None:
-    if value < 1:
-        raise BadInput(f"{option} {value}: nothing to explore", hint=f"give 1 to {most} {what}")
-    if value > most:
-        hint = f"give at most {most} {what}; 3 or 4 is a good start"
-        raise BadInput(f"{option} {value}: more than this tool takes", hint=hint)
 
 
 def load_program(name: str) -> Script:

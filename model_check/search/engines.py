@@ -95,58 +95,44 @@ def engine_for(
     reductions: Iterable[str] = (),
     workers: int | None = None,
 ) -> Engine:
-    """The engine for this check; raises `BadInput` if the request is not possible."""
-    wanted, why = _admitted(check, engine, reductions)
-    if engine == "plain" or why is not None:
-        return Engine("plain", because=why or "")
-    shared = _asymmetry(check) is None
-    if engine == "spark":
-        return Engine("spark", cpus(), wanted, shared)
-    return Engine("native", workers or cpus(), wanted, shared)
-
-
-def _admitted(
-    check: ResolvedCheck, engine: str | None, reductions: Iterable[str]
-) -> tuple[tuple[str, ...], str | None]:
-    """The reductions, and why the native engine cannot explore this, if it cannot; raises `BadInput` if it, or a
-    reduction, was requested and is not possible.
+    """The engine for this check; raises `BadInput` if the request is not possible, and `NotApplicable` if it may be for
+    another protocol. Of the reductions, `all` names every one.
     """
-    wanted = validated_reductions(reductions, engine)
-    why = None if engine == "plain" else why_not_native(check)
-    if why is not None and engine in ("native", "spark"):
-        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
-    reason = why or _not_symmetric(check) if wanted else None
-    if reason is not None:
-        raise NotApplicable(check.protocol, f"does not admit --reduce symmetry: {reason}", hint="leave that out")
-    return wanted, why
-
-
-def validated_reductions(names: Iterable[str], engine: str | None, workers: int | None = None) -> tuple[str, ...]:
-    """The named reductions, each once; `all` names every one. Raises `BadInput` if the engine requested by name has
-    none, or has no workers and several are requested.
-    """
-    given = tuple(dict.fromkeys(names))
+    given = tuple(dict.fromkeys(reductions))
     for name in given:
         if name not in (*REDUCTIONS, ALL):
             raise unknown_name("reduction", name, (*REDUCTIONS, ALL))
     wanted = REDUCTIONS if ALL in given else given
     if engine is not None and engine not in ENGINES:
         raise unknown_name("engine", engine, ENGINES)
-    for option, named in (("reduce", wanted), ("workers", workers is not None and workers > 1)):
+    for option, lacks, named in (("reduce", "reductions", wanted), ("workers", "workers", (workers or 1) > 1)):
         if named and engine == "plain":
-            lacks = "reductions" if option == "reduce" else option
             hint = f"leave out --engine or --{option}"
             raise BadInput(f"--engine plain: the plain explorer has no {lacks}", hint=hint)
-    return wanted
+    why = None if engine == "plain" else _why_not_native(check)
+    if why is not None and engine is not None:
+        raise NotApplicable(check.protocol, f"--engine {engine}: {why}", hint="leave that out", joint=": ")
+    asymmetry = _asymmetry(check)
+    if wanted:
+        reason = why or asymmetry or _why_not_renamed(check)
+        if reason is not None:
+            raise NotApplicable(check.protocol, f"does not admit --reduce symmetry: {reason}", hint="leave that out")
+    if engine == "plain" or why is not None:
+        return Engine("plain", because=why or "")
+    threads = workers if workers is not None and engine != "spark" else cpus()
+    return Engine(engine or "native", threads, wanted, shared=asymmetry is None)
 
 
-def why_not_applicable(check: Check, engine: str | None = None, reductions: Iterable[str] = ()) -> NotApplicable | None:
-    """Why this protocol does not admit the check, or not with this engine and reductions; None if it does."""
+def admitted(
+    check: Check, engine: str | None = None, reductions: Iterable[str] = (), workers: int | None = None
+) -> ResolvedCheck | NotApplicable:
+    """The resolved check; or why this protocol does not admit it, or not with this engine and reductions."""
     try:
-        _admitted(check.resolve(), engine, reductions)
+        resolved = check.resolve()
+        engine_for(resolved, engine=engine, reductions=reductions, workers=workers)
     except NotApplicable as why:
         return why
-    return None
+    return resolved
 
 
 def cpus() -> int:
@@ -155,7 +141,7 @@ def cpus() -> int:
     return max(1, min(MOST_WORKERS, available))
 
 
-def why_not_native(check: ResolvedCheck) -> str | None:
+def _why_not_native(check: ResolvedCheck) -> str | None:
     """The reason why the native engine cannot explore this; None if it can."""
     if check.crash is not None:
         return "the native engine knows no crashes"
@@ -187,11 +173,9 @@ def _asymmetry(check: ResolvedCheck) -> str | None:
     return None
 
 
-def _not_symmetric(check: ResolvedCheck) -> str | None:
-    why = _asymmetry(check)
-    if why is not None:
-        return why
-    if any(type(monitor).renamed is Monitor.renamed for monitor in check.all_monitors()):
+def _why_not_renamed(check: ResolvedCheck) -> str | None:
+    """The reason why states of processes that are alike cannot be renamed; None if they can."""
+    if any(type(monitor).renamed is Monitor.renamed for monitor in check.system().monitors):
         return "what is remembered of its runs cannot be renamed"
     n = check.machine.n
     if n > MOST_RENAMED:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.properties import (
@@ -65,7 +65,7 @@ def live_properties_broken(
 
 def explore(
     system: System,
-    properties: list[Property],
+    properties: Iterable[Property],
     limits: Limits | None = None,
     progress: Progress | None = None,
     *,

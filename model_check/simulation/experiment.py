@@ -19,11 +19,11 @@ from typing import Any
 from crownless import impl
 from crownless.impl.channels import channel_named
 from crownless.impl.protocol import Packet, ProtocolMachine, Setting
-from crownless.impl.protocol_validation import check_class, machine_errors, make
+from crownless.impl.protocol_validation import check_class, machine_errors
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check import simulation
-from crownless.model_check.check.request import settings_of
+from crownless.model_check.check.request import machine_of
 from crownless.model_check.system import monitors
 from crownless.runtime.errors import BadInput
 
@@ -101,9 +101,9 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
     channel_named(channel)
     if channel not in RELIABLE:
         raise BadInput(f"costs are not simulated over a {channel} channel", hint=f"use {' or '.join(RELIABLE)}")
+    kind = ClearsOneWay if kind is ExtraMessages else kind
     with machine_errors(kind):
-        settings = settings_of(experiment.protocol, kind, experiment.processes, experiment.parameters)
-    return make(ClearsOneWay if kind is ExtraMessages else kind, experiment.processes, settings)
+        return machine_of(kind, experiment.processes, experiment.parameters, experiment.protocol)
 
 
 def combinations(

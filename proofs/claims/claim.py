@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from crownless.proofs.induction.evidence import Evidence, Verdict
 
@@ -26,6 +26,23 @@ class Reading(NamedTuple):
     verdict: Verdict
     #: False if the text does not state it (rule 7 of the policy); such a reading repairs no claim.
     said: bool = True
+
+
+#: An error is false however the passage is read. An ambiguity is true in one reading of the passage and false in
+#: another. A slip of print is plainly not what is meant.
+Kind = Literal["error", "ambiguity", "slip of print"]
+
+
+class Erratum(NamedTuple):
+    """What is not true in a passage as printed, be it the claim, a definition that it rests on, or its proof."""
+
+    kind: Kind
+    #: What is wrong there, in a sentence.
+    wrong: str
+    #: What is true instead, in a sentence.
+    instead: str
+    #: What speaks for the text, where it can be contested.
+    defense: str = ""
 
 
 def verdict_of(readings: Sequence[Reading]) -> Verdict:
@@ -56,6 +73,8 @@ class Entry:
     recompute: Recomputation
     #: Which reading was chosen, where the text is ambiguous, damaged, or silent.
     reading: str = ""
+    #: What is wrong in the passage as printed; every refuted reading that the text states is explained by one.
+    errata: tuple[Erratum, ...] = ()
 
     @property
     def recorded(self) -> Verdict:
@@ -91,18 +110,20 @@ def claim(
     verdicts: Verdict | Mapping[str, Verdict],
     reading: str = "",
     not_said: Mapping[str, Verdict] | None = None,
+    errata: Sequence[Erratum] = (),
 ) -> Callable[[Recomputation], Recomputation]:
     """Registers the evidence for a claim.
 
     :param verdicts: its recorded verdict; or one per reading, the literal one first.
     :param not_said: the verdicts on additional statements that the text does not make.
+    :param errata: what is wrong as printed, with what is true instead; `crownless list errors` lists them.
     """
     judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
     readings = [Reading(text, verdict) for text, verdict in judged.items()]
     readings += [Reading(text, verdict, said=False) for text, verdict in (not_said or {}).items()]
 
     def register(recompute: Recomputation) -> Recomputation:
-        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading)
+        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading, tuple(errata))
         return recompute
 
     return register

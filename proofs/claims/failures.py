@@ -17,7 +17,7 @@ from crownless.model_check.system.system import AGREED, LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
 from crownless.spec.computation import Message
 
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import breaks, ended, explored, keep, program, proved, searched, system_of
 
 # -- machines in no registry -------------------------------------------------------------------------------------------
@@ -142,8 +142,15 @@ def oldest_undelivered(now: Reached) -> int | None:
     "[SES] §4.2.5, liveness",
     "Without failures the vector-pair protocol delivers every message.",
     "proved",
-    reading="what can be delivered for ever is delivered at last. The claim, not its printed proof, which takes the "
-    "event that any missing entry numbers for the emission of a message to the waiting site",
+    reading="what can be delivered for ever is delivered at last",
+    errata=[
+        Erratum(
+            "error",
+            "The proof takes the event that a missing entry numbers for a message to the waiting site, which it need "
+            "not be.",
+            "The claim holds: some message before it is still to be delivered, by another proof, for every n.",
+        ),
+    ],
 )
 def ses16(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
@@ -223,6 +230,15 @@ S3: receive; send Z to S2; receive; receive; receive; receive
     "it have rewound, nobody is blocked and causal order holds.",
     {"as printed, they agree once": "refuted", "they agree again whenever a waiting message shows evidence": "checked"},
     reading="nothing else happens while they agree; what depends on event N is dropped",
+    errata=[
+        Erratum(
+            "error",
+            "If the survivors agree once, a message that was in flight may still tell of a lost one, and is blocked; "
+            "nor is N always the oldest lost message.",
+            "They agree again whenever a waiting message shows evidence of a lost one.",
+            "§4.3 sketches the treatment, and does not say that the survivors agree only once.",
+        ),
+    ],
 )
 def ses18(quick: bool) -> list[Evidence]:
     once_more = program(ONCE_MORE, "agreeing once leaves a message blocked")

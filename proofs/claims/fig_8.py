@@ -1,4 +1,4 @@
-"""[MG] Fig. 8: shortest runs that violate an order, including that of intents; costs of runs; and timed runs."""
+"""The claims of [MG] on Fig. 8; shortest runs that violate an order, including that of intents; and costs of runs."""
 
 from __future__ import annotations
 
@@ -7,19 +7,23 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.murty_garg import MurtyGarg
+from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import HistoryVariable, reachable
 from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import LocalStep, System
-from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.evidence import Evidence, by_z3, fact, found
 from crownless.proofs.induction.queue_abstraction import StageEvent, fixed_by
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 from crownless.spec.computation import Message
 
-from .evidence import OF_STAGES, explored, system_of
+from .claim import Erratum, claim
+from .evidence import OF_STAGES, breaks, ends, explored, proved, ran, searched, system_of
+
+CHANNELS = ("unordered", "fifo")
 
 
 class IntendedOrder(Monitor):
@@ -154,4 +158,117 @@ def commits_go_downhill() -> Evidence:
         commit_claims(),
         refuted=[commit_claims(variant) for variant in variants],
         scope=OF_STAGES,
+    )
+
+
+# -- the claims --------------------------------------------------------------------------------------------------------
+
+NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that there is then no crown is in words"
+
+
+@claim(
+    "MG16",
+    "[MG] §5.2, Theorem 8",
+    "Every process that wants to send a message is able to in the end.",
+    {
+        "by the words of RP, as Fig. 8 has them": "proved",
+        "by the formulas of SP, RP and PR alone: nothing need ever be acknowledged": "refuted",
+    },
+    reading="of Fig. 8, which implements SP, RP and PR: by RP's words a process acknowledges what it received when it "
+    "is active, which their formulas alone do not ask for. Applications take what comes",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "By the formulas of SP, RP and PR alone nothing need ever be acknowledged, and a second send may never "
+            "happen.",
+            "The claim holds by the words of RP: a process acknowledges when it is active.",
+        ),
+    ],
+)
+def mg16(quick: bool) -> list[Evidence]:
+    silent = explored(NeverAcknowledges(2), Free(2, 2), orders=("asynchronous",))
+    title = "SP, RP and PR hold by their formulas, nothing is acknowledged, and P2 may not send again"
+    return [proved("murty-garg", "live"), breaks(silent, "never-blocks", title).refutes()]
+
+
+@claim(
+    "MG17",
+    "[MG] §4.3, Fig. 8",
+    "The algorithm of Fig. 8 is safe and live.",
+    {"Fig. 8 as drawn": "proved", "§4.1: likewise if a send is committed at its acknowledgement": "refuted"},
+    not_said={
+        (
+            "likewise if a send is where the application wants it: not even FIFO, and over FIFO channels not even "
+            "causal"
+        ): "refuted",
+        "a process's sends keep the order in which it wanted them": "refuted",
+        "its sends to one receiver do, over FIFO channels": "checked",
+    },
+    reading="a message is sent and received where Fig. 8 commits it; in which order a process wanted its sends, the "
+    "text does not say",
+    errata=[
+        Erratum(
+            "error",
+            "§4.1 lets a process take a message as sent at its acknowledgement, but then Fig. 8 is not synchronous.",
+            "A message is sent where Fig. 8 commits it.",
+        ),
+        Erratum(
+            "slip of print",
+            "The third box receives <ack, i, j> at P_i.",
+            "<ack, j, i>, the acknowledgement from P_j.",
+        ),
+    ],
+)
+def mg17(quick: bool) -> list[Evidence]:
+    m = 3 if quick else 4
+    at_ack = first_run_that_breaks("synchronous", CommitsAtAcknowledgement, 3, 3)
+    overtaken = first_run_that_breaks("fifo", SendsWhenWanted, 2, 2)
+    over_fifo = first_run_that_breaks("causal", SendsWhenWanted, 3, 3, "fifo")
+    any_order = [first_run_that_breaks("in-order", MurtyGarg, 3, 2, channel) for channel in CHANNELS]
+    to_one = first_run_that_breaks("in-order-to-one", MurtyGarg, 2, 2)
+    kept = first_run_that_breaks("in-order-to-one", MurtyGarg, 3, m, "fifo")
+    return [
+        proved("murty-garg", "safe", "live") & fact(True, "", NO_CROWN_IN_WORDS),
+        found(
+            "not synchronous, if sends are committed at the acknowledgement", at_ack, "counterexample-mg17-commit"
+        ).refutes(),
+        (
+            found("not FIFO, if sends are where they are wanted", overtaken)
+            & found(
+                "over FIFO channels, not causally ordered, if sends are where they are wanted: P1 wants m1 before m2",
+                over_fifo,
+                "counterexample-mg17-wanted",
+            )
+        ).refutes(),
+        (
+            found("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
+            & found("over FIFO channels intents are overtaken, too", any_order[1])
+            & found(
+                "two sends to one receiver overtake each other; a send happens when the bigger process's copy is back",
+                to_one,
+                "counterexample-mg17-one-receiver",
+            )
+        ).refutes(),
+        fact(
+            kept is None,
+            "intents to one receiver are not overtaken over FIFO channels",
+            f"every interleaving of 3 processes, up to {m} messages, fifo channel",
+        ),
+    ]
+
+
+@claim(
+    "MG18",
+    "[MG] §1",
+    "The algorithm that blocks its sender until the acknowledgement can deadlock; this one does not.",
+    "proved",
+    reading="the blocking algorithm accepts no message while it waits (`rendezvous`). That it can deadlock is shown by "
+    "a run, that Fig. 8 does not is proved",
+)
+def mg18(quick: bool) -> Evidence:
+    return (
+        breaks(searched("rendezvous", 2, 2), "delivers-all", "the deadlock of the blocking algorithm")
+        & ends(ran("rendezvous", "mg-fig4a"), "never")
+        & ends(ran("murty-garg", "mg-fig4a"), "always")
+        & proved("murty-garg", "live")
     )

@@ -18,7 +18,7 @@ from crownless.proofs.theorems.impossible_protocols import (
 from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import ended, enumerated, explored, keep, program, proved, system_of
 from .fig_8 import first_run_that_breaks
 
@@ -72,8 +72,28 @@ P3: send m3 to P1; send next to P2
     reading="printed as part 3 of the theorem, proved as part 2; realises, as for MG4: everything wanted is sent and "
     "delivered; there are three processes or more; only the two ends "
     f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
-    f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}. The printed argument also takes it that a "
-    "send with an empty past cannot be put off, which Fig. 8 does: not used here",
+    f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}",
+    errata=[
+        Erratum(
+            "error",
+            "The proof says that a send with an empty past cannot be delayed, but Fig. 8 delays it.",
+            "The claim holds, by a proof that does not use it.",
+        ),
+        Erratum(
+            "ambiguity",
+            "If receivers may ask unprompted, also those that have nothing for them, a polling protocol commits each "
+            "receive on arrival.",
+            "The claim holds of protocols in which packets go between two processes only for a message between them, "
+            "its sender's first.",
+            "§3 assumes without loss of generality that the first packet is the sender's.",
+        ),
+        Erratum(
+            "slip of print",
+            "Bounded receives are defined as completed by t1 + δt, where t1 is nowhere defined; parts 2 and 3 of the "
+            "theorem are swapped in its proof.",
+            "Completed by t0 + δt, where t0 is the time of the arrival.",
+        ),
+    ],
 )
 def mg5(quick: bool) -> list[Evidence]:
     ring = to_computation(parse(RING_CUT_SHORT))
@@ -144,6 +164,18 @@ def _placed_afterwards(n: int, m: int) -> Evidence:
     reading="printed as part 2 of the theorem, proved as part 3; realises, as for MG4: everything wanted is sent and "
     "delivered; the time of a send is bounded from when the process wants it, as in the printed proof; "
     f"{DECIDES_ONLINE}",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "If a protocol chooses when a send begins, Fig. 8 has bounded sends: it commits each in one step.",
+            "The time of a send is bounded from when the process wants it, as in the proof.",
+        ),
+        Erratum(
+            "slip of print",
+            "The proof has P4 commit r3 with the past {s1, s4}.",
+            "P4 commits r4 with that past; r3 comes later.",
+        ),
+    ],
 )
 def mg6(quick: bool) -> list[Evidence]:
     at_once = first_run_that_breaks("synchronous", SendsAtOnce, 2, 2)

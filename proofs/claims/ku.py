@@ -36,7 +36,7 @@ from crownless.proofs.protocols.rst import Counts, by_counts
 from crownless.proofs.theorems import deliv_is_redundant
 from crownless.spec.computation import Message
 
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import check_changes, same_guard, scripted_run
 
@@ -276,6 +276,15 @@ def _with_deliv() -> ProofReport:
     },
     reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "
     "one message or one unicast after another",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "By the printed updates a receiver counts its own copy of a broadcast, and not the others.",
+            "SENT agrees everywhere if a delivered broadcast is counted for all its receivers, or if the increments "
+            "come before the sending.",
+            "It is a remark in parentheses on broadcasts, for which the text gives no updates.",
+        ),
+    ],
 )
 def ku8(quick: bool) -> list[Evidence]:
     m = 3 if quick else 4
@@ -325,6 +334,14 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     },
     reading="one piece changed at a time, then every two; 'nothing' means safe, live, and the guard of rst in every "
     "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
+    errata=[
+        Erratum(
+            "error",
+            "After delivering, 'we have to' increment SENT for the message; but without it nothing is violated, and "
+            "the guard is the same.",
+            "The second increment is needed only if DELIV is dropped, too.",
+        ),
+    ],
 )
 def ku9(quick: bool) -> list[Evidence]:
     each = {name: check_changes(3, 3, name) for name in CHANGES}

@@ -13,15 +13,29 @@ from crownless.proofs.theorems.bounded import BoundedSearchGaveUp
 from crownless.runtime.ending import Stopped, stop_reason
 from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
+from crownless.spec.bibliography import TEXTS, references
 
-from . import buffers, bundled, costs, delays, failures, impossibilities, ku, mf, mg, sa, ses, thresholds, vector_time  # noqa: F401  (each states the claims of its text)
+# Each of these states claims of its text.
+from . import (  # noqa: F401
+    buffers,
+    bundled,
+    costs,
+    delays,
+    failures,
+    fig_8,
+    impossibilities,
+    ku,
+    mf,
+    mg,
+    sa,
+    ses,
+    thresholds,
+    vector_time,
+)
 from .claim import STATED, VERDICTS, Entry, Reading, verdict_of
 
-#: The five texts, by the prefix of their claims' names.
-TEXTS = ("MF", "SES", "MG", "KU", "SA")
-
 #: Every claim by name, grouped by text, in order.
-CLAIMS = dict(sorted(STATED.items(), key=lambda named: (TEXTS.index(named[1].text), named[1].number)))
+CLAIMS = dict(sorted(STATED.items(), key=lambda named: (list(TEXTS).index(named[1].text), named[1].number)))
 
 
 @dataclass(frozen=True)
@@ -69,9 +83,14 @@ class Finding:
     @property
     def facts(self) -> list[tuple[str, str]]:
         """The printed facts, each with its name."""
-        readings = [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
-        reading = [("reading", self.entry.reading)] if self.entry.reading else []
-        return [*reading, (self.verdict, self.evidence.because), ("scope", self.evidence.scope), *readings]
+        facts: list[tuple[str, str]] = [("verdict", self.verdict)]
+        for erratum in self.entry.errata:
+            facts += [("true instead", erratum.instead), (erratum.kind, erratum.wrong)]
+            facts += [("for the text", erratum.defense)] if erratum.defense else []
+        facts += [("evidence", self.evidence.because), ("scope", self.evidence.scope)]
+        facts += [("reading", self.entry.reading)] if self.entry.reading else []
+        facts += [("read as" if one.said else "not said", f"{one.text}: {one.verdict}") for one in self.readings]
+        return [*facts, ("source", "; ".join([self.entry.source, *references(self.entry.source)]))]
 
     def json(self) -> dict[str, Any]:
         evidence = self.evidence
@@ -83,6 +102,7 @@ class Finding:
             "readings": [{"reading": text, "verdict": verdict, "said": said} for text, verdict, said in self.readings],
             "verdict": self.verdict,
             "recorded": self.entry.recorded,
+            "errata": [erratum._asdict() for erratum in self.entry.errata],
             "scope": evidence.scope,
             "evidence": evidence.because,
             "shown": [shown.json() for shown in evidence.shown],
@@ -95,6 +115,23 @@ def summary(findings: Sequence[Finding]) -> str:
     counts = Counter(finding.verdict for finding in findings)
     verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
     return f"{some(len(findings), 'claim')}: {verdicts}"
+
+
+def claim_facts() -> list[dict[str, Any]]:
+    """Every claim with its recorded verdict, without recomputing it."""
+    return [
+        {"id": entry.id, "source": entry.source, "recorded": entry.recorded, "statement": entry.statement}
+        for entry in CLAIMS.values()
+    ]
+
+
+def errata() -> list[dict[str, str]]:
+    """Every error, ambiguity and slip of print in the texts, with the claim that it belongs to."""
+    return [
+        {"claim": entry.id, "source": entry.source, **erratum._asdict(), "verdict": entry.recorded}
+        for entry in CLAIMS.values()
+        for erratum in entry.errata
+    ]
 
 
 def entries_named(names: Iterable[str]) -> list[Entry]:

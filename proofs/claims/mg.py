@@ -1,12 +1,9 @@
-"""The claims of Murty & Garg [MG] on synchronous order."""
+"""The claims of Murty & Garg [MG] on synchronous order, and its conditions; those on Fig. 8 are in `fig_8`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement, NeverAcknowledges, SendsWhenWanted
-from crownless.impl.workloads import Free
 from crownless.proofs.induction.evidence import Evidence, fact, found
 from crownless.proofs.theorems import conditions
 from crownless.proofs.theorems import smallest_synchronous as search
@@ -18,13 +15,11 @@ from crownless.spec.orders import decide
 
 from . import bundled
 from . import monitored_machines as machines
-from .claim import claim
-from .evidence import breaks, ends, enumerated, explored, figure, keep, proved, ran, searched
-from .fig_8 import commits_go_downhill, first_run_that_breaks
+from .claim import Erratum, claim
+from .evidence import breaks, enumerated, figure, keep, proved
+from .fig_8 import commits_go_downhill
 from .monitored_machines import monitored
 from .splits import Split, split_by_names, splits_up_to
-
-CHANNELS = ("unordered", "fifo")
 
 SILENCE = "a process whose send is not acknowledged transmits nothing, and → goes through messages and acknowledgements"
 NONE_SMALLER = "none has fewer messages, control messages included, or as many among fewer processes"
@@ -50,8 +45,20 @@ def mg1(quick: bool) -> Evidence:
     "[MG] §2.3, Theorem 2",
     "A computation is synchronous if and only if it has no crown.",
     "proved",
-    reading="k ≥ 2: the chain of the definition begins s0 → r1, and with one message there is no r1 (s0 → r0 would "
-    "make every message a crown); pairs with different indices are different messages",
+    reading="k ≥ 2; pairs with different indices are different messages",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "The definition gives a crown no least size; with k = 1, s0 → r0 would make every message a crown.",
+            "A crown has two messages or more.",
+            "The printed chain begins with s0 → r1, so that k = 1 is hardly meant.",
+        ),
+        Erratum(
+            "slip of print",
+            "The proof's graph has an edge from each message to itself, since s_i → r_i, and so is never acyclic.",
+            "Without these edges the graph is acyclic if there is no crown.",
+        ),
+    ],
 )
 def mg2(quick: bool) -> Evidence:
     return theorem_2()
@@ -108,6 +115,17 @@ def mg8(quick: bool) -> Evidence:
     reading="RP is its words and its formula together. By its words a process acknowledges only while it is active, "
     "by the formula alone the claim is false too. → goes through control messages (§4.2.3), and §6 counts requests "
     "among them",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "In Fig. 8 a passive process sends requests; if → goes through these, RP does not imply RC. Nor does the "
+            "formula of RP alone.",
+            "It does if a process whose send is not acknowledged transmits nothing, and → goes through messages and "
+            "acknowledgements.",
+            "§4.3 introduces acknowledgements as the control messages; the requests of Fig. 8 are counted among them "
+            "only in §6.",
+        ),
+    ],
 )
 def mg9(quick: bool) -> list[Evidence]:
     formula = monitored(machines.MonitoredByTheLetter, 4, 4)
@@ -156,6 +174,15 @@ BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
     reading="by the letter it only repeats the definition of ↦ in §4.2. What is false is there: → leaves out the event "
     "itself, so that neither →_ℰ nor ↦ as printed has the chain s1 ≺ s2 ⇝ r2, and two messages that overtake each "
     "other have no crown by either",
+    errata=[
+        Erratum(
+            "error",
+            "§5 needs a wider ↦, of any chain that leaves by a message of the application; of that, the lemma leaves "
+            "out chains that begin at a send or end at a receive.",
+            "The lemma holds of the wider ↦ with 'before or the same' in it.",
+            "By the letter it holds, as it repeats the definition of ↦.",
+        ),
+    ],
 )
 def mg10(quick: bool) -> list[Evidence]:
     splits = splits_up_to((2, 3), (3, 3))
@@ -211,9 +238,6 @@ def mg12(quick: bool) -> list[Evidence]:
 
 
 STRONG_RC = "what follows from r2 at another process follows from r1 too, wherever s1 ≺ r2"
-GAP = (
-    "the printed step takes s0 ≺ r1 and r1 → r2 for s0 ↦ r2, also where the chain from r1 starts with a control message"
-)
 
 
 @claim(
@@ -225,7 +249,18 @@ GAP = (
         "crowns by ↦ as §5 needs it (MG10)": "refuted",
         f"either, with more than RC: {STRONG_RC}": "proved",
     },
-    reading=f"AC, as printed, is RC; crowns of two or more distinct messages (MG2). False as printed: {GAP}",
+    reading="AC is RC; crowns of two or more distinct messages (MG2)",
+    errata=[
+        Erratum(
+            "error",
+            "The proof takes s0 ≺ r1 and r1 → r2 for s0 ↦ r2, also where the chain from r1 begins with a control "
+            "message.",
+            "The lemma holds with more than RC: what follows from r2 at another process follows from r1 too, wherever "
+            "s1 ≺ r2.",
+            "Fig. 8 satisfies the stronger condition, so that the algorithm is synchronous all the same.",
+        ),
+        Erratum("slip of print", "Lemma 4 and Theorem 6 speak of AC, which is not defined.", "They mean RC."),
+    ],
 )
 def mg13(quick: bool) -> list[Evidence]:
     split = _counterexample("mg13")
@@ -272,7 +307,15 @@ def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NON
         "as printed, also where all control messages are acknowledgements": "refuted",
         f"with more than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}": "proved",
     },
-    reading="AC, as printed, is RC. Control messages as §3 and §4.3 have them are acknowledgements",
+    reading="AC is RC (MG13). Control messages as §3 and §4.3 have them are acknowledgements",
+    errata=[
+        Erratum(
+            "error",
+            "The proof rests on Lemma 4, which is false (MG13): SC, RC and PR admit a crown of three messages.",
+            "The theorem holds with the stronger RC of MG13.",
+            "Fig. 8 satisfies the stronger condition.",
+        ),
+    ],
 )
 def mg14(quick: bool) -> list[Evidence]:
     split = _counterexample("mg14")
@@ -302,101 +345,14 @@ def mg14(quick: bool) -> list[Evidence]:
     "Whatever satisfies the send protocol and the receive protocol is synchronous.",
     "proved",
     reading="by their formulas alone, in any order and without priorities, so also by their words; every message is "
-    "received and acknowledged, as §4.3 has it. The printed proof rests on Lemma 4, which is false as printed (MG13)",
+    "received and acknowledged, as §4.3 has it",
+    errata=[
+        Erratum(
+            "error",
+            "The proof rests on Lemma 4, which is false (MG13).",
+            "The claim holds, by another proof, for every n.",
+        ),
+    ],
 )
 def mg15(quick: bool) -> Evidence:
     return theorem_7()
-
-
-NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that there is then no crown is in words"
-
-
-# -- the algorithm -----------------------------------------------------------------------------------------------------
-
-
-@claim(
-    "MG16",
-    "[MG] §5.2, Theorem 8",
-    "Every process that wants to send a message is able to in the end.",
-    {
-        "by the words of RP, as Fig. 8 has them": "proved",
-        "by the formulas of SP, RP and PR alone: nothing need ever be acknowledged": "refuted",
-    },
-    reading="of Fig. 8, which implements SP, RP and PR: by RP's words a process acknowledges what it received when it "
-    "is active, which their formulas alone do not ask for. Applications take what comes",
-)
-def mg16(quick: bool) -> list[Evidence]:
-    silent = explored(NeverAcknowledges(2), Free(2, 2), orders=("asynchronous",))
-    title = "SP, RP and PR hold by their formulas, nothing is acknowledged, and P2 may not send again"
-    return [proved("murty-garg", "live"), breaks(silent, "never-blocks", title).refutes()]
-
-
-@claim(
-    "MG17",
-    "[MG] §4.3, Fig. 8",
-    "The algorithm of Fig. 8 is safe and live.",
-    {"Fig. 8 as drawn": "proved", "§4.1: likewise if a send is committed at its acknowledgement": "refuted"},
-    not_said={
-        (
-            "likewise if a send is where the application wants it: not even FIFO, and over FIFO channels not even "
-            "causal"
-        ): "refuted",
-        "a process's sends keep the order in which it wanted them": "refuted",
-        "its sends to one receiver do, over FIFO channels": "checked",
-    },
-    reading="the third box, printed for an acknowledgement <ack, i, j> at i, is for one from j. A message is sent and "
-    "received where Fig. 8 commits it; the text is silent on the order in which a process wanted its sends",
-)
-def mg17(quick: bool) -> list[Evidence]:
-    m = 3 if quick else 4
-    at_ack = first_run_that_breaks("synchronous", CommitsAtAcknowledgement, 3, 3)
-    overtaken = first_run_that_breaks("fifo", SendsWhenWanted, 2, 2)
-    over_fifo = first_run_that_breaks("causal", SendsWhenWanted, 3, 3, "fifo")
-    any_order = [first_run_that_breaks("in-order", MurtyGarg, 3, 2, channel) for channel in CHANNELS]
-    to_one = first_run_that_breaks("in-order-to-one", MurtyGarg, 2, 2)
-    kept = first_run_that_breaks("in-order-to-one", MurtyGarg, 3, m, "fifo")
-    return [
-        proved("murty-garg", "safe", "live") & fact(True, "", NO_CROWN_IN_WORDS),
-        found(
-            "not synchronous, if sends are committed at the acknowledgement", at_ack, "counterexample-mg17-commit"
-        ).refutes(),
-        (
-            found("not FIFO, if sends are where they are wanted", overtaken)
-            & found(
-                "over FIFO channels, not causally ordered, if sends are where they are wanted: P1 wants m1 before m2",
-                over_fifo,
-                "counterexample-mg17-wanted",
-            )
-        ).refutes(),
-        (
-            found("P2 wants m1 before m2, and sends m2 first", any_order[0], "counterexample-mg17")
-            & found("over FIFO channels intents are overtaken, too", any_order[1])
-            & found(
-                "two sends to one receiver overtake each other; a send happens when the bigger process's copy is back",
-                to_one,
-                "counterexample-mg17-one-receiver",
-            )
-        ).refutes(),
-        fact(
-            kept is None,
-            "intents to one receiver are not overtaken over FIFO channels",
-            f"every interleaving of 3 processes, up to {m} messages, fifo channel",
-        ),
-    ]
-
-
-@claim(
-    "MG18",
-    "[MG] §1",
-    "The algorithm that blocks its sender until the acknowledgement can deadlock; this one does not.",
-    "proved",
-    reading="the blocking algorithm accepts no message while it waits (`rendezvous`). That it can deadlock is shown by "
-    "a run, that Fig. 8 does not is proved",
-)
-def mg18(quick: bool) -> Evidence:
-    return (
-        breaks(searched("rendezvous", 2, 2), "delivers-all", "the deadlock of the blocking algorithm")
-        & ends(ran("rendezvous", "mg-fig4a"), "never")
-        & ends(ran("murty-garg", "mg-fig4a"), "always")
-        & proved("murty-garg", "live")
-    )

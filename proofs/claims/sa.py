@@ -31,7 +31,7 @@ from crownless.proofs.language.terms import Term, Terms
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.spec.computation import Message
 
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import (
     breaks,
     enumerated,
@@ -183,6 +183,16 @@ def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
         "it is DELIV if the receiver increments SENT, as in [RST91]": "checked",
     },
     reading="§3 has the receiver take the maximum and increment DELIV alone",
+    errata=[
+        Erratum(
+            "slip of print",
+            "§3 leaves out the receiver's increment of SENT; by the updates as printed the own column stays behind "
+            "DELIV.",
+            "The own column is at most DELIV, so that zeroes may stand there; it is DELIV with the increment of "
+            "[RST91].",
+            "§3 retells [RST91], which has the increment.",
+        ),
+    ],
 )
 def sa3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)

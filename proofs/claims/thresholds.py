@@ -19,7 +19,7 @@ from crownless.proofs.theorems.bounded import none_smaller
 from crownless.proofs.theorems.smallest_clearing import Clearings
 
 from . import bundled
-from .claim import claim
+from .claim import Erratum, claim
 from .evidence import enumerated, program, system_of
 
 #: When P1 has heard from both others, its matrix has four entries, the text's k = n + 1, and one column is cleared.
@@ -93,6 +93,13 @@ MESSAGES, DELIVERIES = 10, 5
     "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
     "one event gives rise to, it is false at four processes. Counted after each event, extra messages included: before "
     "them a delivery may have left more. k ≥ n-1 is enough, and thresholds above (n-1)² never act",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "If one event gives rise to one extra message at most, six entries may be left where k is five.",
+            "A process sends extra messages until it has fewer than k entries.",
+        ),
+    ],
 )
 def sa6(quick: bool) -> list[Evidence]:
     left = left_by_one()

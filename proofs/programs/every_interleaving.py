@@ -149,7 +149,7 @@ def judge(
     resolved = _resolved(check)
     program = resolved.workload
     assert isinstance(program, Program)
-    decided = resolved.properties()
+    decided = resolved.properties
     found = []
     with machine_errors(type(resolved.machine)):
         queries = _Queries(_run(resolved, program), resolved, effort, attempts)

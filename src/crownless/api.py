@@ -194,7 +194,7 @@ def check(
 
     `processes`, `messages`: the bound of the free workload, in which any process may send to any other while fewer than
     that many messages were sent; default: the protocol's own. `program`: a program instead of it. `workload`: any
-    other. `self_sends`: processes may send to themselves too. `channel`: `unordered`, `fifo`, `lossy`, `duplicating`,
+    other. `self_sends`: processes may send to themselves too. `channel`: its name,
     or a class. `orders`: the orders to check, instead of the promised one. `sends`: `unicast`, `multicast` or
     `broadcast`. `parameters`: the protocol's own, such as `{"k": 3}`. `clocks`: clocks by which no message may arrive
     late. `crash`: the process that may crash. `monitors`: further monitors of runs. `engine`: `native`, `plain`, or

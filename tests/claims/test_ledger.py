@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from command_line_runner import Capture, Crownless
 
 from crownless.proofs.claims import bundled
-from crownless.proofs.claims.claim import HOLDS, VERDICTS, Entry, Reading, verdict_of
-from crownless.proofs.claims.ledger import CLAIMS, TEXTS, Finding, entries_named, recompute
+from crownless.proofs.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
+from crownless.proofs.claims.ledger import CLAIMS, Finding, entries_named, recompute
 from crownless.proofs.induction.evidence import Evidence, Verdict, fact
 from crownless.runtime.errors import BadInput
 from crownless.spec import bibliography, library
@@ -40,7 +41,7 @@ def finding_of(name: str) -> Finding:
 
 def test_every_claim_is_there() -> None:
     assert list(CLAIMS) == [f"{text}{number}" for text, count in CLAIMED.items() for number in range(1, count + 1)]
-    assert tuple(CLAIMED) == TEXTS
+    assert tuple(CLAIMED) == tuple(bibliography.TEXTS)
 
 
 # -- verdicts ----------------------------------------------------------------------------------------------------------
@@ -103,6 +104,20 @@ def test_a_claim_says_what_it_is(entry: Entry) -> None:
     assert entry.source.split("]")[0].lstrip("[") in bibliography.BIBLIOGRAPHY
     assert entry.recorded in VERDICTS
     assert entry.recorded != "open" or entry.id in MAY_BE_OPEN
+    assert not lacks_erratum(entry)
+    for erratum in entry.errata:
+        assert erratum.kind in get_args(Kind)
+        assert all(text[-1] in ".)" for text in (erratum.wrong, erratum.instead, erratum.defense or "."))
+
+
+def lacks_erratum(entry: Entry) -> bool:
+    """True if a reading that the text states is refuted, and no erratum says what is true instead."""
+    return any(reading.said and reading.verdict == "refuted" for reading in entry.judged) and not entry.errata
+
+
+def test_a_refuted_reading_without_an_erratum_is_noticed() -> None:
+    assert lacks_erratum(replace(CLAIMS["KU8"], errata=()))
+    assert not lacks_erratum(replace(CLAIMS["MG11"], errata=()))
 
 
 @each_claim
@@ -155,12 +170,46 @@ def test_the_table_counts_verdicts(capsys: Capture, monkeypatch: pytest.MonkeyPa
     assert lines[-1] == "3 claims: 2 proved, 1 checked"
 
 
+def test_a_claim_says_first_its_sentence_then_its_verdict_then_what_is_true_instead(capsys: Capture) -> None:
+    lines = Crownless(capsys)("claims", "KU8", "--quick").out.splitlines()
+    entry = CLAIMS["KU8"]
+    (erratum,) = entry.errata
+    assert lines[0] == f"KU8: {entry.statement}"
+    assert [line.strip().partition(":")[0] for line in lines[1:6]] == [
+        "verdict", "true instead", "ambiguity", "for the text", "evidence",
+    ]  # fmt: skip
+    assert lines[2] == f"  true instead: {erratum.instead}"
+    assert "  source: [Kup] Bob's fateful message to Carol; [Kup] L. Kuper." in "\n".join(lines)
+
+
+def test_claims_errors_and_sources_are_listed_without_recomputing_anything(
+    capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def recomputed(quick: bool) -> Evidence:
+        raise AssertionError
+
+    monkeypatch.setitem(CLAIMS, "MF1", replace(CLAIMS["MF1"], recompute=recomputed))
+    facts = json.loads(Crownless(capsys)("list", "claims", "errors", "sources", "--json").out)
+    assert [known["id"] for known in facts["claims"]] == list(CLAIMS)
+    assert [set(known) for known in facts["claims"][:1]] == [{"id", "source", "recorded", "statement"}]
+    assert {known["claim"] for known in facts["errors"]} == {entry.id for entry in CLAIMS.values() if entry.errata}
+    assert len(facts["sources"]) == len(bibliography.BIBLIOGRAPHY)
+    out = Crownless(capsys)("list", "claims").out
+    assert all(f"\n  [{key}] " in out for key in ("Kup", "MF", "MG", "SA", "SES"))
+    assert "claims" not in json.loads(Crownless(capsys)("list", "--json").out)
+
+
+def test_the_help_names_the_five_texts(capsys: Capture) -> None:
+    out = Crownless(capsys)("claims", "--help").out
+    assert all(f"{prefix:4} {text}\n" in out for prefix, text in bibliography.TEXTS.items())
+
+
 def test_every_fact_is_printed_and_in_the_json(capsys: Capture) -> None:
     out = Crownless(capsys)("claims", "MG11", "--quick").out
     assert "  read as: ↦ as printed: proved\n" in out
     assert "  not said: of one message, as s1 ↦ r1: refuted\n" in out
     (facts,) = json.loads(Crownless(capsys)("claims", "MG11", "--quick", "--json").out)["claims"]
-    judged = ["id", "source", "statement", "reading", "readings", "verdict", "recorded"]
+    judged = ["id", "source", "statement", "reading", "readings", "verdict", "recorded", "errata"]
     assert list(facts) == [*judged, "scope", "evidence", "shown", "seconds"]
     assert [reading["verdict"] for reading in facts["readings"]] == ["proved", "proved", "refuted"]
     assert [reading["said"] for reading in facts["readings"]] == [True, True, False]
@@ -196,14 +245,6 @@ def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str)
     first, *_ = library.path(name).read_text("utf-8").splitlines()
     claim = name.split("-")[1].upper()
     assert first.startswith(f"# To {claim}, {CLAIMS[claim].source}: ")
-
-
-def test_the_page_of_proofs_lists_claims_that_hold_and_says_so() -> None:
-    page = (Path(__file__).parents[2] / "proofs" / "README.md").read_text("utf-8")
-    rows = {line.split(" | ")[0].strip("| "): line for line in page.splitlines() if line.startswith("| ")}
-    listed = {name: row for name, row in rows.items() if name in CLAIMS}
-    assert listed.keys() == {"SES16", "MG5", "MG10", "MG15", "MG16", "MG17", "KU9"}
-    assert all(CLAIMS[name].recorded in HOLDS and " holds" in row.split(" | ")[1] for name, row in listed.items())
 
 
 @pytest.mark.parametrize(

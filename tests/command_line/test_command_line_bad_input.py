@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line_runner import Crownless
 
+from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import protocols_supporting
 from crownless.spec import library
@@ -37,7 +38,7 @@ COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast'
         ),
         (
             "check rst --channel fif",
-            "unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating",
+            f"unknown channel 'fif'; did you mean 'fifo'? known: {', '.join(CHANNELS)}",
         ),
         ("check rst --engine tlc", "unknown engine 'tlc'; known: native, plain, spark"),
         ("check rst --reduce order", "unknown reduction 'order'; known: symmetry, all"),

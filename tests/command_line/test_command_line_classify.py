@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from command_line_runner import Crownless, _event
 
+from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.spec.orders import ORDERS
 
@@ -118,7 +119,7 @@ def test_list_names_everything_that_can_be_named(crownless: Crownless) -> None:
     facts = crownless("list", "--json").json
     assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)
     assert [row["name"] for row in facts["orders"]] == list(ORDERS)
-    assert [row["name"] for row in facts["channels"]] == ["unordered", "fifo", "lossy", "duplicating"]
+    assert [row["name"] for row in facts["channels"]] == [*CHANNELS]
     assert "mf-fig8" in crownless("list").out
 
 

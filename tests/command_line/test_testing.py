@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 import crownless as cr
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
@@ -254,7 +255,7 @@ class Deaf:
         (
             Numbered,
             {"channel": "loosy"},
-            "unknown channel 'loosy'; did you mean 'lossy'? known: unordered, fifo, lossy, duplicating",
+            f"unknown channel 'loosy'; did you mean 'lossy'? known: {', '.join(CHANNELS)}",
         ),
         (Numbered, {"processes": 3}, "`processes` 3: not two numbers; such as processes=(2, 3): at least 2, at most 3"),
         (Numbered, {"processes": (1, 3)}, "`processes[0]` 1: too small; give 2 to 16"),

@@ -13,6 +13,7 @@ from crownless.proofs.claims import bundled
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable
 from crownless.spec import library
+from crownless.spec.bibliography import references
 from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.diagrams.emphasis import diagram_of
@@ -82,6 +83,7 @@ def page() -> str:
         says = f"{printable(one.title).rstrip('.')}.{keeps}"
         shown = f"![{one.name} as a space-time diagram](gallery/{one.name}.svg)"
         parts.append(f"## {one.name}\n\n{says}\n\n`crownless show {one.name}`{of_claim}\n\n{shown}\n\n")
+    parts.append("## Sources\n\n" + "\n".join(f"- {source}" for source in references("".join(parts))))
     return "".join(parts).rstrip() + "\n"
 
 

@@ -24,8 +24,8 @@ from crownless.command_line import main
 from crownless.command_line.verbs.listing import parameter_said, protocol_facts
 from crownless.model_check.search.engines import COMPILES
 from crownless.proofs.claims import bundled
-from crownless.proofs.claims.claim import HOLDS
-from crownless.proofs.claims.ledger import CLAIMS
+from crownless.proofs.claims.ledger import CLAIMS, errata
+from crownless.spec.bibliography import references
 
 ROOT = Path(__file__).parents[2]
 _BLOCK = re.compile(r"^```console\n\$ crownless (?P<arguments>.*)\n(?P<output>(?:.*\n)*?)```$", re.MULTILINE)
@@ -101,20 +101,33 @@ def protocol_table() -> str:
 
 
 def errors_table() -> str:
-    """The claims that the ledger has as refuted or repaired: their counterexample, and the readings that hold."""
-    shown = {facts["name"]: facts["text"] for facts in bundled.facts()}
+    """Every error, ambiguity and slip of print, from the ledger, with what is true instead."""
+    drawn = {facts["name"] for facts in bundled.facts()}
     rows = [
-        "| claim | source | it says | | what refutes it as printed | how it holds | to see it |",
+        "| claim | it says | | kind | wrong as printed | true instead | to see it |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
-    for entry in CLAIMS.values():
-        if entry.recorded in ("refuted", "repaired"):
-            name = f"counterexample-{entry.id.lower()}"
-            holds = "; ".join(reading.text for reading in entry.judged if reading.said and reading.verdict in HOLDS)
-            judged = (entry.statement, entry.recorded, shown[name], holds)
-            cells = (entry.id, entry.source, *judged, f"`crownless show {name}`")
-            rows.append(f"| {' | '.join(cells)} |")
+    for known in errata():
+        name = f"counterexample-{known['claim'].lower()}"
+        see = f"show {name}" if name in drawn else f"claims {known['claim']}"
+        defense = f" *For the text:* {known['defense']}" if known["defense"] else ""
+        said = (f"{known['claim']}, {known['source']}", CLAIMS[known["claim"]].statement, known["verdict"])
+        cells = (*said, known["kind"], known["wrong"] + defense, known["instead"], f"`crownless {see}`")
+        rows.append(f"| {' | '.join(cells)} |")
     return "".join(f"{row}\n" for row in rows)
+
+
+def source_list(document: str) -> str:
+    """The sources that a document cites, one a line, from the bibliography."""
+    text = re.sub(_TABLE.format(name="sources"), "", (ROOT / document).read_text("utf-8"), flags=re.M | re.S)
+    return "\n" + "".join(f"- {source}\n" for source in references(text)) + "\n"
+
+
+def documents_with_sources() -> list[str]:
+    """The documents for users that cite a source by its key; the gallery is written as a whole."""
+    pages = [ROOT / "README.md", ROOT / "proofs/README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    names = [str(page.relative_to(ROOT)) for page in pages if page.name != "gallery.md"]
+    return [name for name in names if source_list(name).strip()]
 
 
 def _marked_table(name: str, document: str) -> tuple[str, re.Match[str]]:
@@ -155,6 +168,8 @@ if __name__ == "__main__":
     rewrite("README.md", printed)
     rewrite_table(protocol_table(), *PROTOCOLS)
     rewrite_table(errors_table(), *ERRORS)
+    for document in documents_with_sources():
+        rewrite_table(source_list(document), "sources", document)
     with with_the_example() as run:
         rewrite("CONTRIBUTING.md", run)
     rewrite_pages()

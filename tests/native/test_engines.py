@@ -14,16 +14,15 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.model_check.native import expansion, kernels
 from crownless.model_check.search.engines import (
     LONG_TO_COMPILE,
     Engine,
+    admitted,
     compiling,
     cpus,
     engine_for,
-    validated_reductions,
-    why_not_applicable,
 )
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import default_orders
@@ -41,7 +40,8 @@ def engine_of(
     monitors: Sequence[Monitor] = (),
 ) -> Engine:
     check = replace(requested, monitors=tuple(monitors))
-    return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=2)
+    workers = None if engine == "plain" else 2
+    return engine_for(check.resolve(), engine=engine, reductions=reductions, workers=workers)
 
 
 # -- engines -----------------------------------------------------------------------------------------------------------
@@ -125,16 +125,20 @@ def test_compiling_the_engine_is_reported_and_loading_it_is_not() -> None:
 
 
 def test_reductions_are_requested_by_name() -> None:
-    assert validated_reductions([], None) == ()
-    assert validated_reductions(["symmetry", "all"], "native") == ("symmetry",)
+    assert engine_of(Check("rst")).reductions == ()
+    assert engine_of(Check("rst"), "native", ["symmetry", "all"]).reductions == ("symmetry",)
     with pytest.raises(BadInput, match="unknown reduction 'symetry'; did you mean 'symmetry'"):
-        validated_reductions(["symetry"], None)
+        engine_of(Check("rst"), None, ["symetry"])
     with pytest.raises(BadInput, match="--engine plain: the plain explorer has no reductions"):
-        validated_reductions(["symmetry"], "plain")
+        engine_of(Check("rst"), "plain", ["symmetry"])
+    with pytest.raises(BadInput, match="--engine plain: the plain explorer has no workers"):
+        engine_for(Check("rst").resolve(), engine="plain", workers=2)
 
 
 class Unrenamed(Monitor):
     """Does not say what a renaming makes of its monitor states."""
+
+    watches = ()
 
 
 REFUSED = [
@@ -156,10 +160,10 @@ def test_symmetry_reduction_that_is_not_valid_is_refused_and_says_why(requested:
     with pytest.raises(BadInput) as error:
         run_check(requested, reductions=["symmetry"])
     assert str(error.value).startswith(line)
-    refused = why_not_applicable(requested, reductions=["symmetry"])
-    assert refused is not None
+    refused = admitted(requested, reductions=["symmetry"])
+    assert isinstance(refused, NotApplicable)
     assert refused.reason.startswith(line.removeprefix(f"{requested.protocol} "))
-    assert why_not_applicable(requested) is None
+    assert isinstance(admitted(requested), ResolvedCheck)
 
 
 def test_symmetry_is_refused_where_a_monitor_cannot_rename() -> None:

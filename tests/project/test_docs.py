@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
-from goldens import ERRORS, errors_table, table_shown, timeless
+from goldens import ERRORS, documents_with_sources, errors_table, source_list, table_shown, timeless
 from notebooks import NOTEBOOKS, read_notebook, run_cells
 from spark_session import spark  # noqa: F401
 
 import crownless as cr
 from crownless.command_line import main
-from crownless.spec.bibliography import BIBLIOGRAPHY
+from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.enumeration import computations
 from crownless.spec.orders import ORDERS, decide
 
@@ -97,6 +97,15 @@ def test_the_commands_of_the_workflow_pass(tmp_path: Path) -> None:
 
 def test_the_errors_shown_are_those_of_the_ledger() -> None:
     assert table_shown(*ERRORS) == errors_table()
+
+
+@pytest.mark.parametrize("document", [*documents_with_sources(), "docs/gallery.md"])
+def test_a_source_that_a_document_cites_by_key_is_given_in_full(document: str) -> None:
+    if document == "docs/gallery.md":
+        text = (ROOT / document).read_text("utf-8")
+        assert text.endswith("\n".join(f"- {source}" for source in references(text)) + "\n")
+    else:
+        assert table_shown("sources", document) == source_list(document)
 
 
 def test_every_error_shown_can_be_drawn(tmp_path: Path) -> None:

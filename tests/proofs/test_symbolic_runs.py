@@ -21,8 +21,8 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.search.engines import why_not_applicable
+from crownless.model_check.check.request import Check, ResolvedCheck, load_program
+from crownless.model_check.search.engines import admitted
 from crownless.proofs.programs.every_interleaving import CHANNELS, ORDERS, ProgramVerdict, judge
 from crownless.proofs.programs.symbolic_entries import Branches, Number, SymbolicEntries, Truth
 from crownless.proofs.programs.symbolic_run import protocols_on_terms, why_not_symbolic
@@ -77,7 +77,7 @@ def agree(judged: ProgramVerdict, explored: CheckResult) -> None:
 
 
 def is_admitted(protocol: str, program: str) -> bool:
-    return why_not_applicable(Check(protocol, program=load_program(program))) is None
+    return isinstance(admitted(Check(protocol, program=load_program(program))), ResolvedCheck)
 
 
 # -- agreement with the explorer ---------------------------------------------------------------------------------------
@@ -96,7 +96,7 @@ def test_bundled_programs_are_judged_as_the_explorer_judges_them(program: str) -
 def test_random_programs_are_judged_as_the_explorer_judges_them(
     program: Script, protocol: str, channel: str, orders: tuple[str, ...]
 ) -> None:
-    assume(why_not_applicable(Check(protocol, program=program, orders=orders)) is None)
+    assume(isinstance(admitted(Check(protocol, program=program, orders=orders)), ResolvedCheck))
     agree(*both(protocol, program, channel, orders))
 
 

@@ -69,59 +69,105 @@ def _show_all(context: click.Context, _: click.Parameter, given: bool) -> None:
         context.exit()
 
 
-def with_system(verb: Run) -> Run:
-    """Gives a verb the options that define the system to check; it gets the given ones as `system`, keyed by the field
-    names of `Check`.
+def grouped(key: str, names: str, made: Callable[..., Any], *options: Callable[[Run], Run]) -> Callable[[Run], Run]:
+    """Gives a verb these options, with these names as its parameters; it is called with what `made` makes of their
+    values, as `key`.
     """
 
-    @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
-    @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
-    @click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload.")
-    @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
-    @click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]")
-    @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
-    @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
-    @click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1.")
-    @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, or KEY=4,4,5.")
-    @wraps(verb)
-    def of_system(*arguments: Any, program: str | None, settings: tuple[str, ...], **options: Any) -> Any:
-        names = ("processes", "messages", "channel", "orders", "sends", "self_sends", "crash")
-        given = {name: options.pop(name) for name in names} | {
-            "program": None if program is None else load_program(program),
-            "parameters": parse_settings(settings),
-        }
-        system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
-        if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
-            hint = "leave out -n, -m, --sends and --self-sends"
-            raise BadInput("a program brings its own processes and messages", hint=hint)
-        if "sends" in system:
-            known_sends(system["sends"])
-        if "asynchronous" in system.get("orders", ()):
-            what = "its violations fail delivers-once, which is always checked"
-            raise BadInput(f"--order asynchronous: {what}", hint="name another order")
-        return verb(*arguments, system=system, **options)
+    def decorated(verb: Run) -> Run:
+        @wraps(verb)
+        def with_group(*arguments: Any, **given: Any) -> Any:
+            value = made(**{name: given.pop(name) for name in names.split()})
+            return verb(*arguments, **{key: value}, **given)
 
-    return of_system  # type: ignore[return-value]  # its options are added, which no type states
+        for option in reversed(options):
+            with_group = option(with_group)
+        return with_group  # type: ignore[return-value]  # its options are added, which no type states
+
+    return decorated
 
 
-def with_limits(verb: Run) -> Run:
-    """Gives a verb `--max-seconds` and `--max-memory`; it is called with both as `limits`."""
+def _system(*, program: str | None, settings: dict[str, Setting], **given: Any) -> dict[str, Any]:
+    """The options that are given, by the field names of `Check`."""
+    given |= {"program": None if program is None else load_program(program), "parameters": settings}
+    system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
+    if program is not None and system.keys() & {"processes", "messages", "sends", "self_sends"}:
+        hint = "leave out -n, -m, --sends and --self-sends"
+        raise BadInput("a program brings its own processes and messages", hint=hint)
+    if "sends" in system:
+        known_sends(system["sends"])
+    if "asynchronous" in system.get("orders", ()):
+        what = "its violations fail delivers-once, which is always checked"
+        raise BadInput(f"--order asynchronous: {what}", hint="name another order")
+    return system
 
-    @click.option(
+
+def _parsed_settings(_: click.Context, parameter: click.Parameter, settings: Iterable[str]) -> dict[str, Setting]:
+    """The values of `--set`: a number, or several separated by commas, one for each process."""
+    parameters: dict[str, Setting] = {}
+    for setting in settings:
+        key, value = setting.partition("=")[::2]
+        try:
+            numbers = tuple(int(number) for number in value.split(","))
+        except ValueError:
+            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
+            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", hint=hint) from None
+        if key in parameters:
+            raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
+        parameters[key] = numbers if len(numbers) > 1 else numbers[0]
+    return parameters
+
+
+def with_settings(said: str) -> Callable[[Run], Run]:
+    """The option `--set`; a verb is called with the values by name, as `settings`."""
+    return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_parsed_settings, help=said)
+
+
+#: The options that define the system to check, as `system`: those given, by the field names of `Check`.
+with_system = grouped(
+    "system",
+    "processes messages program channel orders sends self_sends crash settings",
+    _system,
+    click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"),
+    click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]"),
+    click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."),
+    click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]"),
+    click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"),
+    click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]"),
+    click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
+    click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1."),
+    with_settings("A parameter, or KEY=4,4,5."),
+)
+
+
+def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
+    """The limits of these options."""
+    if max_seconds is not None and not max_seconds >= 0:
+        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", hint="such as --max-seconds 60")
+    memory = None if max_memory is None else parse_size(max_memory)
+    used = memory_in_use()
+    if memory is not None and memory < used:
+        said = f"--max-memory: {used >> 20}M are in use before the search begins"
+        raise BadInput(said, hint=f"give {used * 2 >> 20}M or more")
+    return Limits(seconds=max_seconds, memory=memory)
+
+
+#: The options `--max-seconds` and `--max-memory`, as `limits`.
+with_limits = grouped(
+    "limits",
+    "max_seconds max_memory",
+    limits_of,
+    click.option(
         "--max-seconds",
         type=click.FloatRange(min=0),
         help="Stop after this time and report the results so far (exit code 3).",
-    )
-    @click.option(
+    ),
+    click.option(
         "--max-memory",
         metavar="SIZE",
         help="Memory to use, such as 4G or 512M.  [default: three quarters of what is available]",
-    )
-    @wraps(verb)
-    def limited(*arguments: Any, max_seconds: float | None, max_memory: str | None, **options: Any) -> Any:
-        return verb(*arguments, limits=limits_of(max_seconds, max_memory), **options)
-
-    return limited  # type: ignore[return-value]  # its options are added, which no type states
+    ),
+)
 
 
 def _keep_json(context: click.Context, _: click.Parameter, given: bool) -> bool:
@@ -153,40 +199,12 @@ def with_ascii(verb: Run) -> Run:
     return click.option("--ascii", is_flag=True, expose_value=False, callback=keep, help=said)(verb)
 
 
-def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:
-    """The limits of these options."""
-    if max_seconds is not None and not max_seconds >= 0:
-        raise BadInput(f"--max-seconds {max_seconds}: not a number of seconds", hint="such as --max-seconds 60")
-    memory = None if max_memory is None else parse_size(max_memory)
-    used = memory_in_use()
-    if memory is not None and memory < used:
-        said = f"--max-memory: {used >> 20}M are in use before the search begins"
-        raise BadInput(said, hint=f"give {used * 2 >> 20}M or more")
-    return Limits(seconds=max_seconds, memory=memory)
-
-
 def parse_size(size: str) -> int:
     """A number of bytes, such as 4G, 512M or 1.5GiB."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?) ?([MGT])(?:i?B)?", size.strip(), re.IGNORECASE)
     if found is None or float(found[1]) < 1:
         raise BadInput(f"--max-memory {size}: not a size of 1M or more, in M, G or T", hint="such as 4G, or 512M")
     return int(float(found[1]) * (1 << {"M": 20, "G": 30, "T": 40}[found[2].upper()]))
-
-
-def parse_settings(settings: Iterable[str]) -> dict[str, Setting]:
-    """The values of `--set`: a number, or several separated by commas, one for each process."""
-    parameters: dict[str, Setting] = {}
-    for setting in settings:
-        key, _, value = setting.partition("=")
-        try:
-            numbers = tuple(int(number) for number in value.split(","))
-        except ValueError:
-            hint = f"such as --set {key or 'KEY'}=4, or {key or 'KEY'}=4,4,5 for each process"
-            raise BadInput(f"--set {setting}: not a KEY=VALUE with whole numbers", hint=hint) from None
-        if key in parameters:
-            raise BadInput(f"--set {setting}: {key} is set twice", hint="give it once")
-        parameters[key] = numbers if len(numbers) > 1 else numbers[0]
-    return parameters
 
 
 def within(option: str, value: int, most: int, least: int = 1) -> int:

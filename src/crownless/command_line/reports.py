@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import click
 
@@ -14,9 +13,8 @@ from crownless.runtime.printable import as_json
 
 from .endings import say
 from .file_options import OutputFile
+from .options import grouped
 from .pictures import write_diagrams, write_file
-
-Verb = TypeVar("Verb", bound=Callable[..., Any])
 
 
 class Reports(NamedTuple):
@@ -57,17 +55,14 @@ class Reports(NamedTuple):
             write_diagrams(self.svg, self.html, diagrams, f"Violations: {', '.join(titles)}")
 
 
-def with_reports(verb: Verb) -> Verb:
-    """Gives a verb these options; it is called with them as `reports`."""
-
-    @click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them.")
-    @click.option("--sarif", type=OutputFile(), help="Also write the violations to FILE as SARIF has them.")
-    @click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as a trace in ITF.")
-    @click.option("--svg", type=OutputFile(), help="Also draw the first violating run as SVG, into FILE.")
-    @click.option("--html", type=OutputFile(), help="Also draw every violating run on one HTML page, FILE.")
-    @wraps(verb)
-    def reporting(*arguments: Any, **options: Any) -> Any:
-        reports = Reports(**{name: options.pop(name) for name in Reports._fields})
-        return verb(*arguments, reports=reports, **options)
-
-    return reporting  # type: ignore[return-value]  # its options are added, which no type states
+#: The options of `Reports`, as `reports`.
+with_reports = grouped(
+    "reports",
+    " ".join(Reports._fields),
+    Reports,
+    click.option("--junit", type=OutputFile(), help="Also write the verdicts to FILE as JUnit has them."),
+    click.option("--sarif", type=OutputFile(), help="Also write the violations to FILE as SARIF has them."),
+    click.option("--itf", type=OutputFile(), help="Also write the first violating run to FILE as a trace in ITF."),
+    click.option("--svg", type=OutputFile(), help="Also draw the first violating run as SVG, into FILE."),
+    click.option("--html", type=OutputFile(), help="Also draw every violating run on one HTML page, FILE."),
+)

@@ -65,7 +65,7 @@ class StateSpace:
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
-        self.properties = [known for known in check.properties() if known.kind == "always" or known == DELIVERS_ALL]
+        self.properties = [known for known in check.properties if known.kind == "always" or known == DELIVERS_ALL]
         self._place = {known.name: k for k, known in enumerate(self.properties)}
         self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())

@@ -44,8 +44,8 @@ def stateful(
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
     (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
-    `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: `unordered`,
-    `fifo`, `lossy` or `duplicating`; default: the one a protocol needs. `processes`: their minimum and maximum number;
+    `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: a
+    name, or a class; default: the one a protocol needs. `processes`: their minimum and maximum number;
     `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing every message must be
     delivered once nothing is in flight.
 
@@ -246,7 +246,7 @@ class _Protocol(StepwiseRun):
     ) -> None:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
-            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties())
+            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties)
         system, self._properties = systems[processes, messages]
         super().__init__(system)
 

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext, redirect_stdout
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,27 +16,27 @@ import click
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import InputFile, output_folder
-from crownless.command_line.options import Verb, with_limits, with_output, with_system
+from crownless.command_line.options import Verb, grouped, with_limits, with_output, with_system
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.reports import Reports, with_reports
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
-from crownless.model_check.check.request import Check
-from crownless.model_check.check.suite import SuiteRow, own_checks
+from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
+from crownless.model_check.check.suite import SuiteRow, as_expected, own_checks
 from crownless.model_check.check.suite import rows as suite_rows
 from crownless.model_check.search.engines import (
     COMPILES,
     MOST_WORKERS,
     RemoteEngine,
+    admitted,
     compiling,
-    validated_reductions,
-    why_not_applicable,
 )
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits, Stopped
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
+from crownless.spec.notation import Script
 
 from .check_overview import Overview
 from .check_report import print_check, print_runs
@@ -53,19 +54,24 @@ from .check_report import print_check, print_runs
     help="Report deliveries that contradict lamport-times or vector-times (repeatable).",
 )
 @click.option("--first", is_flag=True, help="Stop at the shortest violation, and report no longer one.")
-@click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]")
-@click.option("--master", help="With --engine spark: where Spark runs, such as local[4].")
-@click.option(
-    "--reduce",
-    "reductions",
-    multiple=True,
-    metavar="REDUCTION",
-    help="symmetry (one of the states that differ by names alone) or all.",
-)
-@click.option(
-    "--workers",
-    type=click.IntRange(1, MOST_WORKERS),
-    help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+@grouped(
+    "chosen",
+    "engine reductions workers",
+    dict,
+    click.option("--engine", help="plain, native or spark.  [default: plain for small searches, native for others]"),
+    click.option("--master", help="With --engine spark: where Spark runs, such as local[4]."),
+    click.option(
+        "--reduce",
+        "reductions",
+        multiple=True,
+        metavar="REDUCTION",
+        help="symmetry (one of the states that differ by names alone) or all.",
+    ),
+    click.option(
+        "--workers",
+        type=click.IntRange(1, MOST_WORKERS),
+        help="Threads of the native engine, or parts on Spark.  [default: one for each processor]",
+    ),
 )
 @click.option("--max-states", type=click.IntRange(min=1), help="End after this number of states (exit code 3).")
 @with_limits
@@ -83,10 +89,8 @@ def check(
     system: dict[str, Any],
     clocks: tuple[str, ...],
     first: bool,
-    engine: str | None,
+    chosen: dict[str, Any],
     master: str | None,
-    reductions: tuple[str, ...],
-    workers: int | None,
     max_states: int | None,
     limits: Limits,
     checkpoint: str | None,
@@ -106,51 +110,37 @@ def check(
     Exit codes: 0 holds, or all as expected; 1 violated, or a row not as expected; 2 bad usage; 3 unknown.
     More on reductions, engines and saved searches: docs/command_line.md.
     """
-    reductions = validated_reductions(reductions, engine, workers)
-    limits = replace(limits, states=max_states)
     given = system | ({"clocks": clocks} if clocks else {})
-    saving = checkpoint if resume is None else resume
     _refuse_directories(protocols, checkpoint, resume)
-    suite: list[SuiteRow] | None = None
-    if resume is not None and not protocols:
-        saved, reductions = _saved(Path(resume), given, reductions, engine)
-        checks = [saved]
-    elif protocols and (given or saving is not None):
-        checks = [Check(protocol=name, **given) for name in protocols]
-    elif protocols:
-        checks = [one for name in protocols for one in _own_checks(name, engine, reductions)]
-    elif given:
-        checks = [Check(protocol=name, **given) for name in PROTOCOLS]
-    else:
-        suite = suite_rows()
-        checks = [row.check for row in suite]
-    if (resume is None and not protocols) or (len(checks) > 1 and (engine or reductions)):
-        checks = _admitted(checks, engine, reductions)
-        suite = suite and [row for row in suite if row.check in checks]
-    overview = None if len(checks) == 1 or as_json else Overview([one.resolve() for one in checks], suite)
-    elsewhere = _on_spark(engine, master, workers)
+    with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
+        if resume is not None and not protocols:
+            saved, chosen = _saved(resume, given, chosen)
+            checks, suite = [saved.resolve()], None
+        else:
+            checks, suite = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
+    elsewhere = _on_spark(master, chosen)
+    run: Callable[..., CheckResult] = partial(
+        run_check,
+        limits=replace(limits, states=max_states),
+        first=first,
+        checkpoint=None if checkpoint is None else Path(checkpoint),
+        resume=None if resume is None else Path(resume),
+        report=say,
+        on_violation=None if quiet or suite is not None else say,
+        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
+        elsewhere=elsewhere,
+        **chosen,
+    )
+    overview = None if len(checks) == 1 or as_json else Overview(checks, suite)
     results: list[CheckResult] = []
     with status(quiet or as_json) as line:
         if overview is not None:
             overview.print_headings(line)
         for one in checks:
+            line.update(f"{one.protocol}: starting Spark" if elsewhere is not None else one.protocol)
             try:
-                with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
-                    result = run_check(
-                        one,
-                        limits,
-                        _progress(line, one.name, starts_spark=elsewhere is not None),
-                        engine=engine,
-                        reductions=reductions,
-                        workers=workers,
-                        first=first,
-                        checkpoint=None if checkpoint is None else Path(checkpoint),
-                        resume=None if resume is None else Path(resume),
-                        report=say,
-                        on_violation=None if quiet or suite is not None else say,
-                        around_native=nullcontext if quiet else lambda: compiling(lambda: say(COMPILES)),
-                        elsewhere=elsewhere,
-                    )
+                with redirect_stdout(sys.stderr):
+                    result = run(one, progress=partial(_show_progress, line, one.protocol))
             except Stopped:
                 break
             results.append(result)
@@ -158,14 +148,13 @@ def check(
                 overview.print_row(result, line)
             if result.interrupted:
                 break
+    if not results or results[-1].saved is not None:
+        _say_saved(checkpoint if resume is None else resume, chosen)
     if not results:
-        _say_saved(saving, engine)
         raise Stopped(INTERRUPTED)
-    left_out = [one.name for one in checks[len(results) :]]
+    left_out = [one.protocol for one in checks[len(results) :]]
     if left_out:
         say(f"interrupted; not checked: {', '.join(left_out)}")
-    if results[-1].saved is not None:
-        _say_saved(saving, engine)
     reports.write([result.suite() for result in results])
     if as_json:
         print_json({"checks": _json(results, suite)})
@@ -176,11 +165,9 @@ def check(
             print_runs(result)
         overview.print_conclusion()
     if suite is not None:
-        as_expected = [row.as_expected(result) for row, result in zip(suite, results, strict=False)]
-        if False in as_expected:
-            return EXIT_VIOLATED
-        return EXIT_UNKNOWN if None in as_expected or left_out else EXIT_HOLDS
-    not_checked = {*left_out, *protocols} - {result.check.protocol for result in results}
+        expected = as_expected(suite, results)
+        return EXIT_VIOLATED if expected is False else EXIT_UNKNOWN if expected is None or left_out else EXIT_HOLDS
+    not_checked = {*left_out, *protocols} - {result.protocol for result in results}
     verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
     return exit_code(verdicts)
 
@@ -193,9 +180,8 @@ def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> l
     return facts
 
 
-def _progress(line: Progress, name: str, *, starts_spark: bool) -> Callable[[Exploration, int], None]:
-    line.update(f"{name}: starting Spark" if starts_spark else name)
-    return lambda found, level: line.update(f"{name}: {how_far(found, level)}")
+def _show_progress(line: Progress, name: str, found: Exploration, level: int) -> None:
+    line.update(f"{name}: {how_far(found, level)}")
 
 
 def how_far(found: Exploration, level: int) -> str:
@@ -210,33 +196,47 @@ def how_far(found: Exploration, level: int) -> str:
 # -- the checks to make ------------------------------------------------------------------------------------------------
 
 
-def _own_checks(protocol: str, engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
+def _checks(
+    protocols: tuple[str, ...], given: dict[str, Any], chosen: dict[str, Any], *, saving: bool
+) -> tuple[list[ResolvedCheck], list[SuiteRow] | None]:
+    """The requested checks; and their rows, if the suite is requested. If several are, standard error names those that
+    do not apply, with the reason.
+    """
+    suite = None
+    if given or saving:
+        requests = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
+    elif protocols:
+        requests = [one for name in protocols for one in _own_checks(name, chosen)]
+    else:
+        suite = suite_rows()
+        requests = [row.check for row in suite]
+    if protocols and (len(requests) == 1 or not (chosen["engine"] or chosen["reductions"])):
+        return [one.resolve() for one in requests], suite
+    answers = [admitted(one, **chosen) for one in requests]
+    refused: dict[str, list[str]] = {}
+    differ = len({(one.program, one.crash) for one in requests}) > 1
+    for one, why in zip(requests, answers, strict=True):
+        if isinstance(why, NotApplicable):
+            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
+    for reason, names in refused.items():
+        say(f"not run, {reason}: {', '.join(dict.fromkeys(names))}")
+    checks = [one for one in answers if isinstance(one, ResolvedCheck)]
+    if not checks:
+        raise BadInput("no protocol admits this", hint="name one to see why")
+    rows = [row for row, one in zip(suite or (), answers, strict=False) if isinstance(one, ResolvedCheck)]
+    return checks, None if suite is None else rows
+
+
+def _own_checks(protocol: str, chosen: dict[str, Any]) -> list[Check]:
     """The checks if only a protocol is named; a single check if not even that can be run."""
     first, *beside = own_checks(protocol)
-    return [first] if why_not_applicable(first, engine, reductions) is not None else [first, *beside]
-
-
-def _admitted(checks: list[Check], engine: str | None, reductions: tuple[str, ...]) -> list[Check]:
-    """The applicable checks; standard error names the others, with the reason."""
-    admitted = []
-    refused: dict[str, list[str]] = {}
-    differ = len({(one.program, one.crash) for one in checks}) > 1
-    for one in checks:
-        why = why_not_applicable(one, engine, reductions)
-        if why is None:
-            admitted.append(one)
-        else:
-            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
-    for reason, protocols in refused.items():
-        say(f"not run, {reason}: {', '.join(dict.fromkeys(protocols))}")
-    if not admitted:
-        raise BadInput("no protocol admits this", hint="name one to see why")
-    return admitted
+    return [first, *beside] if not beside or isinstance(admitted(first, **chosen), ResolvedCheck) else [first]
 
 
 def _over(check: Check) -> str:
     """The settings of a check, apart from its protocol."""
-    return f" on {check.program.name}" if check.program else " with --crash" if check.crash else ""
+    program = check.program if isinstance(check.program, str | None) else check.program.name
+    return f" on {program}" if program else " with --crash" if check.crash else ""
 
 
 # -- saved searches, and Spark -----------------------------------------------------------------------------------------
@@ -251,40 +251,39 @@ def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resu
         raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
 
 
-def _on_spark(engine: str | None, master: str | None, workers: int | None) -> RemoteEngine | None:
+def _on_spark(master: str | None, chosen: dict[str, Any]) -> RemoteEngine | None:
     """The place where the engine `spark` runs; None if another is requested."""
-    if engine != "spark":
+    if chosen["engine"] != "spark":
         if master is not None:
             raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
         return None
     from crownless.pipeline.exploration.search import OnSpark  # it needs an extra that others do not
 
-    return OnSpark(master=master, partitions=workers)
+    return OnSpark(master=master, partitions=chosen["workers"])
 
 
-def _saved(
-    directory: Path, given: dict[str, Any], reductions: tuple[str, ...], engine: str | None
-) -> tuple[Check, tuple[str, ...]]:
-    """The check saved there, and its reductions, except where options override them."""
+def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tuple[Check, dict[str, Any]]:
+    """The check saved there, and the engine and its reductions, except where options override them."""
     from crownless.model_check.native.checkpoints import header_in  # it takes a while to import
     from crownless.model_check.native.saved_requests import check_of
 
-    header = header_in(directory, "spark" if engine == "spark" else "native")
+    header = header_in(Path(directory), "spark" if chosen["engine"] == "spark" else "native")
     saved, reduced = check_of(header["request"], f"--resume {directory}")
-    if saved.program is not None and given.keys() & {"processes", "messages", "sends", "self_sends"}:
+    if isinstance(saved.program, Script) and given.keys() & {"processes", "messages", "sends", "self_sends"}:
         raise BadInput(
             f"--resume {directory}: is of another check: of the program {saved.program.name}",
             hint="leave out -n, -m, --sends and --self-sends",
         )
     parameters = {**saved.parameters, **given.get("parameters", {})}
-    return replace(saved, **{**given, "parameters": parameters}), reductions or reduced
+    check = replace(saved, **{**given, "parameters": parameters})
+    return check, {**chosen, "reductions": chosen["reductions"] or reduced}
 
 
-def _say_saved(directory: str | None, engine: str | None) -> None:
+def _say_saved(directory: str | None, chosen: dict[str, Any]) -> None:
     """The directory where a search is saved, if it is."""
     from crownless.model_check.native.checkpoints import CHECKPOINT
 
     if directory is not None and (Path(directory) / CHECKPOINT).exists():
         name = shlex.quote(directory)
-        on_spark = "--engine spark " if engine == "spark" else ""
+        on_spark = "--engine spark " if chosen["engine"] == "spark" else ""
         say(f"saved in {name}; go on with: crownless check {on_spark}--resume {name}")

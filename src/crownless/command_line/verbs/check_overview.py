@@ -12,7 +12,7 @@ from crownless.command_line.tables import StreamedRows
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import ResolvedCheck, rendered_setting
-from crownless.model_check.check.suite import SuiteRow
+from crownless.model_check.check.suite import SuiteRow, as_expected
 from crownless.model_check.system.properties import COMPLETES
 from crownless.runtime.printable import printable_name, some
 
@@ -46,9 +46,8 @@ class Overview:
     def print_row(self, result: CheckResult, line: Progress) -> None:
         """One more result."""
         verdict = Text(_verdict(result), style=STYLES[result.verdict])
-        row = self._row(len(self._results))
-        if row is not None:
-            verdict = _beside_expected(verdict, result, row)
+        if self._suite is not None:
+            verdict = _beside_expected(verdict, result, self._suite[len(self._results)])
         self._results.append(result)
         found = result.exploration
         cells = result.protocol, where(result.check), verdict, f"{found.states:,}", f"{result.seconds:.1f}"
@@ -68,18 +67,6 @@ class Overview:
         print_line(_engines(results))
         print_line(self._sum())
 
-    @property
-    def as_expected(self) -> bool | None:
-        """True if every row is as expected, and None if that is unknown; for a suite."""
-        rows = self._suite or ()
-        each = [row.as_expected(result) for row, result in zip(rows, self._results, strict=False)]
-        if False in each:
-            return False
-        return None if None in each else True
-
-    def _row(self, place: int) -> SuiteRow | None:
-        return None if self._suite is None else self._suite[place]
-
     def _sum(self) -> str:
         counts = Counter(result.verdict for result in self._results)
         parts = [f"{counts['holds']} hold{'s' * (counts['holds'] == 1)}"]
@@ -90,7 +77,7 @@ class Overview:
         said = f"{some(len(self._results), 'check')}: {', '.join(parts)}"
         if self._suite is None:
             return said
-        if self.as_expected:
+        if as_expected(self._suite, self._results):
             return f"{said}, all as expected"
         each = list(zip(self._suite, self._results, strict=False))
         unlike = [_named(result, self._results) for row, result in each if row.as_expected(result) is False]

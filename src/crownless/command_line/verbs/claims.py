@@ -14,12 +14,19 @@ from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims.ledger import Finding, entries_named, recompute, summary
 from crownless.proofs.induction.evidence import Shown
 from crownless.runtime.ending import Limits, Stopped, stoppable
+from crownless.spec.bibliography import TEXTS
 from crownless.spec.diagrams.text import draw
 
 from .claims_page import claims_in_html
 
+_TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 
-@click.command(cls=Verb, everyday="quick drawn html max_seconds as_json")
+
+@click.command(
+    cls=Verb,
+    everyday="quick drawn html max_seconds as_json",
+    epilog=f"\b\nThe texts (crownless list sources):\n{_TEXTS}",
+)
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
 @click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that serve as evidence.")
@@ -29,11 +36,12 @@ from .claims_page import claims_in_html
 def claims(
     claims: tuple[str, ...], quick: bool, drawn: bool, html: str | None, limits: Limits, as_json: bool, quiet: bool
 ) -> int:
-    """Recompute the verdict of every claim of the five texts, of the claims named, or of a text (MF SES MG KU SA).
+    """Recompute the verdict of every claim of the five texts, of the claims named, or of one text.
 
     \b
     Examples:
-      crownless claims --quick       all claims, at smaller bounds
+      crownless list claims          all claims with their sentences, at once
+      crownless claims --quick       all claims recomputed, at smaller bounds
       crownless claims MG14 --draw   one claim, with its counterexample
 
     Exit codes: 0 every verdict is as recorded, and each bundled counterexample is found again; 1 one is not; 3 a limit
@@ -76,6 +84,9 @@ def _print(findings: list[Finding], drawn: bool) -> None:
                 finding.entry.id, finding.entry.source, shown, finding.evidence.scope, f"{finding.seconds:.1f}"
             )
         rows.print()
+        print_line(
+            "what they say: crownless list claims; one in full: crownless claims ID; papers: crownless list sources"
+        )
     print_line(summary(findings))
     for finding in findings:
         recorded, found = finding.entry.recorded, finding.verdict
@@ -86,8 +97,7 @@ def _print(findings: list[Finding], drawn: bool) -> None:
 
 
 def _print_one(finding: Finding) -> None:
-    entry = finding.entry
-    print_line(f"{entry.id} {entry.source}: {entry.statement}")
+    print_line(f"{finding.entry.id}: {finding.entry.statement}")
     for name, text in finding.facts:
         print_line(f"  {name}: {text}")
     for shown in finding.evidence.shown:

@@ -48,7 +48,7 @@ def claims_in_html(findings: Sequence[Finding]) -> str:
 
 def _section(finding: Finding) -> Iterator[str]:
     entry, evidence = finding.entry, finding.evidence
-    heading = f"{entry.id} {entry.source}: {entry.statement}"
+    heading = f"{entry.id}: {entry.statement}"
     yield f'<section id="{_text(entry.id)}"><h2>{_text(heading)}</h2><dl>'
     facts = finding.facts
     if finding.verdict != entry.recorded:

@@ -12,9 +12,10 @@ import click
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED, say
 from crownless.command_line.file_options import OutputFolder
-from crownless.command_line.options import Verb, parse_settings, with_limits, with_output
+from crownless.command_line.options import Verb, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
+from crownless.impl.protocol import Setting
 from crownless.impl.registry import protocol_named
 from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
 from crownless.model_check.simulation.latencies import LATENCIES
@@ -45,7 +46,7 @@ MOST_SEEDS = 100_000
     "--bandwidth", "bandwidths", type=float, multiple=True, help="Bytes a process can transmit per mean latency."
 )
 @click.option("--channel", help="unordered or fifo.  [default: the one the protocol needs]")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter, such as k=9.")
+@with_settings("A parameter, such as k=9.")
 @click.option("--payload", type=int, default=100, show_default=True, help="Bytes of application data per message.")
 @click.option("-m", "--messages", type=int, default=500, show_default=True, help="Messages per simulation.")
 @click.option(
@@ -68,7 +69,7 @@ def cost(
     latencies: tuple[str, ...],
     bandwidths: tuple[float, ...],
     channel: str | None,
-    settings: tuple[str, ...],
+    settings: dict[str, Setting],
     payload: int,
     messages: int,
     seeds: int,
@@ -105,7 +106,7 @@ def cost(
         loads=loads or (0.1,),
         latencies=latencies or ("exponential",),
         bandwidths=bandwidths or (0.0,),
-        parameters=[parse_settings(settings)],
+        parameters=[settings],
         seeds=seeds,
         messages=messages,
         base=Experiment("unordered", channel=channel, payload=payload),

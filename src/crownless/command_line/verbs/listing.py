@@ -23,8 +23,10 @@ from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
 from crownless.proofs.claims import bundled
+from crownless.proofs.claims.ledger import claim_facts, errata
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.spec import library, notation
+from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.notation import ReceiveStatement
@@ -41,17 +43,21 @@ SECTIONS = (
     "computations",
     "counterexamples",
     "logs",
+    "sources",
 )
+#: Long sections, listed only if they are named.
+LONG_SECTIONS = ("claims", "errors")
 #: The columns shown of a section, if not all; `--json` has the rest.
 SHOWN = {
     "protocols": ("name", "promises", "needs_channel", "sends", "parameters", "source"),
     "properties": ("name", "kind", "meaning"),
+    "errors": ("claim", "kind", "wrong", "instead"),
 }
 
 
 def complete_section(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The sections and the protocols whose names have this prefix."""
-    sections = [CompletionItem(name) for name in SECTIONS if name.startswith(incomplete)]
+    sections = [CompletionItem(name) for name in (*SECTIONS, *LONG_SECTIONS) if name.startswith(incomplete)]
     return [*sections, *complete_protocol(context, parameter, incomplete)]
 
 
@@ -62,11 +68,14 @@ def complete_section(context: click.Context, parameter: click.Parameter, incompl
 @with_ascii
 def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
     """List what can be named: protocols, orders, properties, channels, clocks, programs, computations, counterexamples,
-    logs. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
+    logs, sources. With SECTION, only those; with PROTOCOL, the facts of that one, which may be your own.
+
+    Two more sections: claims, what the papers say, and errors, what is wrong in them.
 
     \b
     Examples:
       crownless list protocols
+      crownless list claims
       crownless list orders channels
       crownless list orders --svg orders.svg
       crownless list rst hub.py:Hub
@@ -75,8 +84,8 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
         if "orders" not in names:
             raise BadInput("--svg: only the orders can be drawn", hint="crownless list orders --svg FILE")
         write_file("--svg", svg, orders_in_svg())
-    facts = {name: _FACTS[name]() for name in SECTIONS if not names or name in names}
-    if protocols := [name for name in names if name not in SECTIONS]:
+    facts = {name: of_section() for name, of_section in _FACTS.items() if name in (names or SECTIONS)}
+    if protocols := [name for name in names if name not in _FACTS]:
         facts["protocols"] = protocol_facts({name: _protocol(name) for name in protocols})
     if as_json:
         print_json(facts)
@@ -93,11 +102,13 @@ def list_(names: tuple[str, ...], as_json: bool, svg: str | None) -> None:
         table.print()
         if heading == "protocols":
             _print_parameters(rows)
+    if "sources" not in facts:
+        _print_sources(str(facts))
 
 
 def _protocol(name: str) -> type[ProtocolMachine]:
-    if not is_own(name) and name not in PROTOCOLS and get_close_matches(name, SECTIONS, 1):
-        raise unknown_name("section", name, SECTIONS)
+    if not is_own(name) and name not in PROTOCOLS and get_close_matches(name, _FACTS, 1):
+        raise unknown_name("section", name, _FACTS)
     kind = protocol_named(name)
     check_class(kind)
     return kind
@@ -185,6 +196,14 @@ def _print_parameters(protocols: list[dict[str, Any]]) -> None:
         print_line(f"  {', '.join(names)}: {meaning}")
 
 
+def _print_sources(text: str) -> None:
+    """The sources that a text cites, one a line."""
+    if cited := references(text):
+        print_line("sources:")
+    for source in cited:
+        print_line(f"  {source}")
+
+
 def parameter_said(facts: dict[str, Any]) -> str:
     """A parameter in a line of text; the default is for the protocol's own bound."""
     each = ", or one for each process" if facts["per_process"] else ""
@@ -222,4 +241,7 @@ _FACTS: dict[str, Callable[[], list[dict[str, Any]]]] = {
     "computations": lambda: _figures("computation"),
     "counterexamples": bundled.facts,
     "logs": lambda: [{"name": f"{name}.jsonl"} for name in library.names(".jsonl")],
+    "sources": lambda: [{"key": f"[{key}]", "source": source} for key, source in BIBLIOGRAPHY.items()],
+    "claims": claim_facts,
+    "errors": errata,
 }

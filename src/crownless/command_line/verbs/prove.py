@@ -15,8 +15,8 @@ from crownless.command_line.options import Verb, with_limits, with_output
 from crownless.command_line.output import STYLES, print_drawing, print_json, print_line, print_run, status
 from crownless.command_line.tables import Rows
 from crownless.impl.registry import protocol_named
-from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.search.engines import why_not_applicable
+from crownless.model_check.check.request import Check, ResolvedCheck, load_program
+from crownless.model_check.search.engines import admitted
 from crownless.proofs.discovery.discovery import Discovered, discover
 from crownless.proofs.induction import second_solver
 from crownless.proofs.induction.causal_order import CODE, CausalOrder
@@ -260,7 +260,8 @@ def _judge_program(protocols: tuple[str, ...], program: str, channel: str | None
         return Check(protocol, program=script, channel=channel)
 
     every = [check(protocol) for protocol in protocols_on_terms()]
-    checks = [check(protocol) for protocol in protocols] or [one for one in every if why_not_applicable(one) is None]
+    admitting = [one for one in every if isinstance(admitted(one), ResolvedCheck)]
+    checks = [check(protocol) for protocol in protocols] or admitting
     return {one.name: partial(judge, one, effort or EFFORT_OF_PROGRAM) for one in checks}
 
 

@@ -9,9 +9,10 @@ import click
 
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import CHANNEL_NAMES, Verb, parse_settings, with_limits, with_output
+from crownless.command_line.options import CHANNEL_NAMES, Verb, with_limits, with_output, with_settings
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
+from crownless.impl.protocol import Setting
 from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
@@ -29,7 +30,7 @@ from crownless.spec.enumeration import SENDS, Sends
 @click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
 @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
-@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="A parameter of the protocol.")
+@with_settings("A parameter of the protocol.")
 @click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
@@ -39,7 +40,7 @@ def realize(
     processes: int | None,
     messages: int | None,
     channel: str | None,
-    settings: tuple[str, ...],
+    settings: dict[str, Setting],
     sends: str | None,
     self_sends: bool,
     limits: Limits,
@@ -62,7 +63,7 @@ def realize(
         channel=channel,
         sends=_sends(sends),
         self_sends=self_sends,
-        parameters=parse_settings(settings),
+        parameters=settings,
     )
     with status(quiet or as_json) as line:
 
