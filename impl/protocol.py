@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
+from crownless.spec.orders import ORDERS
 
 from .ops import Integers, Ops, Value
 from .renaming import Renaming
@@ -185,9 +186,9 @@ class ProtocolMachine:
 
     #: Where it is described: key of the bibliography and section.
     source: ClassVar[str] = ""
-    #: The order that the protocol promises; `asynchronous` promises nothing. FIFO and causal order are checked in any
-    #: case.
-    promises: ClassVar[str]
+    #: The order that the protocol promises, and with it all that is checked of any protocol; `asynchronous` promises no
+    #: order. Or a tuple of `PROMISES`: then these alone decide the verdict.
+    promises: ClassVar[str | tuple[str, ...]]
     #: The channel it needs: the weakest over which it keeps its promise, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
     #: The kind of sends for which its text uses it.
@@ -305,6 +306,16 @@ class ProtocolMachine:
             None if message is None else renaming.message(message),
             None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
         )
+
+
+#: The properties that a protocol may promise by name.
+PROMISES = (*ORDERS, "delivers-once", "delivers-all", "never-blocks")
+
+
+def promised_orders(kind: type[ProtocolMachine]) -> tuple[str, ...]:
+    """The orders that a protocol promises, the weakest first; `asynchronous` if it promises none."""
+    promises = (kind.promises,) if isinstance(kind.promises, str) else kind.promises
+    return tuple(name for name in ORDERS if name in promises) or ("asynchronous",)
 
 
 #: The name of the bound on retransmission: a parameter of every protocol with timers.

@@ -13,7 +13,7 @@ from crownless.spec.enumeration import SENDS
 from crownless.spec.orders import ORDERS
 
 from .channels import CHANNELS
-from .protocol import Parameter, ProtocolMachine, WrongAnswer
+from .protocol import PROMISES, Parameter, ProtocolMachine, WrongAnswer
 from .user_frames import place_of_error
 
 #: Facts that are names: the kind of thing named, and the existing names.
@@ -88,6 +88,11 @@ def check_class(kind: Any) -> None:
         name = getattr(kind, fact, None)
         if name is None:
             raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another')
+        if fact == "promises" and isinstance(name, tuple):
+            unknown = [each for each in name if each not in PROMISES]
+            if not unknown and name:
+                continue
+            thing, known, name = "something to promise", PROMISES, unknown[0] if unknown else name
         if name not in [*known]:
             hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
             raise WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)

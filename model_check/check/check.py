@@ -81,7 +81,8 @@ def run_check(
         raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
-        search.progress = reporting_early(on_violation, resolved.protocol, resolved.properties, progress)
+        promised = [known for known in resolved.properties if known.promised]
+        search.progress = reporting_early(on_violation, resolved.protocol, promised, progress)
     named = engine or reductions or workers or checkpoint or resume
     with watching():
         if chosen.name == "native" and not named:
@@ -159,7 +160,9 @@ class Search:
         *,
         first: bool,
     ) -> None:
-        self.check, self.limits, self.progress = check, limits, progress
+        # The shortest violation is one of what is promised.
+        self.check = check if not first else replace(check, properties=tuple(p for p in check.properties if p.promised))
+        self.limits, self.progress = limits, progress
         self.elsewhere, self.first = elsewhere, first
         self.engine = Engine("plain")
         #: The findings of the plain explorer's first try, if it was made and not completed.

@@ -91,6 +91,7 @@ class PropertyResult(Drawn):
             "name": self.property.name,
             "kind": self.property.kind,
             "verdict": self.verdict,
+            "promised": self.property.promised,
             "run": None if self.run is None else self.run.json(),
             "note": self.note,
         }
@@ -164,7 +165,7 @@ class CheckResult(Drawn):
 
     def suite(self) -> Suite:
         """The verdicts about every run, for other tools."""
-        decided = [line for line in self.properties if line.property.kind != "sometimes"]
+        decided = [line for line in self.properties if line.property.kind != "sometimes" and line.property.promised]
         return Suite(self.protocol, decided, self.seconds)
 
     def states(self) -> Iterator[Reached]:
@@ -186,12 +187,14 @@ class CheckResult(Drawn):
 
     @property
     def holds(self) -> bool:
-        """True if every property holds, and something was delivered."""
+        """True if every property that is promised holds, and something was delivered."""
         return self.verdict == "holds"
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        """The promised properties that are violated, by name; another name raises `NoSuchName`, a `KeyError` that has its
+        verdict.
+        """
         return _Violations(self)
 
     @property
@@ -199,7 +202,8 @@ class CheckResult(Drawn):
         """The worst of the verdicts on properties about every run."""
         if self.violations:
             return "violated"
-        if any(line.verdict == "unknown" and line.property.kind == "live" for line in self.properties):
+        live = [line for line in self.properties if line.property.kind == "live" and line.property.promised]
+        if any(line.verdict == "unknown" for line in live):
             return "unknown"
         if self.exploration.stopped or DELIVERS_SOMETHING.name not in self.exploration.reached:
             return "unknown"
@@ -366,11 +370,16 @@ class _Violations(dict[str, PropertyResult]):
     """The properties violated, by name; a missing one is not violated, or was not decided."""
 
     def __init__(self, result: CheckResult) -> None:
-        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        broken = [line for line in result.properties if line.verdict == "violated" and line.property.promised]
+        super().__init__({line.property.name: line for line in broken})
         self._result = result
 
     def __missing__(self, name: str) -> PropertyResult:
         line = self._result[name]
-        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        said = {
+            "holds": "is not violated, it holds",
+            "unknown": "is not violated, its verdict is unknown",
+            "violated": "is violated, but not promised",
+        }[line.verdict]
         violated = ", ".join(self) or "none"
-        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
+        raise NoSuchName(f"{self._result.protocol}: '{name}' {said}; violated: {violated}")

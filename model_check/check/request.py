@@ -20,6 +20,7 @@ from crownless.model_check.system.properties import (
     SOMETIMES,
     Property,
     default_orders,
+    not_promised,
     properties_of,
 )
 from crownless.model_check.system.system import System
@@ -124,17 +125,21 @@ class Check:
         clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
         program, crash = not workload.takes_anything, self.crash is not None
         monitored = [name for monitor in self.monitors for name in monitor.watches]
+        properties = self.properties
+        if not properties:
+            decided = properties_of(machine, orders, program=program, crash=crash, clocks=clocks)
+            left_out = not_promised(kind) - {*self.orders, *machine.invariants}
+            properties = (
+                *(known._replace(promised=known.name not in left_out) for known in decided),
+                *(Property(name, "always", name.replace("-", " ")) for name in monitored),
+            )
         resolved = ResolvedCheck(
             protocol=protocol,
             machine=machine,
             workload=workload,
             channel=channel if isinstance(channel, type) else channel_named(channel),
             channel_name=name_of_channel(channel) if isinstance(channel, type) else channel,
-            properties=self.properties
-            or (
-                *properties_of(machine, orders, program=program, crash=crash, clocks=clocks),
-                *(Property(name, "always", name.replace("-", " ")) for name in monitored),
-            ),
+            properties=properties,
             orders=orders,
             clocks=clocks,
             crash=None if self.crash is None else workload.processes.index(self.crash),

@@ -12,12 +12,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check, ResolvedCheck
 from crownless.model_check.runs.runs import wrong_event
 from crownless.model_check.runs.stepwise import StepwiseRun
-from crownless.model_check.system.properties import DELIVERS_ONCE
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
 from crownless.model_check.system.system import Action, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import Request
@@ -46,8 +46,8 @@ def stateful(
     (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
     `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: a
     name, or a class; default: the one a protocol needs. `processes`: their minimum and maximum number;
-    `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing every message must be
-    delivered once nothing is in flight.
+    `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing, or if the protocol has
+    timers, every message must be delivered once nothing more can happen, unless its `promises` leave that out.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest failing walk of the smallest size, without unnecessary steps. Then hypothesis searches for
@@ -60,7 +60,8 @@ def stateful(
     walks = arguments.whole_number("walks", walks, least=0)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
-        held_to, needed = order or subject.promises, subject.needs_channel
+        held_to, needed = order or promised_orders(subject)[-1], subject.needs_channel
+        delivers_all &= DELIVERS_ALL.name not in not_promised(subject)
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
         sends_of(subject)
@@ -72,7 +73,7 @@ def stateful(
     kind = _channel(needed if channel is None else channel)
     facts: dict[str, Any] = {
         "order": held_to,
-        "must_deliver": delivers_all and kind.reliable,
+        "must_deliver": delivers_all and (kind.reliable or bool(getattr(subject, "timers", ()))),
         "least": least,
         "most": most,
         "new": partial(driven, messages=messages, channel=kind, order=held_to),
@@ -246,7 +247,10 @@ class _Protocol(StepwiseRun):
     ) -> None:
         if (processes, messages) not in systems:
             check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
-            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties)
+            systems[processes, messages] = (
+                check.system(),
+                frozenset(known.name for known in check.properties if known.promised),
+            )
         system, self._properties = systems[processes, messages]
         super().__init__(system)
 
