@@ -79,6 +79,19 @@ DICTIONARIES = {
 }
 
 
+def check_promises(kind: type) -> None:
+    """Raises `WrongMachine` if the tuple `promises` of a class of protocols, or nodes, names no property."""
+    unknown = [name for name in getattr(kind, "promises", ()) if name not in PROMISES]
+    if unknown or not getattr(kind, "promises", ()):
+        raise _is_no("something to promise", kind, "promises", unknown[0] if unknown else (), PROMISES)
+
+
+def _is_no(thing: str, kind: type, fact: str, name: Any, known: Iterable[str]) -> WrongMachine:
+    """The error for a fact of a class that is not one of the known names of such things."""
+    hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
+    return WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
+
+
 def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is not a protocol class, or declares something impossible."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
@@ -89,13 +102,9 @@ def check_class(kind: Any) -> None:
         if name is None:
             raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another')
         if fact == "promises" and isinstance(name, tuple):
-            unknown = [each for each in name if each not in PROMISES]
-            if not unknown and name:
-                continue
-            thing, known, name = "something to promise", PROMISES, unknown[0] if unknown else name
-        if name not in [*known]:
-            hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
-            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
+            check_promises(kind)
+        elif name not in [*known]:
+            raise _is_no(thing, kind, fact, name, known)
     for fact, (wanted, problem, hint, of) in FACTS.items():
         value = getattr(kind, fact)
         if not isinstance(value, wanted) or (of is not None and not all(isinstance(part, of) for part in value)):

@@ -320,8 +320,9 @@ class Search:
             return PropertyResult(known, "unknown", note=note, ended_early=lassos)
         lasso = lassos.without(known)
         if lasso is not None:
+            steps, loop = lasso
             note = "from here on it can go on for ever"
-            run = replace(run_of(self.system, lasso), breaks=known.name)
+            run = replace(run_of(self.system, steps, loop=loop), breaks=known.name)
             return PropertyResult(known, "violated", run, note)
         return PropertyResult(known, "holds")
 

@@ -93,6 +93,7 @@ class PropertyResult(Drawn):
             "verdict": self.verdict,
             "promised": self.property.promised,
             "run": None if self.run is None else self.run.json(),
+            **({"loop": [action.json() for action in self.run.loop]} if self.run is not None and self.run.loop else {}),
             "note": self.note,
         }
 
@@ -192,8 +193,8 @@ class CheckResult(Drawn):
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The promised properties that are violated, by name; another name raises `NoSuchName`, a `KeyError` that has its
-        verdict.
+        """The promised properties that are violated, by name; another name raises `NoSuchName`, a `KeyError` that has
+        its verdict.
         """
         return _Violations(self)
 

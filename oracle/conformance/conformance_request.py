@@ -25,7 +25,7 @@ REPLIES = 3
 class Request:
     """A request to decide which orders an implementation keeps.
 
-    `orders`: those that it claims to keep. `replies`: the maximum number of messages that applications also send from
+    `orders`: those that it claims to keep. `delivery`: the delivery properties that it promises. `replies`: the maximum number of messages that applications also send from
     inside deliveries. `ticks`: the ticks at each process; `restarts`: the maximum crashes and restarts of each.
     """
 
@@ -38,6 +38,7 @@ class Request:
     replies: int | None = None
     ticks: int = 0
     restarts: int = 0
+    delivery: tuple[str, ...] = DELIVERY
 
     def __repr__(self) -> str:
         return in_brackets(f"request: {self.processes} processes, {self.messages} messages, {self.channel} channel")
