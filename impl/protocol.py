@@ -191,9 +191,10 @@ class ProtocolMachine:
     promises: ClassVar[str | tuple[str, ...]]
     #: The channel it needs: the weakest over which it keeps its promise, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
-    #: The kind of sends for which its text uses it.
+    #: The kind of sends for which its text uses it. With `broadcast-to-all` the sender delivers its own message, too.
     sends: ClassVar[Sends] = "unicast"
-    #: True if a process may send to itself; and to several at once, which a `sends` other than unicast implies.
+    #: True if a process may send to itself, which `broadcast-to-all` implies; and to several at once, which a `sends`
+    #: other than unicast implies.
     admits_self_sends: ClassVar[bool] = False
     admits_multicast: ClassVar[bool] = False
     #: True if its purity is otherwise known: then no call is made twice to detect impurity.

@@ -14,7 +14,7 @@ from crownless.impl.protocols.free_message import FreeMessage
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import some
 from crownless.spec.computation import Message, process_names
-from crownless.spec.enumeration import Sends, receiver_sets
+from crownless.spec.enumeration import Sends, receiver_sets, with_self_sends
 from crownless.spec.notation import ReceiveStatement, Script, SendStatement
 
 from .renaming import Renaming
@@ -98,7 +98,7 @@ class Free(Workload):
     """Any process may send to any other while fewer than `messages` sends have happened in all.
 
     With `sends` multicast it may send to any set of the others at once, with broadcast to all others at once; with
-    `self_sends` it counts as one of the others.
+    `self_sends` it counts as one of the others. Broadcast-to-all is broadcast with `self_sends`.
 
     A position counts the messages on each channel. Messages are identified by their channel and their number on it, so
     that runs that differ only in the order of concurrent sends meet in one state.
@@ -109,8 +109,7 @@ class Free(Workload):
     def __init__(self, n: int, messages: int, *, self_sends: bool = False, sends: Sends = "unicast") -> None:
         self.processes = process_names(n)
         self.messages = messages
-        self.sends = sends
-        self.self_sends = self_sends
+        self.sends, self.self_sends = with_self_sends(sends, self_sends)
         self.channels: list[tuple[int, tuple[int, ...]]] = [
             (p, receivers) for p in range(n) for receivers in receiver_sets(n, p, self_sends=self_sends, sends=sends)
         ]

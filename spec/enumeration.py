@@ -16,9 +16,9 @@ from crownless.runtime.errors import unknown_name
 
 from .computation import Computation, Event, Message, process_names
 
-#: The possible receivers of a message: one process, any set of processes, or all of them.
-Sends = Literal["unicast", "multicast", "broadcast"]
-SENDS: tuple[Sends, ...] = ("unicast", "multicast", "broadcast")
+#: The possible receivers of a message: one process, any set of processes, all others, or all with the sender.
+Sends = Literal["unicast", "multicast", "broadcast", "broadcast-to-all"]
+SENDS: tuple[Sends, ...] = ("unicast", "multicast", "broadcast", "broadcast-to-all")
 
 
 def known_sends(name: str) -> Sends:
@@ -27,6 +27,11 @@ def known_sends(name: str) -> Sends:
         if name == known:
             return known
     raise unknown_name("kind of sends", name, SENDS)
+
+
+def with_self_sends(sends: Sends, self_sends: bool) -> tuple[Sends, bool]:
+    """The kind of sends, and whether a sender is among its receivers: `broadcast-to-all` is `broadcast` with that."""
+    return ("broadcast", True) if sends == "broadcast-to-all" else (sends, self_sends)
 
 
 def computations(
@@ -84,6 +89,7 @@ def computations(
 
 def receiver_sets(n: int, p: int, *, self_sends: bool = False, sends: Sends = "unicast") -> list[tuple[int, ...]]:
     """The possible receivers of a message of process p: one process, any set of them, or all (others)."""
+    sends, self_sends = with_self_sends(sends, self_sends)
     others = [q for q in range(n) if q != p or self_sends]
     sizes = {
         "unicast": range(1, 2),

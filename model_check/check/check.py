@@ -13,14 +13,14 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
 from crownless.model_check.search.engines import Engine, RemoteEngine, engine_for
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.search.lassos import Lassos
 from crownless.model_check.search.shortest import shortest_run
-from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress, reporting_early
+from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, Property
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
@@ -33,15 +33,15 @@ from .request import Check, ResolvedCheck
 
 if TYPE_CHECKING:
     from crownless.model_check.native.checkpoints import Checkpoint
-    from crownless.model_check.native.search import NativeSearch
     from crownless.model_check.native.shortest_run_slice import SearchForShortest
-
-NativeKind = TypeVar("NativeKind", bound="NativeSearch")
 
 #: The first try by the plain explorer ends beyond this number of states.
 FIRST_TRY_STATES = 10_000
 #: Up to this number of states, searching all of them again for a run to show is as fast as leaving most out.
 FEW_STATES = 20_000
+
+#: Seconds after which a search reports a violation before its end.
+REPORTED_AFTER = 1.0
 
 #: Finds a shortest run that violates a property, with the state and the monitor state at its end.
 RunTo = Callable[[Property], tuple[list[LocalStep], State, MonitorState]]
@@ -81,8 +81,7 @@ def run_check(
         raise BadInput("the engine spark: it is not said where it runs", hint="give `elsewhere`, such as `OnSpark()`")
     search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
-        promised = [known for known in resolved.properties if known.promised]
-        search.progress = reporting_early(on_violation, resolved.protocol, promised, progress)
+        search.report_early(on_violation)
     named = engine or reductions or workers or checkpoint or resume
     with watching():
         if chosen.name == "native" and not named:
@@ -174,6 +173,21 @@ class Search:
         #: In plain Python. The plain explorer searches it, and every run shown comes from it.
         self.system = check.system()
 
+    def report_early(self, report: Callable[[str], None]) -> None:
+        """Reports each violation as soon as it is known, if the search takes long."""
+        left, progress = {known.name for known in self.check.properties if known.promised}, self.progress
+        began = time.monotonic()
+
+        def reported(found: Exploration, level: int) -> None:
+            broken = [name for name in found.broken if name in left]
+            if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
+                left.difference_update(broken)
+                report(f"{self.check.protocol}: violated: {' and '.join(broken)}; still searching…")
+            if progress is not None:
+                progress(found, level)
+
+        self.progress = reported
+
     # -- the search ----------------------------------------------------------------------------------------------------
 
     def start(self, clock: Callable[[], float]) -> None:
@@ -202,9 +216,9 @@ class Search:
         from crownless.model_check.native.search import NativeSearch
 
         searching: AbstractContextManager[Any] = (
-            nullcontext(self._native(NativeSearch))
+            nullcontext(NativeSearch(self.check, self.engine))
             if self.elsewhere is None
-            else self.elsewhere.search(self.check, self.engine, self.system.monitors, self.check.properties, saving)
+            else self.elsewhere.search(self.check, self.engine, saving)
         )
         with searching as search:
             self.start(self.clock)  # not counting the time before
@@ -221,16 +235,6 @@ class Search:
             return Exploration(stopped=reason)
         self.engine = Engine("plain")
         return replace(self.earlier, stopped=reason)
-
-    def _native(self, kind: type[NativeKind]) -> NativeKind:
-        return kind(
-            self.check,
-            self.system.monitors,
-            self.check.properties,
-            shared=self.engine.shared,
-            symmetry=bool(self.engine.reductions),
-            workers=self.engine.workers,
-        )
 
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
@@ -274,7 +278,7 @@ class Search:
         def kept() -> SearchForShortest:
             from crownless.model_check.native.shortest_run_slice import SearchForShortest
 
-            search = self._native(SearchForShortest)
+            search = SearchForShortest(self.check, self.engine)
             search.explore(limits, self.progress, until=far, first=self.first)
             return search
 

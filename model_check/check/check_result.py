@@ -50,7 +50,7 @@ NOT_DELIVERED = (
 )
 ELSEWHERE = (
     'if messages have several receivers, say so in the class: sends = "broadcast", or "multicast"; if senders deliver '
-    "their own, admits_self_sends = True, and give --self-sends"
+    'their own broadcasts: sends = "broadcast-to-all"'
 )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
 from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, parameters_of
 from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
-from crownless.impl.registry import PROTOCOLS, name_of, protocol_named, qualified_name_of
+from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
 from crownless.model_check.system.clocks import Clocks
 from crownless.model_check.system.monitors import Monitor, monitors_of
@@ -306,21 +306,34 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
                 hint = f"give at most {most} {noun}; 3 or 4 is a good start"
                 raise BadInput(f"{option} {value}: more than this tool takes", hint=hint)
         sends = kind.sends if check.sends is None else known_sends(check.sends)
-        workload = Free(processes, messages, self_sends=check.self_sends, sends=sends)
-        several, to_itself = ("" if sends != "unicast" else None), ("" if check.self_sends else None)
-    if to_itself is not None and not kind.admits_self_sends:
-        others = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
-        hint = "leave it out" if to_itself else others
+        workload = free = Free(processes, messages, self_sends=check.self_sends, sends=sends)
+        several, to_itself = ("" if free.sends != "unicast" else None), ("" if free.self_sends else None)
+    if to_itself is not None and not kind.admits_self_sends and kind.sends != "broadcast-to-all":
+        option = "--sends broadcast-to-all" if check.sends == "broadcast-to-all" else "--self-sends"
+        hint = "leave it out" if to_itself else _remedy(kind, "self_sends", f"leave out {option}")
         raise NotApplicable(protocol, f"excludes messages to oneself{to_itself}", hint=hint)
     if several is not None and not kind.admits_multicast and kind.sends == "unicast":
-        instead = "send copies" if several else "leave out --sends"
-        hint = f"{instead}, or name the protocols: {protocols_supporting('multicast')}"
+        hint = _remedy(kind, "multicast", "send copies" if several else "leave out --sends")
         raise NotApplicable(protocol, f"has no messages to several processes{several}", hint=hint)
     return workload
 
 
+#: What a class from outside declares to admit such messages.
+DECLARED = {
+    "self_sends": 'sends = "broadcast-to-all" if senders deliver their own broadcasts, or admits_self_sends = True',
+    "multicast": 'sends = "broadcast-to-all", "broadcast" or "multicast"',
+}
+
+
+def _remedy(kind: type[ProtocolMachine], what: str, instead: str) -> str:
+    """What to do about messages that the protocol does not admit: `self_sends`, or `multicast`."""
+    if is_bundled(kind):
+        return f"{instead}, or name the protocols: {protocols_supporting(what)}"
+    return f"{instead}, or declare in the class: {DECLARED[what]}"
+
+
 def protocols_supporting(what: str) -> str:
-    """The protocols that admit `self_sends` or `multicast`."""
+    """The bundled protocols that admit `self_sends` or `multicast`."""
     return ", ".join(name for name, kind in PROTOCOLS.items() if getattr(kind, f"admits_{what}"))
 
 

@@ -14,16 +14,14 @@ from typing import Any
 import numpy as np
 
 from crownless.model_check.check.request import ResolvedCheck
-from crownless.model_check.search.engines import NATIVE_CHANNELS, SymmetryCheck
+from crownless.model_check.search.engines import NATIVE_CHANNELS, Engine, SymmetryCheck
 from crownless.model_check.system.exploration import FIRST_VIOLATION, Exploration, Progress
-from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
     COMPLETES,
     DELIVERS_ALL,
     DELIVERS_SOMETHING,
     NEVER_BLOCKS,
-    Property,
 )
 from crownless.runtime.ending import Limits, Stopped, states_are_reached
 from crownless.runtime.errors import BadInput
@@ -55,19 +53,11 @@ class LevelSearch:
     keep: bool
     level: int
 
-    def __init__(
-        self,
-        check: ResolvedCheck,
-        monitors: Sequence[Monitor],
-        properties: Sequence[Property],
-        *,
-        shared: bool,
-        symmetry: bool = False,
-        workers: int = 1,
-    ) -> None:
+    def __init__(self, check: ResolvedCheck, engine: Engine) -> None:
         self.machine = machine = check.machine
         self.workload = check.workload
-        monitored = [name for monitor in monitors for name in monitor.watches]
+        self._monitors = check.system().monitors
+        monitored = [name for monitor in self._monitors for name in monitor.watches]
         own = [*machine.invariants, *machine.witnesses, *machine.rules]
         self._first_witness = MAX_MONITORED + len(machine.invariants)
         #: The properties by their bits: those of the monitors first, then those of local states, invariants first.
@@ -78,13 +68,12 @@ class LevelSearch:
             {name: 1 << k + self._first_witness for k, name in enumerate(machine.witnesses)},
             {name: 1 << k + self._first_witness + len(machine.witnesses) for k, name in enumerate(machine.rules)},
         )
-        self._monitors = monitors
         self._channel = NATIVE_CHANNELS.index(check.channel_name)
-        self._shared = shared
+        self._shared = engine.shared
         #: True if rows that differ only by process names are merged.
-        self.reduces = symmetry
-        self.properties = {known.name for known in properties}
-        self.workers = workers
+        self.reduces = bool(engine.reductions)
+        self.properties = {known.name for known in check.properties}
+        self.workers = engine.workers
         self.n = machine.n
         self.result = Exploration()
         #: The difference seen between processes that the protocol declares alike; then they share nothing.

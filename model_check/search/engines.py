@@ -12,7 +12,7 @@ for every property, since each says the same of every process.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from math import factorial
@@ -22,7 +22,6 @@ from crownless.impl.channels import CHANNELS
 from crownless.impl.workloads import Free, Program
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck
 from crownless.model_check.system.monitors import Monitor
-from crownless.model_check.system.properties import Property
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import some
 
@@ -186,14 +185,7 @@ def _why_not_renamed(check: ResolvedCheck) -> str | None:
 class RemoteEngine(Protocol):
     """Runs the native engine's search outside this package: see `pipeline.exploration`."""
 
-    def search(
-        self,
-        check: ResolvedCheck,
-        engine: Engine,
-        monitors: Sequence[Monitor],
-        properties: Sequence[Property],
-        saving: Any,
-    ) -> AbstractContextManager[Any]:
+    def search(self, check: ResolvedCheck, engine: Engine, saving: Any) -> AbstractContextManager[Any]:
         """A `LevelSearch`; `saving` is its checkpoint, or None."""
 
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from crownless.runtime.printable import in_brackets, some
-
-from .properties import Property
 
 
 @dataclass
@@ -48,24 +45,3 @@ class Exploration:
 FIRST_VIOLATION = "only the first violation was requested"
 
 Progress = Callable[[Exploration, int], None]
-
-#: Seconds after which a search reports a violation before its end.
-REPORTED_AFTER = 1.0
-
-
-def reporting_early(
-    report: Callable[[str], None], protocol: str, properties: Iterable[Property], progress: Progress | None = None
-) -> Progress:
-    """The progress of a long search, with a report of each violation as soon as it is known."""
-    left = {known.name for known in properties}
-    began = time.monotonic()
-
-    def reported(found: Exploration, level: int) -> None:
-        broken = [name for name in found.broken if name in left]
-        if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
-            left.difference_update(broken)
-            report(f"{protocol}: violated: {' and '.join(broken)}; still searching…")
-        if progress is not None:
-            progress(found, level)
-
-    return reported

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.runtime.printable import in_brackets, some
-from crownless.spec.enumeration import Sends
+from crownless.spec.enumeration import Sends, with_self_sends
 from crownless.spec.orders import ORDERS
 
 #: The orders that are decided, the weakest first.
@@ -27,6 +27,7 @@ class Request:
 
     `orders`: those that it claims to keep. `delivery`: the delivery properties that it promises. `replies`: the maximum number of messages that applications also send from
     inside deliveries. `ticks`: the ticks at each process; `restarts`: the maximum crashes and restarts of each.
+    `broadcast-to-all` becomes `broadcast` with `self_sends`.
     """
 
     processes: int = 3
@@ -39,6 +40,11 @@ class Request:
     ticks: int = 0
     restarts: int = 0
     delivery: tuple[str, ...] = DELIVERY
+
+    def __post_init__(self) -> None:
+        sends, self_sends = with_self_sends(self.sends, self.self_sends)
+        object.__setattr__(self, "sends", sends)
+        object.__setattr__(self, "self_sends", self_sends)
 
     def __repr__(self) -> str:
         return in_brackets(f"request: {self.processes} processes, {self.messages} messages, {self.channel} channel")

@@ -7,9 +7,11 @@
         def on_tick(self): ...                   # if it has timers
         def on_restart(self): ...                # after a crash: keeps what was on disk; without it, nothing is kept
 
-Processes are numbered from 0. `to` is one of them, or a tuple of several. A class with `sends = "broadcast"`, or
-"multicast", always gets a tuple. A node may instead return its outputs: pairs `(to, packet)`, and the messages that it
-delivers, as strings. The constructor takes any of these four arguments, by name. Methods may be coroutines.
+Processes are numbered from 0. `to` is one of them if messages are unicasts; otherwise it is a tuple, even of one. The
+attribute `sends` of the class says how messages are addressed, unless the request does: `unicast`, the default,
+`multicast`, `broadcast`, or `broadcast-to-all`. A node may instead return its outputs: pairs `(to, packet)`, and the
+messages that it delivers, as strings. The constructor takes any of these four arguments, by name. Methods may be
+coroutines.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from operator import index
 from re import Pattern
 from typing import Any
 
+from crownless.impl import own_protocols
 from crownless.impl.protocol_validation import check_promises
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
@@ -70,8 +73,9 @@ class _Hangs(BaseException):
     """Raised inside a call that lasts too long; `except Exception` does not catch it."""
 
 
-def sends_of(kind: type) -> Sends:
-    """The kind of sends of these nodes, by the class attribute `sends`."""
+def sends_of(node: object) -> Sends:
+    """The kind of sends of a class of nodes, or of its name, by the class attribute `sends`; of others: unicast."""
+    kind = own_protocols.load_node(node) if isinstance(node, str) and own_protocols.is_own(node) else node
     said = getattr(kind, "sends", None)
     return known_sends(said) if isinstance(said, str) else "unicast"
 
@@ -95,11 +99,14 @@ class InProcess(Implementation):
         *,
         name: str | None = None,
         ignored: Pattern[str] | None = None,
+        sends: Sends = "unicast",
     ) -> None:
-        """`name`: the name in reports, by default that of the class. `ignored`: parts of packets not compared."""
+        """`name`: the name in reports, by default that of the class. `ignored`: parts of packets not compared. `sends`:
+        how applications send.
+        """
         super().__init__(kind.__name__ if name is None else name, n, limits)
         self.kind = kind
-        self.sends = sends_of(kind)
+        self.unicasts = sends == sends_of(kind) == "unicast"
         self.promises = promises_of(kind)
         self.ignored = ignored
         self.arguments = arguments_of(kind)
@@ -181,8 +188,8 @@ class _Object(Node):
         return tuple(self.outputs)
 
     def _sending(self, message: Message) -> tuple[Any, ...]:
-        several = self.nodes.sends != "unicast" or len(message.receivers) > 1
-        return (message.receivers if several else message.receivers[0], name_for_nodes(message))
+        to = message.receivers[0] if self.nodes.unicasts and len(message.receivers) == 1 else message.receivers
+        return (to, name_for_nodes(message))
 
     def _call(self, method: str, arguments: tuple[Any, ...], call: Callable[[], None] | None = None) -> None:
         """Calls the node: its exceptions become a `NodeFailure` with the location. Its prints go to standard error."""

@@ -206,7 +206,9 @@ class NodeMachine(ProtocolMachine):
             to = " and ".join(f"P{q + 1}" for q in message.receivers)
             hint = "" if len(message.receivers) > 1 else "; if every message is for all processes: --sends broadcast"
             if i == message.sender:
-                hint = "; if senders deliver their own broadcasts: --sends broadcast --self-sends"
+                hint = (
+                    '; if senders deliver their own broadcasts: --sends broadcast-to-all, or sends="broadcast-to-all"'
+                )
             raise NodeFailure("invents", f"delivers {name}, which is for {to}{hint}")
         return message
 

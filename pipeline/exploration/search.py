@@ -19,6 +19,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -31,8 +32,6 @@ from crownless.model_check.native.checkpoints import START_OVER_HINT, Checkpoint
 from crownless.model_check.native.layout import Shape
 from crownless.model_check.native.level_search import LevelSearch
 from crownless.model_check.search.engines import Engine
-from crownless.model_check.system.monitors import Monitor
-from crownless.model_check.system.properties import Property
 from crownless.pipeline.session import root_cause, session
 from crownless.runtime.ending import interrupted_by, look
 from crownless.runtime.errors import BadInput
@@ -78,8 +77,6 @@ class OnSpark:
         self,
         check: ResolvedCheck,
         engine: Engine,
-        monitors: Sequence[Monitor],
-        properties: Sequence[Property],
         saving: Checkpoint | None,
     ) -> Iterator[SearchOnSpark]:
         """A search ready to run, with its files beside the checkpoint `saving`, or in a temporary directory."""
@@ -102,11 +99,7 @@ class OnSpark:
         ) as directory:
             yield SearchOnSpark(
                 check,
-                monitors,
-                properties,
-                shared=engine.shared,
-                symmetry=bool(engine.reductions),
-                workers=self._partitions or context.defaultParallelism,
+                replace(engine, workers=self._partitions or context.defaultParallelism),
                 spark=spark,
                 directory=Path(directory),
             )

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
         orders: Iterable[str]
         channel: str
-        sends: Sends
+        sends: Sends | None
         self_sends: bool
         replies: int | None
         ticks: int
@@ -38,7 +38,7 @@ def conform(
     *,
     orders: Iterable[str] = (),
     channel: str = "unordered",
-    sends: Sends = "unicast",
+    sends: Sends | None = None,
     self_sends: bool = False,
     replies: int | None = None,
     ticks: int = 0,
@@ -51,7 +51,9 @@ def conform(
 
     `node`: a class with `on_send` and `on_packet` (see `crownless.oracle.conformance.in_process`), its name
     (`node.py:MyNode`), or the command of a program with a line-based stdin/stdout interface, as a list. `orders`: the
-    orders that it claims to keep; with none, see `.kept` and `.strongest`. `replies`: applications also send up to
+    orders that it claims to keep; with none, see `.kept` and `.strongest`. `sends`: `unicast`, `multicast`,
+    `broadcast`, or `broadcast-to-all`, which is `broadcast` with `self_sends`: senders deliver their own messages, too;
+    default: what the class says by its attribute `sends`, or else unicast. `replies`: applications also send up to
     this many messages from inside deliveries (default: 3, or `messages` if fewer). `ticks`: how often time passes at
     each process; `restarts`: how often each may crash and start again. `timeout`: seconds for an answer. `ignore`: a
     regular expression for parts of packets to ignore, such as time stamps. A violated property has a shortest run:
@@ -60,6 +62,7 @@ def conform(
     from crownless.oracle.conformance.conforming import conform as drive
 
     request = _request(
+        node,
         processes,
         messages,
         orders=orders,
@@ -93,7 +96,7 @@ def conform_at_random(
     """
     from crownless.oracle.conformance.conforming import conform_at_random as drive
 
-    request = _request(processes, messages, **scope)
+    request = _request(node, processes, messages, **scope)
     runs = arguments.whole_number("runs", runs)
     seed = arguments.whole_number("seed", seed, least=0)
     with _implementation(node, request.processes, request.sends, timeout, ignore) as implementation:
@@ -125,10 +128,11 @@ def replay(
         return follow(implementation, given)
 
 
-def _request(processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
+def _request(node: object, processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
     """The request, after its numbers and names are validated."""
     from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
     from crownless.oracle.conformance.conformance_request import Request
+    from crownless.oracle.conformance.in_process import sends_of
     from crownless.spec.enumeration import known_sends
 
     return Request(
@@ -136,7 +140,7 @@ def _request(processes: int, messages: int, **scope: Unpack[Scope]) -> Request:
         messages=arguments.whole_number("messages", messages, most=MOST_MESSAGES),
         channel=scope.get("channel", "unordered"),
         orders=arguments.names("orders", scope.get("orders", ())),
-        sends=known_sends(scope.get("sends", "unicast")),
+        sends=known_sends(scope.get("sends") or sends_of(node)),
         self_sends=bool(scope.get("self_sends")),
         replies=arguments.optional_number("replies", scope.get("replies"), least=0),
         ticks=arguments.whole_number("ticks", scope.get("ticks", 0), least=0),
@@ -160,9 +164,10 @@ def _implementation(
     limits = NodeLimits(seconds=arguments.seconds("timeout", timeout))
     implementation: Implementation
     if isinstance(node, type):
-        implementation = InProcess(node, n, limits, ignored=ignored)
+        implementation = InProcess(node, n, limits, ignored=ignored, sends=sends)
     elif isinstance(node, str):
-        implementation = InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)
+        kind = own_protocols.load_node(node)
+        implementation = InProcess(kind, n, limits, name=node, ignored=ignored, sends=sends)
     else:
         implementation = OutOfProcess(arguments.names("node", node), n, limits, ignored=ignored, sends=sends)
     with closing(implementation):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -14,131 +15,104 @@ from crownless.model_check.check.request import protocols_supporting
 from crownless.spec import library
 from crownless.spec.orders import ORDERS
 
+PROTOCOL_NAMES, ORDER_NAMES, COMPUTATIONS = (", ".join(names) for names in (PROTOCOLS, ORDERS, library.names()))
 SELF_SENDS = f"leave out --self-sends, or name the protocols: {protocols_supporting('self_sends')}"
 MULTICAST = f"leave out --sends, or name the protocols: {protocols_supporting('multicast')}"
 COPIES = f"send copies, or name the protocols: {protocols_supporting('multicast')}"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "line"),
-    [
-        (
-            "chek",
-            (
-                "unknown verb 'chek'; did you mean 'check'? "
-                "known: check, claims, classify, conform, cost, count, explore, list, new, prove, realize, show, "
-                "vectors"
-            ),
-        ),
-        ("prove rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
-        ("check rts", f"unknown protocol 'rts'; did you mean 'rst'? known: {', '.join(PROTOCOLS)}"),
-        (
-            "check rst --order casual",
-            f"unknown order 'casual'; did you mean 'causal'? known: {', '.join(ORDERS)}",
-        ),
-        (
-            "check rst --channel fif",
-            f"unknown channel 'fif'; did you mean 'fifo'? known: {', '.join(CHANNELS)}",
-        ),
-        ("check rst --engine tlc", "unknown engine 'tlc'; known: native, plain, spark"),
-        ("check rst --reduce order", "unknown reduction 'order'; known: symmetry, all"),
-        (
-            "check rst --engine plain --reduce symmetry",
-            "--engine plain: the plain explorer has no reductions; leave out --engine or --reduce",
-        ),
-        *(
-            (
-                f"check {protocol}--engine plain --workers 2",
-                "--engine plain: the plain explorer has no workers; leave out --engine or --workers",
-            )
-            for protocol in ("rst ", "")
-        ),
-        (
-            "check ses --engine native --crash P1",
-            "ses: --engine native: the native engine knows no crashes; leave that out",
-        ),
-        (
-            "check kearns --reduce symmetry",
-            "kearns does not admit --reduce symmetry: it does not treat all processes alike; leave that out",
-        ),
-        ("check rst --max-memory 4", "--max-memory 4: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),
-        ("check rst --max-memory 0G", "--max-memory 0G: not a size of 1M or more, in M, G or T; such as 4G, or 512M"),
-        ("check rst -n 0", "-n/--processes 0: nothing to explore; give 1 to 16 processes"),
-        ("check rst -n -1", "-n/--processes -1: nothing to explore; give 1 to 16 processes"),
-        (
-            "check rst -n 1000000000",
-            "-n/--processes 1000000000: more than this tool takes; give at most 16 processes; 3 or 4 is a good start",
-        ),
-        ("check rst -m 0", "-m/--messages 0: nothing to explore; give 1 to 64 messages"),
-        (
-            "check rst -m 1000000000",
-            "-m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start",
-        ),
-        ("check rst -n 1", "1 process has no other process to send to; use two processes or more, or --self-sends"),
-        ("check rst --set k=4", "rst has no parameter 'k'; its parameters: none"),
-        (
-            "check extra-messages --set k=0",
-            "extra-messages: k=0: too small, an empty matrix has 0 non-zero entries; give 1 or more",
-        ),
-        (
-            "check extra-messages --set k=4,0,4",
-            "extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more",
-        ),
-        (
-            "check extra-messages --set k=4,5",
-            "extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all",
-        ),
-        (
-            "check buffer-bounded --set input=0",
-            "buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more",
-        ),
-        (
-            "check buffer-bounded --set output=1,2,3",
-            "buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1",
-        ),
-        ("check kearns --set server=4", "kearns: server=4: too great for 3 processes; give 1 to 3"),
-        (
-            "check kearns --order mailbox",
-            "kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal",
-        ),
-        ("check ses --crash P9", "unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3"),
-        ("check rst --sends multicast", f"rst has no messages to several processes; {MULTICAST}"),
-        ("check rst --sends some", "unknown kind of sends 'some'; known: unicast, multicast, broadcast"),
-        ("check rst --program ses-fig2", f"rst has no messages to several processes, and W1 is one; {COPIES}"),
-        (
-            "check rst --clock lamport",
-            "unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times",
-        ),
-        (
-            "check rst --set k",
-            "--set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process",
-        ),
-        ("check extra-messages --set k=3 --set k=4", "--set k=4: k is set twice; give it once"),
-        (
-            "check rst --order asynchronous",
-            "--order asynchronous: its violations fail delivers-once, which is always checked; name another order",
-        ),
-        ("check murty-garg --self-sends", f"murty-garg excludes messages to oneself; {SELF_SENDS}"),
-        (
-            "check rst --program mf-program-1 -n 4",
-            "a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends",
-        ),
-        ("count -n 0 -m 3", "-n 0: cannot be enumerated; give 1 to 8"),
-        ("count -n 3 -m 1000000000", "-m 1000000000: cannot be enumerated; give 1 to 8"),
-        (
-            "show nope",
-            (
-                f"no file and no bundled computation is called 'nope'; bundled: {', '.join(library.names())}; "
-                "counterexamples: crownless list counterexamples"
-            ),
-        ),
-        ("classify gone.txt", "gone.txt: cannot read it: No such file or directory; name a text file or a log"),
-        (
-            "classify gone.parquet",
-            "gone.parquet: cannot read it: No such file or directory; name a text file or a log",
-        ),
-    ],
-)
+#: Each command, and the line that refuses it.
+REFUSED = f"""
+chek
+    unknown verb 'chek'; did you mean 'check'? known: check, claims, classify, conform, cost, count, explore, list, new, prove, realize, show, vectors
+prove rts
+    unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
+check rts
+    unknown protocol 'rts'; did you mean 'rst'? known: {PROTOCOL_NAMES}
+check rst --order casual
+    unknown order 'casual'; did you mean 'causal'? known: {ORDER_NAMES}
+check rst --channel fif
+    unknown channel 'fif'; did you mean 'fifo'? known: {", ".join(CHANNELS)}
+check rst --engine tlc
+    unknown engine 'tlc'; known: native, plain, spark
+check rst --reduce order
+    unknown reduction 'order'; known: symmetry, all
+check rst --engine plain --reduce symmetry
+    --engine plain: the plain explorer has no reductions; leave out --engine or --reduce
+check rst --engine plain --workers 2
+    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+check --engine plain --workers 2
+    --engine plain: the plain explorer has no workers; leave out --engine or --workers
+check ses --engine native --crash P1
+    ses: --engine native: the native engine knows no crashes; leave that out
+check kearns --reduce symmetry
+    kearns does not admit --reduce symmetry: it does not treat all processes alike; leave that out
+check rst --max-memory 4
+    --max-memory 4: not a size of 1M or more, in M, G or T; such as 4G, or 512M
+check rst --max-memory 0G
+    --max-memory 0G: not a size of 1M or more, in M, G or T; such as 4G, or 512M
+check rst -n 0
+    -n/--processes 0: nothing to explore; give 1 to 16 processes
+check rst -n -1
+    -n/--processes -1: nothing to explore; give 1 to 16 processes
+check rst -n 1000000000
+    -n/--processes 1000000000: more than this tool takes; give at most 16 processes; 3 or 4 is a good start
+check rst -m 0
+    -m/--messages 0: nothing to explore; give 1 to 64 messages
+check rst -m 1000000000
+    -m/--messages 1000000000: more than this tool takes; give at most 64 messages; 3 or 4 is a good start
+check rst -n 1
+    1 process has no other process to send to; use two processes or more, or --self-sends
+check rst --set k=4
+    rst has no parameter 'k'; its parameters: none
+check extra-messages --set k=0
+    extra-messages: k=0: too small, an empty matrix has 0 non-zero entries; give 1 or more
+check extra-messages --set k=4,0,4
+    extra-messages: k=4,0,4: too small, an empty matrix has 0 non-zero entries; give 1 or more
+check extra-messages --set k=4,5
+    extra-messages: k=4,5: 2 values for 3 processes; give one for each, or one for all
+check buffer-bounded --set input=0
+    buffer-bounded: input=0: too small, a full buffer takes nothing in; give 1 or more
+check buffer-bounded --set output=1,2,3
+    buffer-bounded: output=1,2,3: it is one for all processes; give one number, such as output=1
+check kearns --set server=4
+    kearns: server=4: too great for 3 processes; give 1 to 3
+check kearns --order mailbox
+    kearns orders the deliveries at one process only, of which mailbox says nothing; request fifo or causal
+check ses --crash P9
+    unknown process to crash 'P9'; did you mean 'P3'? known: P1, P2, P3
+check rst --sends multicast
+    rst has no messages to several processes; {MULTICAST}
+check rst --sends some
+    unknown kind of sends 'some'; known: unicast, multicast, broadcast
+check rst --program ses-fig2
+    rst has no messages to several processes, and W1 is one; {COPIES}
+check rst --clock lamport
+    unknown clock 'lamport'; did you mean 'lamport-times'? known: lamport-times, vector-times
+check rst --set k
+    --set k: not a KEY=VALUE with whole numbers; such as --set k=4, or k=4,4,5 for each process
+check extra-messages --set k=3 --set k=4
+    --set k=4: k is set twice; give it once
+check rst --order asynchronous
+    --order asynchronous: its violations fail delivers-once, which is always checked; name another order
+check murty-garg --self-sends
+    murty-garg excludes messages to oneself; {SELF_SENDS}
+check rst --program mf-program-1 -n 4
+    a program brings its own processes and messages; leave out -n, -m, --sends and --self-sends
+count -n 0 -m 3
+    -n 0: cannot be enumerated; give 1 to 8
+count -n 3 -m 1000000000
+    -m 1000000000: cannot be enumerated; give 1 to 8
+show nope
+    no file and no bundled computation is called 'nope'; bundled: {COMPUTATIONS}; counterexamples: crownless list counterexamples
+classify gone.txt
+    gone.txt: cannot read it: No such file or directory; name a text file or a log
+classify gone.parquet
+    gone.parquet: cannot read it: No such file or directory; name a text file or a log
+""".strip()  # noqa: E501  # each is one line, however long
+
+
+@pytest.mark.parametrize(("arguments", "line"), re.findall(r"^(\w.*)\n    (.*)$", REFUSED, re.MULTILINE))
 def test_bad_usage_is_one_line_that_says_what_to_do(crownless: Crownless, arguments: str, line: str) -> None:
     answer = crownless(*arguments.split())
     assert (answer.code, answer.out, answer.err) == (2, "", f"crownless: {line}\n")

@@ -6,7 +6,7 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
@@ -15,9 +15,9 @@ from unittest.mock import patch
 
 import pytest
 from click.shell_completion import ShellComplete
+from command_line_runner import Crownless
 
 from crownless import command_line
-from crownless.command_line import main
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols.rst import Rst
@@ -28,26 +28,11 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import SymmetryCheck
-from crownless.model_check.system import exploration
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits
+from crownless.spec.orders import ORDERS
 
 Capture = pytest.CaptureFixture[str]
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def crownless(capsys: Capture) -> Run:
-    """Runs `crownless` in this process: the exit code, and what it prints on both streams."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main(arguments)
-        printed = capsys.readouterr()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, printed.out, printed.err
-
-    return run
 
 
 # -- expected verdicts -------------------------------------------------------------------------------------------------
@@ -63,7 +48,7 @@ def suite_of(*protocols: str) -> Any:
     return patch("crownless.command_line.verbs.check.suite_rows", lambda: chosen)
 
 
-def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crownless: Run) -> None:
+def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crownless: Crownless) -> None:
     with suite_of("unordered", "rst"):
         code, out, err = crownless("check")
     assert (code, err) == (0, "")
@@ -72,7 +57,7 @@ def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crow
     assert out.endswith("\n2 checks: 1 holds, 1 breaks, all as expected\n")
 
 
-def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownless: Run) -> None:
+def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownless: Crownless) -> None:
     with suite_of("unordered", "rst"), patch.object(Rst, "deliverable", Unordered.deliverable):
         code, out, _ = crownless("check")
         assert code == 1
@@ -90,7 +75,7 @@ def test_a_row_that_no_longer_breaks_what_it_is_known_to_break_is_unexpected() -
     assert row.as_expected(run_check(Check("rst", 2, 2))) is False
 
 
-def test_a_row_that_is_unknown_exits_3(crownless: Run) -> None:
+def test_a_row_that_is_unknown_exits_3(crownless: Crownless) -> None:
     with suite_of("unordered", "rst"):
         code, out, _ = crownless("check", "--max-states", "600")
     assert code == 3
@@ -158,7 +143,7 @@ def test_first_shows_the_shortest_violation_and_no_longer_one(
 @pytest.mark.parametrize("engine", ["plain", "native"])
 def test_a_long_search_reports_a_violation_before_its_end(engine: str) -> None:
     said: list[str] = []
-    with patch.object(exploration, "REPORTED_AFTER", -1.0):
+    with patch.object(checking, "REPORTED_AFTER", -1.0):
         run_check(Check("unordered", 3, 5), engine=engine, on_violation=said.append)
     assert said == ["unordered: violated: fifo and causal; still searching…"]
 
@@ -199,7 +184,7 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -
         explore=lambda *_, **__: Exploration(stopped=INTERRUPTED), seconds_before=0.0, symmetry=SymmetryCheck()
     )
     with (
-        patch("crownless.model_check.check.check.Search._native", return_value=nothing),
+        patch("crownless.model_check.native.search.NativeSearch", return_value=nothing),
         patch.object(checking, "FIRST_TRY_STATES", 1_000),
     ):
         result = run_check(Check("unordered", 4, 5), on_violation=reported.append)
@@ -207,16 +192,6 @@ def test_what_the_first_try_found_is_known_where_the_engine_comes_no_further() -
     assert (result.verdict, result.engine.name, result.exploration.states) == ("violated", "plain", 1_000)
     assert result.interrupted
     assert [len(line.run or ()) for line in result.violations.values()] == [3, 3]
-
-
-def test_a_small_question_loads_no_compiler() -> None:
-    script = (
-        "import sys\nfrom crownless.command_line import main\n"
-        "try:\n    main(['check', 'rst', '-n', '2', '-m', '3', '--quiet'])\n"
-        "except SystemExit as ended:\n    print(ended.code, 'numba' in sys.modules, 'llvmlite' in sys.modules)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 False False"
 
 
 # -- what fits -----------------------------------------------------------------------------------------------------
@@ -256,7 +231,7 @@ COMMANDS = (
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.parametrize("width", [80])
 def test_no_line_of_a_table_or_a_scope_is_wider_than_the_terminal(
-    crownless: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, width: int
+    crownless: Crownless, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, width: int
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.chdir(tmp_path)
@@ -292,7 +267,7 @@ def test_a_cell_is_folded_and_not_cut_and_the_first_stays_whole(
         "cost rst --seeds 2 -m 40",
     ],
 )
-def test_ascii_prints_nothing_else(crownless: Run, command: str) -> None:
+def test_ascii_prints_nothing_else(crownless: Crownless, command: str) -> None:
     _, out, _ = crownless(*command.split(), "--ascii")
     assert out.isascii()
 
@@ -319,7 +294,7 @@ def test_ascii_prints_nothing_else(crownless: Run, command: str) -> None:
     ],
 )
 def test_json_is_one_object_with_the_version(
-    crownless: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, key: str
+    crownless: Crownless, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, key: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     _, out, _ = crownless(*command.split(), "--json")
@@ -351,7 +326,7 @@ def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: s
 
 
 @pytest.mark.parametrize("verb", command_line.VERBS)
-def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Run, verb: str) -> None:
+def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownless: Crownless, verb: str) -> None:
     code, out, _ = crownless(verb, "--help")
     few = out
     if "--help-all" in out:
@@ -364,23 +339,24 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
     assert {option for option in expected if option not in out} == set()
 
 
-def test_classify_says_first_what_is_kept_and_the_strongest(crownless: Run) -> None:
+def test_classify_says_first_what_is_kept_and_the_strongest(crownless: Crownless) -> None:
     _, out, _ = crownless("classify", "mf-fig8", "--quiet")
     first, second, *_ = out.splitlines()
     assert first.startswith("mf-fig8: 3 processes")
     assert second == ("keeps asynchronous, fifo, causal (strongest: causal); breaks mailbox, one-n, n-n, synchronous")
 
 
-def test_list_shows_the_sections_that_are_named(crownless: Run) -> None:
-    _, out, _ = crownless("list", "orders", "--json")
-    assert set(json.loads(out)) == {"crownless", "orders"}
-    _, out, _ = crownless("list", "protocols")
-    assert [
-        line.split()[0] for line in out.splitlines() if re.match(r"[a-z-]+ +(causal|fifo|sync|async)", line)
-    ] == list(PROTOCOLS)
-    code, _, err = crownless("list", "protocol")
-    assert code == 2
-    assert "protocols" in err
+def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> None:
+    facts = crownless("list", "--json").json
+    assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)
+    assert [row["name"] for row in facts["orders"]] == list(ORDERS)
+    assert [row["name"] for row in facts["channels"]] == ["unordered", "fifo", "lossy", "duplicating"]
+    assert "mf-fig8" in crownless("list").out
+    assert set(crownless("list", "orders", "--json").json) == {"crownless", "orders"}
+    shown = re.findall(r"^([a-z-]+) +(?:causal|fifo|sync|async)", crownless("list", "protocols").out, re.MULTILINE)
+    assert shown == list(PROTOCOLS)
+    refused = crownless("list", "protocol")
+    assert (refused.code, "protocols" in refused.err) == (2, True)
 
 
 def test_a_shell_completes_protocols_and_else_files() -> None:

@@ -27,7 +27,7 @@ except SystemExit as ended:
         "--version",
         "classify mf-fig5",
         "classify mf-fig4",
-        "check rst -n 2 -m 1 --engine plain",
+        "check rst -n 2 -m 3 --quiet",
         "count -n 2 -m 2",
         "show mf-fig5",
     ],

@@ -18,7 +18,6 @@ from asymmetric_machines import LastAcceptsAll
 
 import crownless as cr
 from crownless.model_check.check import check as checking
-from crownless.model_check.system import exploration
 from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.spec.computation import Message
 
@@ -157,7 +156,7 @@ def test_a_check_ends_with_its_first_violation_if_that_is_requested() -> None:
 def test_what_lasts_is_logged_and_nothing_is_printed(
     caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with patch.object(exploration, "REPORTED_AFTER", 0.0), patch.object(checking, "FIRST_TRY_STATES", 50):
+    with patch.object(checking, "REPORTED_AFTER", 0.0), patch.object(checking, "FIRST_TRY_STATES", 50):
         cr.check("unordered", 3, 3)
     cr.check(LastAcceptsAll, 3, 2, engine="native")
     warned = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]

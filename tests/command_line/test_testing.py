@@ -146,9 +146,19 @@ def test_a_class_that_says_broadcast_is_given_broadcasts(subject: Any) -> None:
     assert all(re.search(r"send m\d to P\d, P\d$", line) for line in sends), sends
 
 
-def test_a_class_that_says_what_cannot_be_sent_is_refused() -> None:
+@pytest.mark.parametrize("subject", [Broadcasts, BroadcastsAsAProtocol])
+def test_the_test_says_what_is_sent_in_place_of_the_class(subject: Any) -> None:
+    asked = {"order": "fifo", "processes": (2, 2), "messages": 2}
+    sends = [line for line in by_walks(subject, sends="broadcast-to-all", **asked) if "send" in line]
+    assert len(sends) == 2
+    assert all(line.endswith("to P1, P2") for line in sends), sends
+
+
+def test_a_class_or_a_test_that_says_what_cannot_be_sent_is_refused() -> None:
     with pytest.raises(cr.BadInput, match="did you mean 'broadcast'"):
         stateful(type("Misspelt", (Broadcasts,), {"sends": "brodcast"}))
+    with pytest.raises(cr.BadInput, match="did you mean 'broadcast'"):
+        stateful(Broadcasts, sends="brodcast")  # type: ignore[arg-type]
 
 
 class Raises(Direct):

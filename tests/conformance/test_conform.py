@@ -177,8 +177,30 @@ class DeliversItsOwn(Relay):
 def test_who_delivers_its_own_messages_is_pointed_to_the_option() -> None:
     found = cr.conform(DeliversItsOwn, 2, 1)
     assert [line.property.name for line in found.failures] == ["invents"]
-    assert "if senders deliver their own broadcasts: --sends broadcast --self-sends" in found["invents"].note
+    assert "if senders deliver their own broadcasts: --sends broadcast-to-all, or sends=" in found["invents"].note
     assert (found["synchronous"].verdict, found.kept) == ("unknown", ["asynchronous"])
+
+
+def test_a_class_or_the_request_says_that_they_do() -> None:
+    said = type("SaysSo", (DeliversItsOwn,), {"sends": "broadcast-to-all", "on_packet": lambda self, *_: None})
+    for found in (cr.conform(said, 2, 1), cr.conform(said, 2, 1, sends="broadcast", self_sends=True)):
+        assert not found.failures
+        assert found["delivers-all"].verdict == "violated"
+        assert (found.json()["sends"], found.json()["self_sends"]) == ("broadcast", True)
+    assert cr.conform(Relay, 2, 1, sends="broadcast-to-all").verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("sends", "receivers"),
+    [("unicast", int), ("multicast", tuple), ("broadcast", tuple), ("broadcast-to-all", tuple)],
+)
+def test_a_node_gets_one_receiver_of_unicasts_and_a_tuple_of_all_others(sends: Any, receivers: type) -> None:
+    class Notes(Relay):
+        def on_send(self, to: Any, message: str) -> None:
+            assert isinstance(to, receivers), to
+            super().on_send(to, message)
+
+    assert not cr.conform(Notes, 2, 1, sends=sends).failures
 
 
 class Guesses(Relay):

@@ -38,14 +38,14 @@ def test_a_program_is_driven_without_an_adapter(crownless: Crownless, options: l
 
 def test_deliveries_of_the_broadcast_workload_are_read(crownless: Crownless) -> None:
     command = [sys.executable, str(NODES / "broadcast.py")]
-    given = ["-n", "2", "--sends", "broadcast"]
-    answer = crownless("conform", *given, "-m", "2", "--self-sends", "--json", "--", *command)
+    given = ["-n", "2"]
+    answer = crownless("conform", *given, "-m", "2", "--sends", "broadcast-to-all", "--json", "--", *command)
     assert answer.code == 0
     assert answer.json["orders"]["fifo"]["verdict"] == "violated"
     assert len(answer.json["orders"]["fifo"]["run"]) == 3
-    without = crownless("conform", *given, "-m", "1", "--", *command)
+    without = crownless("conform", *given, "-m", "1", "--sends", "broadcast", "--", *command)
     assert without.code == 1
-    assert "--self-sends" in without.out
+    assert "--sends broadcast-to-all" in without.out
 
 
 @pytest.mark.parametrize("sends", ["multicast", "broadcast"])

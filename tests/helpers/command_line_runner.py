@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -13,13 +13,12 @@ from crownless.model_check.search.engines import COMPILES
 Capture = pytest.CaptureFixture[str]
 
 
-class Answer:
-    """What a command printed, and its exit code."""
+class Answer(NamedTuple):
+    """A command's exit code, and what it printed."""
 
-    def __init__(self, code: int, out: str, err: str) -> None:
-        self.code = code
-        self.out = out
-        self.err = err
+    code: int
+    out: str
+    err: str
 
     @property
     def json(self) -> Any:
@@ -32,9 +31,9 @@ class Crownless:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
 
-    def __call__(self, *arguments: str) -> Answer:
+    def __call__(self, *arguments: object) -> Answer:
         with pytest.raises(SystemExit) as exit_:
-            main(arguments)
+            main([str(argument) for argument in arguments])
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
         return Answer(exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", ""))

@@ -47,13 +47,23 @@ def rows_of(computations: Sequence[Computation], chance: Random | None = None) -
 
 
 def random_computation(
-    chance: Random, n: int, messages: int, *, disorder: float, loss: float, several: float
+    chance: Random,
+    n: int,
+    messages: int,
+    *,
+    disorder: float,
+    loss: float,
+    several: float,
+    at_once: float | None = None,
 ) -> Computation:
-    """A run of n processes: the more disorder, the less messages are delivered in the order sent."""
+    """A run of n processes: the more disorder, the less messages are delivered in the order sent.
+
+    A step is a send with probability `at_once`: the greater, the more messages are in flight.
+    """
     lines: list[list[Event]] = [[] for _ in range(n)]
     sent: list[Message] = []
     flying: list[tuple[int, int]] = []
-    at_once = chance.choice([0.2, 0.5, 0.8])
+    at_once = at_once or chance.choice([0.2, 0.5, 0.8])
     while len(sent) < messages or flying:
         if len(sent) < messages and (not flying or chance.random() < at_once):
             p = chance.randrange(n)

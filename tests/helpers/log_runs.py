@@ -82,11 +82,16 @@ def random_run(chance: Random, run: str, *, holes: bool = True, multicasts: bool
     return events
 
 
-def random_log(seed: int, runs: int, **which: bool) -> list[str]:
+def random_events(seed: int, runs: int, **which: bool) -> list[Event]:
+    """The events of so many random runs, in any order."""
     chance = Random(seed)
     events = [event for k in range(runs) for event in random_run(chance, f"run{k}", **which)]
     chance.shuffle(events)
-    return [json.dumps(event) for event in events]
+    return events
+
+
+def random_log(seed: int, runs: int, **which: bool) -> list[str]:
+    return [json.dumps(event) for event in random_events(seed, runs, **which)]
 
 
 def known_of(run: str, verdicts: Iterable[Verdict]) -> Known:

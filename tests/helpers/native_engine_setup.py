@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -16,7 +17,6 @@ from crownless.model_check.search.engines import engine_for
 from crownless.model_check.search.explorer import explore
 from crownless.model_check.system.exploration import Exploration
 from crownless.model_check.system.monitors import Monitor, monitors_of
-from crownless.model_check.system.properties import Property
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
@@ -33,32 +33,20 @@ class Question(NamedTuple):
 
     check: ResolvedCheck
 
-    def all_monitors(self) -> list[Monitor]:
-        """New ones: they number what they see."""
-        return list(self.check.system().monitors)
-
-    def properties(self) -> list[Property]:
-        return list(self.check.properties)
-
     def system(self) -> System:
         return self.check.system()
 
     def plain(self, limits: Limits | None = None) -> Exploration:
-        return explore(self.system(), self.properties(), limits)
+        return explore(self.system(), self.check.properties, limits)
 
     def search(
         self, workers: int = 1, *, symmetry: bool = False, shared: bool | None = None, force: bool = False
     ) -> NativeSearch:
         """A search of the native engine. `shared` and `symmetry` are as the engine itself says, unless forced."""
         engine = engine_for(self.check, engine="native", reductions=REDUCED if symmetry and not force else ())
-        return NativeSearch(
-            self.check,
-            self.all_monitors(),
-            self.properties(),
-            shared=engine.shared if shared is None else shared,
-            symmetry=symmetry,
-            workers=workers,
-        )
+        reduced = REDUCED if symmetry else ()
+        shares = engine.shared if shared is None else shared
+        return NativeSearch(self.check, replace(engine, workers=workers, reductions=reduced, shared=shares))
 
     def native(
         self,

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line import main
 from crownless.impl import own_protocols
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
@@ -35,8 +33,6 @@ class Hub(cr.Protocol):
         return [cr.Step(state, [], [cr.delivered(packet.message)])]
 """
 
-Command = Callable[..., tuple[int, str, str]]
-
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -51,65 +47,100 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return file
 
 
-@pytest.fixture
-def command(capsys: pytest.CaptureFixture[str]) -> Command:
-    def run(*arguments: str) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ending:
-            main(arguments)
-        code = ending.value.code
-        assert isinstance(code, int)
-        return (code, *capsys.readouterr())
-
-    return run
-
-
 @pytest.mark.parametrize("spelled", ["hub.py:Hub", "./hub.py:Hub", "hub:Hub", "hub.py"])
-def test_a_class_is_checked_by_its_file_or_module(hub: Path, command: Command, spelled: str) -> None:
-    code, out, _ = command("check", spelled, "-n", "2", "-m", "2", "--json")
+def test_a_class_is_checked_by_its_file_or_module(hub: Path, crownless: Crownless, spelled: str) -> None:
+    code, out, _ = crownless("check", spelled, "-n", "2", "-m", "2", "--json")
     assert code == 1
     assert '"violated"' in out
     assert ":Hub" in out
 
 
-def test_every_verb_takes_it(hub: Path, command: Command) -> None:
-    code, out, _ = command("realize", "hub.py:Hub", "-n", "2", "-m", "2")
+def test_every_verb_takes_it(hub: Path, crownless: Crownless) -> None:
+    code, out, _ = crownless("realize", "hub.py:Hub", "-n", "2", "-m", "2")
     assert code == 1
     assert "within 2 processes and 2 messages: exactly asynchronous" in out
-    code, out, _ = command("cost", "hub.py:Hub", "-n", "3", "-m", "50", "--seeds", "2")
+    code, out, _ = crownless("cost", "hub.py:Hub", "-n", "3", "-m", "50", "--seeds", "2")
     assert code == 1
     assert "hub.py:Hub" in out
-    code, out, _ = command("check", "rst", "hub.py:Hub", "-n", "2", "-m", "2", "--quiet")
+    code, out, _ = crownless("check", "rst", "hub.py:Hub", "-n", "2", "-m", "2", "--quiet")
     assert code == 1
     assert "hub.py:Hub" in out
-    code, _, err = command("prove", "hub.py:Hub")
+    code, _, err = crownless("prove", "hub.py:Hub")
     assert code == 2
     assert "hub.py:Hub: neither it nor any of its base classes has a proof" in err
 
 
-def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path, command: Command) -> None:
-    code, *_ = command("check", "hub.py:Hub", "--engine", "native", "--max-states", "500", "--checkpoint", "saved")
+def test_a_search_of_it_is_saved_but_a_saved_file_names_no_code_to_run(hub: Path, crownless: Crownless) -> None:
+    code, *_ = crownless("check", "hub.py:Hub", "--engine", "native", "--max-states", "500", "--checkpoint", "saved")
     assert code in (1, 3)
-    code, _, err = command("check", "--resume", "saved")
+    code, _, err = crownless("check", "--resume", "saved")
     assert code == 2
     assert err == (
         "crownless: --resume saved: the saved search is of hub.py:Hub, a protocol of one's own, whose code is not run "
         "because a saved file names it; name the protocol again, with the options of that check: crownless check "
         "hub.py:Hub --resume saved\n"
     )
-    code, out, _ = command("check", "hub.py:Hub", "--resume", "saved", "--json", "--engine", "native")
+    code, out, _ = crownless("check", "hub.py:Hub", "--resume", "saved", "--json", "--engine", "native")
     assert code == 1
     assert '"states": 2561' in out
 
 
-def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, command: Command) -> None:
+def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, crownless: Crownless) -> None:
     Path("mine.py").write_text(
         "from crownless.impl.protocols.rst import Rst\n\nclass Same(Rst):\n    'As it is.'\n\nclass Deaf(Rst):\n"
         "    def deliverable(self, i, state, packet):\n        return self.ops.zero == self.ops.zero\n"
     )
-    code, out, _ = command("prove", "mine.py:Same")
+    code, out, _ = crownless("prove", "mine.py:Same")
     assert code == 0
     assert out.splitlines()[1].split()[:4] == ["mine.py:Same", "proved", "proved", "proved"]
-    assert command("prove", "mine.py:Deaf")[0] != 0
+    assert crownless("prove", "mine.py:Deaf")[0] != 0
+
+
+# -- broadcasts --------------------------------------------------------------------------------------------------------
+
+TO_ALL = "any process to all others, itself included"
+
+
+def test_a_class_says_that_senders_deliver_their_own_broadcasts(hub: Path, crownless: Crownless) -> None:
+    hub.write_text(HUB + '    sends = "broadcast-to-all"\n')
+    code, out, _ = crownless("check", "hub.py:Hub", "-n", "2", "-m", "1")
+    assert code == 0
+    assert TO_ALL in " ".join(out.split())
+    _, out, _ = crownless("check", "hub.py:Hub", "-n", "2", "-m", "1", "--sends", "broadcast")
+    assert "any process to all others;" in " ".join(out.split())
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        (
+            "--sends broadcast-to-all",
+            'excludes messages to oneself; leave out --sends broadcast-to-all, or declare in the class: sends = "broad',
+        ),
+        (
+            "--self-sends",
+            'excludes messages to oneself; leave out --self-sends, or declare in the class: sends = "broad',
+        ),
+        (
+            "--sends broadcast",
+            "has no messages to several processes; leave out --sends, or declare in the class: sends",
+        ),
+    ],
+)
+def test_a_class_that_does_not_admit_such_messages_is_told_what_to_declare(
+    hub: Path, crownless: Crownless, options: str, line: str
+) -> None:
+    code, _, err = crownless("check", "hub.py:Hub", *options.split())
+    assert code == 2
+    assert f"crownless: hub.py:Hub {line}" in err
+
+
+def test_a_sender_that_delivers_its_own_broadcast_is_pointed_to_the_attribute(hub: Path, crownless: Crownless) -> None:
+    own = HUB.replace("[cr.sent(message)]", "[cr.sent(message), cr.delivered(message)]")
+    hub.write_text(own + '    sends = "broadcast"\n')
+    code, out, _ = crownless("check", "hub.py:Hub", "-n", "2", "-m", "1")
+    assert code == 1
+    assert 'if senders deliver their own broadcasts: sends = "broadcast-to-all"' in " ".join(out.split())
 
 
 # -- what cannot be loaded ---------------------------------------------------------------------------------------------
@@ -127,8 +158,8 @@ def test_what_is_derived_from_a_proved_protocol_is_put_to_its_proof(hub: Path, c
         ("hubb", "unknown protocol 'hubb'; known: unordered"),
     ],
 )
-def test_a_wrong_name_is_one_line(hub: Path, command: Command, spelled: str, line: str) -> None:
-    code, out, err = command("check", spelled)
+def test_a_wrong_name_is_one_line(hub: Path, crownless: Crownless, spelled: str, line: str) -> None:
+    code, out, err = crownless("check", spelled)
     assert (code, out) == (2, "")
     assert err.startswith(f"crownless: {line}")
     assert err.count("\n") == 1
@@ -145,23 +176,17 @@ def test_a_wrong_name_is_one_line(hub: Path, command: Command, spelled: str, lin
             "import crownless as cr\n",
             "hub.py has no class 'Hub'; its protocols: none; begin with: crownless new hub.py",
         ),
+        (HUB + "\nclass Other(Hub):\n    pass\n", "hub.py: which class?; its protocols: hub.py:Hub, hub.py:Other"),
     ],
 )
-def test_a_file_that_cannot_be_imported_is_one_line_with_its_place(
-    hub: Path, command: Command, text: str, line: str
+def test_a_file_that_cannot_be_used_is_one_line_with_its_place(
+    hub: Path, crownless: Crownless, text: str, line: str
 ) -> None:
     hub.write_text(text)
-    code, _, err = command("check", "hub.py:Hub")
+    code, _, err = crownless("check", "hub.py" if "class Other" in text else "hub.py:Hub")
     assert code == 2
     assert line in err
     assert err.count("\n") == 1
-
-
-def test_several_protocols_in_a_file_must_be_named(hub: Path, command: Command) -> None:
-    hub.write_text(HUB + "\nclass Other(Hub):\n    pass\n")
-    code, _, err = command("check", "hub.py")
-    assert code == 2
-    assert "hub.py: which class?; its protocols: hub.py:Hub, hub.py:Other" in err
 
 
 # -- names -------------------------------------------------------------------------------------------------------------
@@ -177,36 +202,36 @@ def test_names_lead_back_to_the_class(hub: Path) -> None:
     assert name_of(Rst) == qualified_name_of(Rst) == "rst"
 
 
-def test_an_installed_package_registers_protocols_by_name(hub: Path, command: Command) -> None:
+def test_an_installed_package_registers_protocols_by_name(hub: Path, crownless: Crownless) -> None:
     point = EntryPoint("hub", "hub:Hub", own_protocols.GROUP)
     with patch.object(own_protocols, "registered", lambda: {"hub": point}), patch.object(sys, "path", [".", *sys.path]):
-        code, out, _ = command("check", "hub", "-n", "2", "-m", "2")
+        code, out, _ = crownless("check", "hub", "-n", "2", "-m", "2")
         assert code == 1
         assert "hub breaks fifo, causal:" in out
-        _, _, err = command("check", "hubb")
+        _, _, err = crownless("check", "hubb")
     assert "did you mean 'hub'?" in err
 
 
 # -- the template ------------------------------------------------------------------------------------------------------
 
 
-def test_the_template_checks_as_it_stands_and_breaks_what_it_promises(hub: Path, command: Command) -> None:
-    code, out, _ = command("new", "my_protocol.py")
+def test_the_template_checks_as_it_stands_and_breaks_what_it_promises(hub: Path, crownless: Crownless) -> None:
+    code, out, _ = crownless("new", "my_protocol.py")
     assert (code, out) == (
         0,
         "my_protocol.py: a protocol to begin with. Check it: crownless check my_protocol.py:MyProtocol\n",
     )
-    code, out, _ = command("check", "my_protocol.py:MyProtocol")
+    code, out, _ = crownless("check", "my_protocol.py:MyProtocol")
     assert code == 1
     assert "my_protocol.py:MyProtocol breaks causal:" in out
-    assert command("check", "my_protocol.py:MyProtocol", "--order", "fifo", "--quiet")[0] == 0
+    assert crownless("check", "my_protocol.py:MyProtocol", "--order", "fifo", "--quiet")[0] == 0
 
 
-def test_a_new_file_overwrites_nothing(hub: Path, command: Command) -> None:
-    assert command("new", "hub.py")[2] == "crownless: hub.py is there already; name another file, or remove it\n"
+def test_a_new_file_overwrites_nothing(hub: Path, crownless: Crownless) -> None:
+    assert crownless("new", "hub.py")[2] == "crownless: hub.py is there already; name another file, or remove it\n"
     assert hub.read_text() == HUB
-    assert command("new", "mine")[2] == "crownless: mine: not the name of a Python file; name it mine.py\n"
-    assert "no class can be called '1'" in command("new", "1.py")[2]
+    assert crownless("new", "mine")[2] == "crownless: mine: not the name of a Python file; name it mine.py\n"
+    assert "no class can be called '1'" in crownless("new", "1.py")[2]
 
 
 class Broadcasts(Unordered):
@@ -224,24 +249,17 @@ def test_what_a_protocol_sends_it_admits() -> None:
         cr.check(Unicasts, 3, 2, sends="broadcast")
 
 
-def test_what_a_file_prints_is_no_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_a_file_prints_is_no_answer(crownless: Crownless, tmp_path: Path) -> None:
     (tmp_path / "loud.py").write_text(HUB + "\nprint('imported')\n", "utf-8")
-    with pytest.raises(SystemExit):
-        main(["check", f"{tmp_path / 'loud.py'}:Hub", "-n", "2", "-m", "1", "--json"])
-    printed = capsys.readouterr()
-    assert json.loads(printed.out)["checks"]
-    assert "imported" in printed.err
+    answer = crownless("check", f"{tmp_path / 'loud.py'}:Hub", "-n", "2", "-m", "1", "--json")
+    assert answer.json["checks"]
+    assert "imported" in answer.err
 
 
-def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "mine.py"
-    file.write_text(HUB, "utf-8")
-    for arguments, code in ((["list", "rst", f"{file}:Hub", "--json"], 0), (["show", str(file)], 2)):
-        with pytest.raises(SystemExit) as exit_:
-            main(arguments)
-        assert exit_.value.code == code
-    printed = capsys.readouterr()
-    assert [facts["name"] for facts in json.loads(printed.out)["protocols"]] == ["rst", f"{file}:Hub"]
-    assert "a Python file is no computation, run or log; check the protocol in it" in printed.err
+def test_list_takes_protocols_and_show_says_that_a_python_file_is_no_run(crownless: Crownless, hub: Path) -> None:
+    listed = crownless("list", "rst", "hub.py:Hub", "--json")
+    assert listed.code == 0
+    assert [facts["name"] for facts in listed.json["protocols"]] == ["rst", "hub.py:Hub"]
+    code, _, err = crownless("show", "hub.py")
+    assert code == 2
+    assert "a Python file is no computation, run or log; check the protocol in it" in err

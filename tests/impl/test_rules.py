@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from command_line_runner import Crownless
 from native_engine_setup import Question, question
+from overrides import changed
 from replay import check
 
-from crownless.command_line.verbs.check import check as command
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.protocols.rst import Rst, State
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.variants import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check
 from crownless.runtime.errors import BadInput
-from crownless.spec.computation import Message
 from crownless.spec.notation import parse
 
 #: The rules that one message from one process to another, or back, exercises; every other needs more.
@@ -33,11 +29,7 @@ BY_ONE_MESSAGE = {
     "kearns": {"a-client-counts-its-message-to-the-server", "a-merge-raises-an-entry"},
     **{key: {"an-entry-of-the-time-is-raised"} for key in ("ses", "ses-delete", "ses-multicast", "ses-rollback")},
     **{key: {"an-application-waits-for-a-message"} for key in ("buffer", "buffer-pipelined")},
-    "buffer-bounded": {
-        "an-application-waits-for-a-message",
-        "an-input-buffer-is-full",
-        "an-output-buffer-is-full",
-    },
+    "buffer-bounded": {"an-application-waits-for-a-message", "an-input-buffer-is-full", "an-output-buffer-is-full"},
     "murty-garg": {
         "a-request-goes-to-a-bigger-process",
         "a-message-comes-back-to-its-sender",
@@ -47,11 +39,7 @@ BY_ONE_MESSAGE = {
     },
 }
 #: Rules that are about what a process refuses, which one that takes no message exercises too.
-BY_REFUSING = {
-    "a-send-is-blocked",
-    "a-full-output-buffer-blocks-a-send",
-    "an-application-waits-for-a-message",
-}
+BY_REFUSING = {"a-send-is-blocked", "a-full-output-buffer-blocks-a-send", "an-application-waits-for-a-message"}
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -101,10 +89,10 @@ def test_a_send_is_refused_only_where_the_bound_leaves_one(messages: int, exerci
     assert ("a-send-is-refused" in same_rules_exercised(both)) == exercised
 
 
-class KnowsNames(Rst):
-    """Its rules are about processes by their names; the processes themselves are all alike."""
-
-    rules = {
+#: Its rules are about processes by their names; the processes themselves are all alike.
+KnowsNames = variant(
+    Rst,
+    rules={
         "sends-to-a-smaller": lambda machine, t: t.sends and t.message.receiver < t.process,
         "receives-from-a-smaller": lambda machine, t: t.received and t.packet.source < t.process,
         "P2-holds-a-message-of-P3-back": lambda machine, t: t.held_back and (t.process, t.packet.source) == (1, 2),
@@ -113,14 +101,15 @@ class KnowsNames(Rst):
         "P2-delivers-what-P3-sent": lambda machine, t: [(t.process, m.sender) for m in t.delivers()] == [(1, 2)],
         "P2-has-heard-of-two": lambda machine, t: t.process == 1 and sum(t.after.deliv) == 2,
         "a-fourth-process-sends": lambda machine, t: t.process > 2,
-    }
+    },
+)
 
 
-class KnowsNamesAndRefuses(KnowsNames):
-    rules = {"P3-refuses-a-message-to-P1": lambda machine, t: (t.process, t.action, t.refused) == (2, "send", True)}
-
-    def send(self, i: int, state: State, message: Message) -> Sequence[Step]:
-        return [] if sum(state.deliv) else super().send(i, state, message)
+KnowsNamesAndRefuses = variant(
+    KnowsNames,
+    rules={"P3-refuses-a-message-to-P1": lambda machine, t: (t.process, t.action, t.refused) == (2, "send", True)},
+    send=lambda self, i, state, message: [] if sum(state.deliv) else Rst.send(self, i, state, message),
+)
 
 
 @pytest.mark.parametrize("kind", [KnowsNames, KnowsNamesAndRefuses])
@@ -157,25 +146,19 @@ def test_a_guard_is_evaluated_without_being_requested() -> None:
     assert "releases" not in check(Unordered, 2, 2).exercised
 
 
-class InTheOrderOfArrival(ProtocolMachine):
-    """Over FIFO channels: delivers the second message only if the first has been in its way."""
-
-    promises = "asynchronous"
-    needs_channel = "fifo"
-    rules = {
+#: Over FIFO channels: delivers the second message only if the first has been in its way.
+InTheOrderOfArrival = variant(
+    Unordered,
+    symmetric=False,
+    needs_channel="fifo",
+    rules={
         "the-second-goes-first": lambda machine, t: t.received and t.before == "closed" and t.message.name == "y",
         "the-second-waits": lambda machine, t: t.held_back and t.message.name == "y",
-    }
-
-    def initial(self, i: int) -> str:
-        return "closed"
-
-    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def on_packet(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
-        return [Step("open", (), [AppEvent("deliver", packet.message)])]
+    },
+    initial=lambda self, i: "closed",
+    send=lambda self, i, state, message: changed(Unordered.send(self, i, (), message), lambda _: state),
+    on_packet=lambda self, i, state, packet: changed(Unordered.on_packet(self, i, (), packet), lambda _: "open"),
+)
 
 
 PROGRAM = "P1: send x to P2; send y to P2\nP2: receive x; receive y\n"
@@ -191,19 +174,17 @@ def test_a_step_that_the_application_does_not_take_exercises_nothing(engine: str
     assert "the-second-goes-first" in getattr(other, engine)().reached
 
 
-class OpensForBoth(InTheOrderOfArrival):
-    """Nothing is let in before the process has itself sent; then everything, so that the first goes first."""
-
-    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        (step,) = super().send(i, state, message)
-        return [step._replace(state="ready" if state == "closed" else state)]
-
-    def deliverable(self, i: int, state: str, packet: Packet) -> bool:
-        return state != "closed"
-
-    rules = {
-        "the-second-goes-first": lambda machine, t: t.received and t.before == "ready" and t.message.name.endswith("2"),
-    }
+#: Nothing is let in before the process has itself sent; then everything, so that the first goes first.
+OpensForBoth = variant(
+    InTheOrderOfArrival,
+    send=lambda self, i, state, message: changed(
+        Unordered.send(self, i, (), message), lambda _: "ready" if state == "closed" else state
+    ),
+    deliverable=lambda self, i, state, packet: state != "closed",
+    rules={
+        "the-second-goes-first": lambda machine, t: t.received and t.before == "ready" and t.message.name[-1] == "2"
+    },
+)
 
 
 @pytest.mark.parametrize("engine", ["plain", "native"])
@@ -227,21 +208,18 @@ def test_a_rule_that_a_fault_disables_is_missed() -> None:
     assert "waits-for-a-message-of-another" in check(Waits, 3, 3).never_exercised
 
 
-def test_the_verdict_says_in_the_table_how_many_rules_were_never_exercised() -> None:
-    def run(*arguments: str) -> tuple[int, str]:
-        answer = CliRunner().invoke(command, [*arguments, "--quiet"], standalone_mode=False)
-        return answer.return_value, answer.output
-
+def test_the_verdict_says_in_the_table_how_many_rules_were_never_exercised(crownless: Crownless) -> None:
+    bound = ("-n", "2", "-m", "2", "--quiet")
     missed = list(check(Rst, 2, 2).never_exercised)
     assert "waits-for-a-message-of-another" in missed
-    code, text = run("rst", "-n", "2", "-m", "2")
+    code, text, _ = crownless("check", "rst", *bound)
     assert code == 0
     assert text.endswith(f"rst holds within the bound, but 2 rules never exercised: {', '.join(missed)}\n")
     assert "never exercised (no run" in text
-    code, text = run("rst", "ses", "-n", "2", "-m", "2")
+    code, text, _ = crownless("check", "rst", "ses", *bound)
     assert code == 0
     assert text.endswith("2 checks: 2 hold (2 with rules never exercised)\n")
     assert f"rst, 2×2, unordered: never exercised: {', '.join(missed)}" in text
-    code, text = run("rst", "-n", "2", "-m", "2", "--json")
-    (found,) = json.loads(text)["checks"]
-    assert (code, found["verdict"], found["never_exercised"]) == (0, "holds", missed)
+    answer = crownless("check", "rst", *bound, "--json")
+    (found,) = answer.json["checks"]
+    assert (answer.code, found["verdict"], found["never_exercised"]) == (0, "holds", missed)

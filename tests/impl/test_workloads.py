@@ -50,30 +50,28 @@ def test_nothing_can_be_added_to_a_message() -> None:
 # -- free --------------------------------------------------------------------------------------------------------------
 
 
-def test_at_first_any_process_may_send_to_any_other() -> None:
-    free = Free(3, 2)
-    assert free.processes == ("P1", "P2", "P3")
-    assert sends(free, free.start()) == ["1→2#1", "1→3#1", "2→1#1", "2→3#1", "3→1#1", "3→2#1"]
-    assert [pending.process for pending in free.pending_sends(free.start())] == [0, 0, 1, 1, 2, 2]
-    assert [pending.message for pending in free.pending_sends(free.start())][:2] == [
-        Message("1→2#1", 0, (1,)),
-        Message("1→3#1", 0, (2,)),
-    ]
+@pytest.mark.parametrize(
+    ("free", "messages"),
+    [
+        (Free(3, 2), "1→2#1 1→3#1 2→1#1 2→3#1 3→1#1 3→2#1"),
+        (Free(2, 1, self_sends=True), "1→1#1 1→2#1 2→1#1 2→2#1"),
+        (Free(3, 1, sends="multicast"), "1→2#1 1→3#1 1→23#1 2→1#1 2→3#1 2→13#1 3→1#1 3→2#1 3→12#1"),
+    ],
+)
+def test_at_first_any_process_may_send_to_any_other_or_to_several_or_to_itself(free: Free, messages: str) -> None:
+    assert free.processes == ("P1", "P2", "P3")[: len(free.processes)]
+    assert sends(free, free.start()) == messages.split()
+    for pending in free.pending_sends(free.start()):
+        to = pending.message.name.removesuffix("#1").partition("→")[2]
+        receivers = tuple(int(number) - 1 for number in to)
+        assert pending.message == Message(pending.message.name, pending.process, receivers)
 
 
-def test_with_self_sends_a_process_may_also_send_to_itself() -> None:
-    free = Free(2, 1, self_sends=True)
-    assert sends(free, free.start()) == ["1→1#1", "1→2#1", "2→1#1", "2→2#1"]
-
-
-def test_with_multicast_a_process_may_send_to_any_set_of_others() -> None:
-    free = Free(3, 1, sends="multicast")
-    assert sends(free, free.start()) == [
-        *("1→2#1", "1→3#1", "1→23#1"),
-        *("2→1#1", "2→3#1", "2→13#1"),
-        *("3→1#1", "3→2#1", "3→12#1"),
-    ]
-    assert free.pending_sends(free.start())[2].message == Message("1→23#1", 0, (1, 2))
+def test_broadcast_to_all_is_broadcast_with_the_sender_among_the_receivers() -> None:
+    free = Free(3, 1, sends="broadcast-to-all")
+    assert sends(free, free.start()) == ["1→123#1", "2→123#1", "3→123#1"]
+    assert (free.sends, free.self_sends) == ("broadcast", True)
+    assert free.channels == Free(3, 1, sends="broadcast", self_sends=True).channels
 
 
 def test_runs_that_differ_in_the_order_of_concurrent_sends_meet_in_one_position() -> None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 from collections.abc import Callable
 from itertools import count, cycle
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from command_line_runner import Crownless
 from overrides import restamped
 
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
@@ -304,8 +302,11 @@ def test_proofs_say_what_is_wrong_with_a_class() -> None:
         prove("misspelt", proof_of(wrong(Rst, promises="casual")))
 
 
-def test_the_command_line_prints_the_line_alone(tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(
+def test_the_command_line_prints_the_line_alone(
+    crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
         "from crownless.impl.protocols.unordered import Unordered\n"
         "def first(names):\n"
         "    return names[0]\n"
@@ -313,14 +314,12 @@ def test_the_command_line_prints_the_line_alone(tmp_path: Path) -> None:
         "    def deliverable(self, i, state, packet):\n"
         "        return max((packet,), key=lambda each: first(state))\n"
     )
-    command = [sys.executable, "-m", "crownless", "check", "mine.py:Mine", "-n", "2", "-m", "1"]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path, env=environment)
-    assert (ran.returncode, ran.stdout) == (2, "")
+    code, out, err = crownless("check", "mine.py:Mine", "-n", "2", "-m", "1")
+    assert (code, out) == (2, "")
     assert re.fullmatch(
         r"crownless: Mine\.deliverable fails at P\d: IndexError: tuple index out of range \(mine\.py:3\), given the "
         r"packet 'message' of \d→\d#1 from P\d in the local state \(\); a method must have an answer .*\n",
-        ran.stderr,
+        err,
     )
 
 

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
+import pytest
 
+from crownless.oracle.classification import Classification, classify
+from crownless.oracle.log_orders import classify_file
+from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import COMPRESSIONS
+from crownless.oracle.logs.rows import rows_of_lines
 from crownless.spec.computation import Computation
+from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 COLUMNS = ("run", "process", "index", "kind", "message", "peer")
 #: Formats with the columns of a log, by suffix.
@@ -23,10 +30,13 @@ PATTERN = r"send (?<send>\S+) to (?<to>.*)|receive (?<deliver>\S+) from (?<from>
 Row = dict[str, Any]
 
 
-def rows_of(c: Computation, **more: Any) -> list[Row]:
-    """The rows of a computation, in the order of a linearization."""
+def rows_of(c: Computation, order: Sequence[int] | None = None, chance: Random | None = None, **more: Any) -> list[Row]:
+    """The rows of a computation, in this order of events, or in that of a linearization.
+
+    By chance, if it is given, half of the deliveries do not name their sender.
+    """
     rows = []
-    for e in c.linearization:
+    for e in c.linearization if order is None else order:
         p, event = c.process_of[e], c.events[e]
         row = {**more, "process": c.processes[p], "index": e - c.first_event[p], "kind": "internal"}
         if event.message is not None:
@@ -34,9 +44,36 @@ def rows_of(c: Computation, **more: Any) -> list[Row]:
             sends = event.kind == "send"
             to = [c.processes[q] for q in message.receivers]
             peer: Any = (to if len(to) > 1 else to[0]) if sends else c.processes[message.sender]
-            row |= {"kind": "send" if sends else "deliver", "message": message.name, "peer": peer}
+            row |= {"kind": "send" if sends else "deliver", "message": message.name}
+            if sends or chance is None or chance.random() < 0.5:
+                row["peer"] = peer
         rows.append(row)
     return rows
+
+
+def table_of(rows: Sequence[Row]) -> pa.Table:
+    """The rows as a table, as they are read."""
+    return table_of_rows([*rows_of_lines(map(json.dumps, rows))])
+
+
+@pytest.fixture(params=[0, 5_000], ids=["by the monitor", "by the spec"])
+def in_both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test is made of logs that the monitor decides, and of the same decided by the spec."""
+    monkeypatch.setattr(classify_file, "SMALL_UP_TO", request.param)
+
+
+@pytest.fixture
+def by_the_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However small a log is, the monitor decides it."""
+    monkeypatch.setattr(classify_file, "SMALL_UP_TO", 0)
+
+
+def classified(name: str, reading: UnreceivedPolicy = "lost") -> list[Classification]:
+    """The classification of each run of a file."""
+    found = classify_file.classify_file(classify_file.LogRequest(name, tuple(ORDERS), reading))
+    if isinstance(found, Iterator):
+        return [classify(one, tuple(ORDERS), reading) for one in found]
+    return [found.classification(number) for number in range(len(found))]
 
 
 def event(process: str, index: int, kind: str, message: Any = "x", peer: Any = None, **more: Any) -> Row:

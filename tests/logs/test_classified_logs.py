@@ -9,64 +9,32 @@ from random import Random
 from typing import Any
 
 import pytest
-from log_files import SUFFIXES
-from log_files import written as in_format
-from log_runs import random_run
+from command_line_runner import Crownless
+from log_files import SUFFIXES, Row, by_the_monitor, classified, rows_of, written  # noqa: F401
+from log_rows import random_computation
+from log_runs import random_events
 
-from crownless.command_line import main
 from crownless.oracle.classification import Classification, LargeRun, classify
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders import classify_file as opening
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
 from crownless.oracle.logs.formats import LogOptions
-from crownless.oracle.logs.reader import named_run, runs_of
-from crownless.oracle.logs.rows import rows_of_lines
+from crownless.oracle.logs.reader import named_run
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
 pa = pytest.importorskip("pyarrow")
 
+pytestmark = pytest.mark.usefixtures("by_the_monitor")
+
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-Event = dict[str, Any]
 
 
-@pytest.fixture(autouse=True)
-def few_lines_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", 10)
-
-
-def events(seed: int, runs: int, **which: bool) -> list[Event]:
-    chance = Random(seed)
-    found = [event for k in range(runs) for event in random_run(chance, f"run{k}", **which)]
-    chance.shuffle(found)
-    return found
-
-
-def long_run(seed: int, steps: int, *, disorder: float, loss: float = 0.0) -> list[Event]:
-    chance, index = Random(seed), [0] * 6
-    flying: list[tuple[str, int, int]] = []
-    found: list[tuple[int, str, str, int]] = []
-    for step in range(steps):
-        if not flying or (len(flying) < 20 and chance.random() < 0.5):
-            p, q = chance.sample(range(6), 2)
-            found.append((p, "send", f"m{step}", q))
-            if chance.random() >= loss:
-                flying.append((f"m{step}", q, p))
-        else:
-            message, p, q = flying.pop(chance.randrange(len(flying)) if chance.random() < disorder else 0)
-            found.append((p, "deliver", message, q))
-    as_events = []
-    for p, kind, message, q in found:
-        names = {"process": f"P{p}", "index": index[p], "kind": kind, "message": message, "peer": f"P{q}"}
-        as_events.append({"run": "long", **names})
-        index[p] += 1
-    return as_events
-
-
-def written(path: Path, found: Sequence[Event]) -> str:
-    path.write_text("".join(json.dumps(event) + "\n" for event in found))
-    return str(path)
+def long_run(seed: int, steps: int, *, disorder: float, loss: float = 0.0) -> list[Row]:
+    """The rows of a run of six processes and half as many messages."""
+    c = random_computation(Random(seed), 6, steps // 2, disorder=disorder, loss=loss, several=0, at_once=0.5)
+    return rows_of(c, run="long")
 
 
 def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> ClassifiedLog:
@@ -75,29 +43,32 @@ def log_of(name: str, reading: UnreceivedPolicy = "lost", **how: Any) -> Classif
     return found
 
 
-def everything(name: str) -> list[Classification]:
-    found = classify_file(LogRequest(name, tuple(ORDERS), "lost"))
-    if isinstance(found, Iterator):
-        return [classify(one) for one in found]
-    return [found.classification(number) for number in range(len(found))]
-
-
-def by_spec(found: Sequence[Event], reading: UnreceivedPolicy) -> Iterator[Classification]:
+def by_spec(found: Sequence[Row], reading: UnreceivedPolicy) -> Iterator[Classification]:
     for logged in read_log(json.dumps(event) for event in found):
         yield classify(named_run("", logged), tuple(ORDERS), reading)
 
 
 @pytest.mark.parametrize("reading", READINGS)
-def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: UnreceivedPolicy) -> None:
-    found = events(5, 400)
-    log = log_of(written(tmp_path / "log.jsonl", found), reading)
+@pytest.mark.parametrize("smallest", [None, 0])
+def test_every_run_has_the_verdicts_of_the_spec(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smallest: int | None, reading: UnreceivedPolicy
+) -> None:
+    """Also if what is certain of a run with holes, however small, is found by columns, as of a large one."""
+    if smallest is not None:
+        monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", smallest)
+    found = random_events(5, 400)
+    log = log_of(written(tmp_path, found), reading)
     expected = list(by_spec(found, reading))
     assert len(log) == len(expected) == 400
+    assert len(log.with_holes) > 20 or smallest is None
     for number, known in enumerate(expected):
         assert log.name(number) == known.subject.run
         outcomes = dict(zip(log.orders, log.outcomes[number].tolist(), strict=True))
         assert {order: ["kept", "broken", "unknown"][k] for order, k in outcomes.items()} == known.outcomes
-        assert log.classification(number).outcomes == known.outcomes
+        shown = log.classification(number)
+        assert shown.outcomes == known.outcomes
+        for of in ("holes", "perhaps_received", "messages"):
+            assert getattr(shown.subject, of) == getattr(known.subject, of), of
     for order in ORDERS:
         assert log.counts(order) == {
             outcome: sum(known.outcomes[order] == outcome for known in expected)
@@ -127,7 +98,7 @@ def test_a_long_run_has_the_verdicts_of_the_spec_shown_by_few_messages(
             del event["peer"]
     if lost > 5:
         chance.shuffle(found)
-    shown = log_of(written(tmp_path / "log.jsonl", found), reading).classification(0)
+    shown = log_of(written(tmp_path, found), reading).classification(0)
     (known,) = by_spec(found, reading)
     assert isinstance(shown.subject, LargeRun)
     assert shown.outcomes == known.outcomes
@@ -146,7 +117,7 @@ def test_a_long_run_has_the_verdicts_of_the_spec_shown_by_few_messages(
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_every_format_has_the_same_verdicts(tmp_path: Path, suffix: str, renamed: bool) -> None:
     """Also of messages to several, whose names are numbers, and of columns with other names."""
-    found = events(9, 60)
+    found = random_events(9, 60)
     for event in found:
         if "message" in event and suffix != ".parquet":
             event["message"] = int(event["message"].removeprefix("m"))
@@ -154,64 +125,20 @@ def test_every_format_has_the_same_verdicts(tmp_path: Path, suffix: str, renamed
     expected = {one.subject.run: one.outcomes for one in by_spec(found, "lost")}
     other = [{"msg_id" if renamed and name == "message" else name: of for name, of in e.items()} for e in found]
     options = LogOptions(columns={"message": "msg_id"} if renamed else {})
-    log = log_of(in_format(tmp_path, other, suffix), options=options)
+    log = log_of(written(tmp_path, other, suffix), options=options)
     assert {log.name(k): log.classification(k).outcomes for k in range(len(log))} == expected
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        "{",
-        '{"process": "P1", "index": 1.0, "kind": "internal"}',
-        '{"process": "\\u001b[31mP1", "index": 99, "kind": "internal"}',
-        '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"}',
-        '{"run": "run3", "process": "P1", "index": 0, "kind": "internal"} {}',
-        '{"run": "x", "process": "P1", "index": 0, "kind": "internal"\n} {"process": "P1", "index": 1}',
-        '{"run": "x", "process": "P1", "index": 0, "kind": "deliver", "message": "y", "peer": ["P2"]}',
-    ],
-)
-def test_a_bad_line_is_refused_as_in_a_small_log(tmp_path: Path, bad: str) -> None:
-    lines = [json.dumps(event) for event in events(5, 40)]
-    lines.insert(30, bad)
-    name = str(tmp_path / "log.jsonl")
-    lines = "\n".join(lines).split("\n")
-    Path(name).write_text("\n".join(lines))
-    with pytest.raises(BadInput) as small:
-        list(runs_of(rows_of_lines(lines, name), name))
-    with pytest.raises(BadInput) as large:
-        everything(name)
-    assert str(large.value) == str(small.value)
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_runs_with_holes_have_the_verdicts_of_the_spec(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reading: UnreceivedPolicy
-) -> None:
-    """However small, here: what is certain of a run is found by columns, as of a large one."""
-    monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", 0)
-    found = events(12, 600)
-    log = log_of(written(tmp_path / "log.jsonl", found), reading)
-    assert len(log.with_holes) > 30
-    for number, known in enumerate(by_spec(found, reading)):
-        shown = log.classification(number)
-        assert shown.outcomes == known.outcomes, known.subject.run
-        assert shown.subject.holes == known.subject.holes
-        assert shown.subject.perhaps_received == known.subject.perhaps_received
-        assert shown.subject.messages == known.subject.messages
-
-
-def test_of_many_holes_the_first_are_printed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_of_many_holes_the_first_are_printed(tmp_path: Path, crownless: Crownless) -> None:
     found = [event for k, event in enumerate(long_run(1, 3_000, disorder=0.0)) if k % 50 != 7]
-    name = written(tmp_path / "log.jsonl", found)
-    with pytest.raises(SystemExit) as ended:
-        main(["classify", name, "--order", "causal", "--order", "synchronous"])
-    out = capsys.readouterr().out
-    printed = out.splitlines()
+    name = written(tmp_path, found)
+    answer = crownless("classify", name, "--order", "causal", "--order", "synchronous")
+    printed = answer.out.splitlines()
     holes = len(log_of(name).classification(0).subject.holes)
-    assert ended.value.code == 1
+    assert answer.code == 1
     first = next(line for line in printed if line.startswith("hole: ")).removeprefix("hole: ")
     because = f"not broken by what is logged; {first}, and {holes - 1} more holes"
-    assert f"causal unknown {because} " in " ".join(out.split())  # which may be wrapped
+    assert f"causal unknown {because} " in " ".join(answer.out.split())  # which may be wrapped
     assert sum(line.startswith("hole: ") for line in printed) == 20
     assert f"and {holes - 20} holes more; --json has them all" in printed
 
@@ -274,24 +201,19 @@ def test_odd_columns_are_read_as_their_rows_are(tmp_path: Path, case: str) -> No
         file.write_table(table)
     if refused:
         with pytest.raises(BadInput, match=refused):
-            everything(name)
+            classified(name)
         return
     lines = [{key: value for key, value in row.items() if value is not None} for row in table.to_pylist()]
     expected = [(one.subject.run, one.outcomes) for one in by_spec(lines, "lost")]
-    assert [(one.subject.run, one.outcomes) for one in everything(name)] == expected
+    assert [(one.subject.run, one.outcomes) for one in classified(name)] == expected
 
 
 def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, crownless: Crownless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = written(tmp_path / "log.jsonl", events(5, 400))
-    with pytest.raises(SystemExit) as ended:
-        main(["classify", name])
-    summary = capsys.readouterr().out
-    assert ended.value.code == 1
-    assert summary.startswith("400 computations; --json has each of them\n")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(opening, "SMALL_UP_TO", 100_000)
-        with pytest.raises(SystemExit):
-            main(["classify", name])
-    assert capsys.readouterr().out == summary
+    name = written(tmp_path, random_events(5, 400))
+    by_monitor = crownless("classify", name)
+    assert by_monitor.code == 1
+    assert by_monitor.out.startswith("400 computations; --json has each of them\n")
+    monkeypatch.setattr(opening, "SMALL_UP_TO", 100_000)
+    assert crownless("classify", name) == by_monitor

@@ -10,26 +10,22 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from log_files import written as in_format
+from log_files import Row, by_the_monitor, written  # noqa: F401
 from log_rows import random_computation
-from test_classified_logs import Event, log_of, long_run, written
+from test_classified_logs import log_of, long_run
 
 from crownless.command_line.verbs.classify_report import part_that_breaks
 from crownless.oracle.classification import LargeRun
 from crownless.oracle.event_logs import read_log
-from crownless.oracle.log_orders import classify_file as opening
 from crownless.oracle.log_orders.context import AFTER, BEFORE, Context
 from crownless.spec.delivery_disorder import summaries
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 from crownless.spec.witnesses import Overtaking, Unreceived
 
-
-@pytest.fixture(autouse=True)
-def few_lines_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(opening, "SMALL_UP_TO", 10)
+pytestmark = pytest.mark.usefixtures("by_the_monitor")
 
 
-def with_internal_events(found: Sequence[Event]) -> list[Event]:
+def with_internal_events(found: Sequence[Row]) -> list[Row]:
     """The same with an internal event after every tenth."""
     places: dict[str, int] = {}
     events = []
@@ -69,7 +65,7 @@ def test_each_process_of_a_large_run_has_the_figures_of_the_definition(
     assert defined is not None
     assert any(one.causal.out_of_order for one in defined)
     assert bool(logged.holes) == bool(missing)
-    assert large_run(written(tmp_path / "log.jsonl", found)).by_process == defined
+    assert large_run(written(tmp_path, found)).by_process == defined
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
@@ -79,7 +75,7 @@ def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffl
     del found[20 : 20 + missing]
     if shuffled:
         Random(4).shuffle(found)
-    around = context_of(written(tmp_path / "log.jsonl", found))
+    around = context_of(written(tmp_path, found))
     assert around.numbered_by == "line"
     assert around.orders[0] == "fifo"
     for event in around.events:
@@ -103,18 +99,16 @@ def test_the_context_says_where_in_the_file_each_event_is(tmp_path: Path, shuffl
 
 def test_rows_of_several_runs_and_of_a_table_are_numbered_as_in_the_file(tmp_path: Path) -> None:
     found = long_run(3, 1_900, disorder=0.002)
-    other: list[Event] = [{**event, "run": "other"} for event in found]
+    other: list[Row] = [{**event, "run": "other"} for event in found]
     both = [event for two in zip(other, found, strict=True) for event in two]
-    name = written(tmp_path / "log.jsonl", both)
-    expected = [
-        (event.number * 2, event.message) for event in context_of(written(tmp_path / "one.jsonl", found)).events
-    ]
+    name = written(tmp_path, both)
+    expected = [(event.number * 2, event.message) for event in context_of(written(tmp_path, found, name="one")).events]
     subject = log_of(name).classification(1).subject
     assert isinstance(subject, LargeRun)
     assert subject.context is not None
     assert [(event.number, event.message) for event in subject.context.events] == expected
     for suffix in (".csv", ".parquet"):
-        in_format(tmp_path, found, suffix)
+        written(tmp_path, found, suffix)
     (tmp_path / "blank.jsonl").write_text((tmp_path / "one.jsonl").read_text().replace("\n", "\n\n", 1))
     numbered = {"one.jsonl": ("line", 0), "log.csv": ("line", 1), "log.parquet": ("row", 0), "blank.jsonl": ("row", 0)}
     for name, (by, more) in numbered.items():
@@ -123,13 +117,13 @@ def test_rows_of_several_runs_and_of_a_table_are_numbered_as_in_the_file(tmp_pat
 
 
 def test_a_large_run_with_violations_is_printed_with_both(tmp_path: Path, crownless: Crownless) -> None:
-    name = written(tmp_path / "log.jsonl", long_run(3, 1_900, disorder=0.2))
+    name = written(tmp_path, long_run(3, 1_900, disorder=0.2))
     answer = crownless("classify", name)
     assert answer.code == 1
     assert "where in the log; > marks the events that show it" in answer.out
     assert "process  events  deliveries  fifo  max  mean  never  causal  max  mean  never\n" in answer.out
     facts: dict[str, Any] = crownless("classify", name, "--json").json
-    assert [one["process"] for one in facts["by_process"]] == [f"P{p}" for p in range(6)]
+    assert [one["process"] for one in facts["by_process"]] == [f"P{p}" for p in range(1, 7)]
     assert facts["by_process"][0].keys() == {"process", "events", "deliveries", "fifo", "causal"}
     assert facts["context"]["events"][0].keys() == {
         "line", "process", "index", "kind", "message", "peers", "shows_violation",
@@ -144,8 +138,8 @@ def test_a_large_run_with_violations_is_printed_with_both(tmp_path: Path, crownl
 def test_of_a_run_too_large_to_be_drawn_the_messages_that_show_a_violation_are(
     tmp_path: Path, crownless: Crownless, reading: UnreceivedPolicy
 ) -> None:
-    found = long_run(3, 150, disorder=0.2, loss=0.02)
-    answer = crownless("classify", written(tmp_path / "log.jsonl", found), "--unreceived", reading)
+    found = long_run(9, 150, disorder=0.2, loss=0.02)
+    answer = crownless("classify", written(tmp_path, found), "--unreceived", reading)
     assert "not drawn: more than 40 events; crownless show draws it all the same" in answer.out
     assert "fifo, causal, mailbox, one-n, n-n: of all messages only those that show it" in answer.out.replace(
         "\n  ", " "

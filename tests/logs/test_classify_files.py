@@ -10,20 +10,15 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
-from test_classified_logs import Event, by_spec, events, long_run, written
+from log_files import Row, in_both_ways, written  # noqa: F401
+from log_runs import random_events
+from test_classified_logs import by_spec, long_run
 from witness_checks import check_witness, from_json
 
 from crownless.oracle.classification import NamedComputation
-from crownless.oracle.log_orders import classify_file as opening
 from crownless.spec.orders import Verdict
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "logs"
-
-
-@pytest.fixture(params=[10, 5_000])
-def small_up_to(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Logs decided by the monitor, and by the spec."""
-    monkeypatch.setattr(opening, "SMALL_UP_TO", request.param)
 
 
 def records(folder: Path) -> list[dict[str, Any]]:
@@ -37,10 +32,10 @@ def of_type(rows: Sequence[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [row for row in rows if row["record_type"] == kind]
 
 
-@pytest.mark.usefixtures("small_up_to")
+@pytest.mark.usefixtures("in_both_ways")
 def test_out_has_every_verdict_witness_and_hole(tmp_path: Path, crownless: Crownless) -> None:
-    found = events(5, 100)
-    name = written(tmp_path / "log.jsonl", found)
+    found = random_events(5, 100)
+    name = written(tmp_path, found)
     answer = crownless("classify", name, "--out", str(tmp_path / "out"))
     assert answer.code == 1
     assert "all verdicts, witnesses and holes:" in answer.out
@@ -66,11 +61,11 @@ def test_out_has_every_verdict_witness_and_hole(tmp_path: Path, crownless: Crown
     assert sorted(os.listdir(tmp_path)) == ["log.jsonl", "out"]
 
 
-@pytest.mark.usefixtures("small_up_to")
+@pytest.mark.usefixtures("in_both_ways")
 def test_out_of_a_large_run_and_of_a_run_without_a_name(tmp_path: Path, crownless: Crownless) -> None:
-    found: list[Event] = [{**event, "run": None} for event in long_run(3, 1_900, disorder=0.1)]
-    found += events(8, 3, multicasts=False)
-    name = written(tmp_path / "log.jsonl", found)
+    found: list[Row] = [{**event, "run": None} for event in long_run(3, 1_900, disorder=0.1)]
+    found += random_events(8, 3, multicasts=False)
+    name = written(tmp_path, found)
     assert crownless("classify", name, "--out", str(tmp_path / "new" / "out"), "--order", "fifo", "--json").code == 1
     rows = of_type(records(tmp_path / "new" / "out"), "verdict")
     assert {row["order"] for row in rows} == {"fifo"}

@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from log_files import rows_of
 from log_rows import random_computation
 
 from crownless.oracle import classification as oracle
@@ -20,24 +21,13 @@ from crownless.spec.orders import ORDERS, decide
 
 
 def events_of(c: Computation, first: int, as_array: bool) -> list[dict[str, Any]]:
+    """The rows of a computation, with the vector clock after each, as an array or by process."""
     shown = readings(c, clock_named("vector-times"))
-    events: list[dict[str, Any]] = []
-    for e in c.linearization:
-        event, p = c.events[e], c.process_of[e]
-        assert event.message is not None
-        message, time = c.messages[event.message], list(shown[e].time)
-        receivers, sender = [c.processes[q] for q in message.receivers], c.processes[message.sender]
-        events.append(
-            {
-                "process": c.processes[p],
-                "index": first + e - c.first_event[p],
-                "kind": "send" if event.kind == "send" else "deliver",
-                "message": message.name,
-                "peer": receivers if event.kind == "send" else sender,
-                "clock": time if as_array else dict(zip(c.processes, time, strict=True)),
-            }
-        )
-    return events
+    times = [list(shown[e].time) for e in c.linearization]
+    clocks = times if as_array else [dict(zip(c.processes, time, strict=True)) for time in times]
+    return [
+        {**row, "index": first + row["index"], "clock": clock} for row, clock in zip(rows_of(c), clocks, strict=True)
+    ]
 
 
 def classified(events: Sequence[dict[str, Any]], processes: Sequence[str] = ()) -> oracle.Classification:

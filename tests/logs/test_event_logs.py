@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from pathlib import Path
 from random import Random
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from log_files import by_the_monitor, classified, rows_of  # noqa: F401
 
 from crownless.oracle.event_logs import LoggedRun, read_log
 from crownless.oracle.logs.lost_events import gap, missing_send
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
+from crownless.testing import computations
 
 
 def event(
@@ -142,33 +145,15 @@ def test_a_missing_send_of_an_unknown_sender_tears_every_line_but_those_that_del
     assert receivers(run.computation) == {"to-three": ["P3"]}
 
 
-@st.composite
-def logs(draw: st.DrawFn) -> list[dict[str, object]]:
-    """The events of a random run, in the order in which they happen."""
-    processes = [f"P{p + 1}" for p in range(draw(st.integers(2, 4)))]
-    names_sender = draw(st.booleans())
-    counts = dict.fromkeys(processes, 0)
-    in_flight: list[tuple[str, str, str]] = []
-    rows: list[dict[str, object]] = []
-    for step in range(draw(st.integers(1, 14))):
-        if in_flight and draw(st.sampled_from((False, True))):
-            message, sender, process = in_flight.pop(draw(st.integers(0, len(in_flight) - 1)))
-            row: dict[str, object] = {"kind": "deliver", "message": message, "peer": sender if names_sender else None}
-        else:
-            process = draw(st.sampled_from(processes))
-            peers = draw(st.lists(st.sampled_from(processes), min_size=1, max_size=2, unique=True))
-            row = {"kind": "send", "message": f"m{step}", "peer": peers}
-            in_flight.extend((f"m{step}", process, receiver) for receiver in peers)
-        rows.append({"process": process, "index": counts[process], **row})
-        counts[process] += 1
-    return rows
+#: The events of a run, in an order in which they may happen.
+LOGS = computations(messages=7, receivers=2, self_sends=True).filter(lambda c: c.event_count > 0).map(rows_of)
 
 
 def read_rows(rows: Iterable[dict[str, object]]) -> LoggedRun:
     return read(*(json.dumps(row) for row in rows))
 
 
-@given(logs(), st.randoms(use_true_random=False))
+@given(LOGS, st.randoms(use_true_random=False))
 def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     rows: list[dict[str, object]], random: Random
 ) -> None:
@@ -178,7 +163,7 @@ def test_a_whole_log_has_no_holes_and_reads_the_same_in_any_order(
     assert read_rows(random.sample(rows, len(rows))) == run
 
 
-@given(logs(), st.data())
+@given(LOGS, st.data())
 def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, object]], data: st.DataObject) -> None:
     kept = data.draw(st.lists(st.sampled_from(rows), min_size=1, unique_by=id))
     # With every first event lost the log looks as if it counted from 1, which is accepted.
@@ -239,13 +224,14 @@ def sends(message: object = None, peer: object = None) -> list[str]:
 
 #: Lines, the error after the name of the file, and its hint.
 BAD: list[tuple[list[str], str, str]] = [
-    (["", "\n"], "the log is empty", OBJECT),
     ([SEND, '{"process": P2}', DELIVER], "2:13: not JSON: Expecting value", NOT_JSON),
     (["", "[", SEND, ",", DELIVER, "]"], "2:2: not JSON: Expecting value", NOT_JSON),
     ([SEND, "{", "}"], f"2:2: {IN_QUOTES}", NOT_JSON),
     (["[" * 100_000], f"1: {TOO_MUCH}", NOT_JSON),
     (["9" * 10_000], f"1: {TOO_MUCH}", NOT_JSON),
     ([SEND, "", "[]"], "3: a list is not an event", OBJECT),
+    ([SEND, "", f"{DELIVER} {{}}"], "3:80: not JSON: Extra data", NOT_JSON),
+    ([event("P1", 1.0, "internal")], "1: 'index' cannot be 1.0", INDEX),
     (["17"], "1: 17 is not an event", OBJECT),
     (["{}"], "1: 'process' is missing", PROCESS),
     ([event(3, 0, "internal")], "1: 'process' cannot be 3", PROCESS),
@@ -293,10 +279,19 @@ BAD: list[tuple[list[str], str, str]] = [
 
 
 @pytest.mark.parametrize(("lines", "said", "hint"), BAD)
-def test_an_error_says_where_what_and_how_to_fix_it(lines: list[str], said: str, hint: str) -> None:
+@pytest.mark.usefixtures("by_the_monitor")
+def test_an_error_says_where_what_and_how_to_fix_it_in_small_logs_and_in_large_ones(
+    tmp_path: Path, lines: list[str], said: str, hint: str
+) -> None:
+    expected = f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {hint}"
     with pytest.raises(BadInput) as problem:
         list(read_log(lines, "some.jsonl"))
-    assert str(problem.value) == f"some.jsonl:{'' if said[0].isdigit() else ' '}{said}; {hint}"
+    assert str(problem.value) == expected
+    file = tmp_path / "some.jsonl"
+    file.write_text("\n".join(lines))
+    with pytest.raises(BadInput) as problem:
+        classified(str(file))
+    assert str(problem.value) == f"{tmp_path}/{expected}"
 
 
 def test_a_cyclic_run_is_named() -> None:

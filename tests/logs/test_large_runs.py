@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 from command_line_runner import Crownless
-from log_files import SUFFIXES
+from log_files import SUFFIXES, rows_of
 from log_files import written as in_format
 from log_rows import random_computation
-from test_streaming_monitor import in_some_order, rows_of
+from test_streaming_monitor import in_some_order
 
 from crownless.oracle import classification as oracle
 from crownless.oracle.log_orders.large_run import classified_in_blocks
@@ -21,13 +21,8 @@ from crownless.oracle.logs.formats import LogOptions
 from crownless.oracle.logs.reader import subjects
 from crownless.oracle.logs.tables import blocks
 from crownless.runtime.errors import BadInput
-from crownless.spec.computation import Computation
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 from crownless.spec.witnesses import Unreceived
-
-
-def lines_of(c: Computation, order: Sequence[int], chance: Random, first: int) -> list[str]:
-    return [json.dumps({**row.json(), "index": first + row.index}) for row in rows_of(c, order, chance)]
 
 
 def written(path: Path, lines: Sequence[str]) -> str:
@@ -64,7 +59,8 @@ def test_verdicts_are_those_of_the_log_read_whole(
         )
         order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
         first = chance.choice([0, 1])
-        name = written(tmp_path / "log.jsonl", lines_of(c, order, chance, first))
+        rows = [{**row, "index": first + row["index"]} for row in rows_of(c, order, chance)]
+        name = in_format(tmp_path, rows)
         (subject,) = subjects(name)
         known = oracle.classify(subject, tuple(ORDERS), reading)
         found = in_blocks(name, reading, chance.choice([200, 1000]))

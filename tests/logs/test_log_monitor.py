@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import permutations
 from random import Random
 
 import numpy as np
 import pytest
 from log_rows import of_messages, random_computation, rows_of
+from small_computations import computation, random_small_computation
 
 from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
 from crownless.oracle.logs.layout import DELIVER, NONE, SEND, Rows
@@ -66,6 +68,30 @@ def test_random_computations(reading: UnreceivedPolicy, disorder: float, loss: f
     ]
     agree(found, reading)
     agree(found, reading, chance)
+
+
+@pytest.mark.parametrize("reading", READINGS)
+def test_random_computations_that_are_nearly_ordered(reading: UnreceivedPolicy) -> None:
+    random = Random(0)
+    agree([random_small_computation(random) for _ in range(800)], reading, random)
+
+
+def overtaken_by_a_chain(way: tuple[int, ...], *, in_order: bool) -> Computation:
+    """x goes from the first process to the last, and a chain through all others overtakes it, unless in order."""
+    *others, last = way
+    lines = [""] * len(way)
+    for k, p in enumerate(others):
+        before = f"receive c{k}" if k else f"send x to P{last + 1}"
+        lines[p] = f"{before}; send c{k + 1} to P{way[k + 1] + 1}"
+    lines[last] = f"receive x; receive c{len(others)}" if in_order else f"receive c{len(others)}; receive x"
+    return computation("\n".join(f"P{p + 1}: {line}" for p, line in enumerate(lines)))
+
+
+@pytest.mark.parametrize("n", [3, 4, 5])
+def test_a_chain_through_any_processes_that_overtakes_is_found(n: int) -> None:
+    ways = permutations(range(n))
+    found = [overtaken_by_a_chain(way, in_order=in_order) for way in ways for in_order in (False, True)]
+    agree(found, "lost", Random(0))
 
 
 def test_a_cyclic_run_is_not_decided_and_does_not_keep_the_others_waiting() -> None:

@@ -157,6 +157,7 @@ def test_a_bad_row_is_refused_in_every_format_and_way(
 LINE = json.dumps(SEND)
 REFUSED: list[tuple[str, bytes, str, str]] = [
     ("a.jsonl", b"", "", "the log is empty; give one event a line"),
+    ("a.jsonl", b"\n \n", "", "the log is empty; give one event a line"),
     ("a.csv", b"", "", "cannot be read as CSV"),
     ("a.parquet", b"", "", "cannot be read as Parquet"),
     ("a.csv", b"process,index,kind,message,peer\n", "", "the log is empty; give one event a row"),

@@ -8,35 +8,18 @@ from random import Random
 from typing import Any
 
 import pytest
+from log_files import event, rows_of, table_of
 from log_rows import random_computation
 
 from crownless.oracle.log_orders import streaming
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.log_orders.overtaking import LINES_UP_TO
-from crownless.oracle.logs.columns import table_of_rows
-from crownless.oracle.logs.rows import Row
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, decide
 
 READINGS: tuple[UnreceivedPolicy, ...] = ("lost", "pending")
-
-
-def rows_of(c: Computation, order: Sequence[int], chance: Random | None = None) -> list[Row]:
-    """The events of the computation in that order; half of the deliveries name the sender."""
-    rows = []
-    for e in order:
-        kind, m = c.events[e]
-        message, to = "", tuple[int, ...]()
-        if m is not None:
-            message, to = c.messages[m].name, c.messages[m].receivers if kind == "send" else (c.messages[m].sender,)
-            to = to if kind == "send" or (chance is not None and chance.random() < 0.5) else ()
-        p = c.process_of[e]
-        kind_of_row = "deliver" if kind == "receive" else kind
-        peers = tuple(c.processes[q] for q in to)
-        rows.append(Row(0, "", c.processes[p], e - c.first_event[p], kind_of_row, message, peers))
-    return rows
 
 
 def in_some_order(c: Computation, chance: Random) -> list[int]:
@@ -62,7 +45,7 @@ def agree(c: Computation, reading: UnreceivedPolicy, chance: Random) -> None:
         if pickled:
             monitor = pickle.loads(pickle.dumps(monitor))
         count = chance.randint(1, 6)
-        monitor.add(table_of_rows(rows[:count]))
+        monitor.add(table_of(rows[:count]))
         rows = rows[count:]
         early |= {name for name in ORDERS if monitor.broken(name) is not None}
     found = monitor.classification() if c.event_count else None
@@ -123,9 +106,9 @@ def in_queue(n: int, messages: int, in_flight: int) -> Computation:
 
 def outcomes(c: Computation, orders: Sequence[str] = tuple(ORDERS), **more: Any) -> tuple[dict[str, str], int]:
     """The verdicts on a run that comes in order, and how many events were held at most."""
-    monitor, rows, held = RunMonitor("", orders, "lost", at_once=True, **more), rows_of(c, c.linearization), 0
+    monitor, rows, held = RunMonitor("", orders, "lost", at_once=True, **more), rows_of(c), 0
     for k in range(0, len(rows), 50):
-        monitor.add(table_of_rows(rows[k : k + 50]))
+        monitor.add(table_of(rows[k : k + 50]))
         held = max(held, len(monitor.named))
     return dict(monitor.classification().outcomes), held
 
@@ -161,10 +144,10 @@ def test_a_run_of_which_too_much_must_be_held_is_not_decided(orders: Sequence[st
 def test_what_waits_is_bounded_too_and_so_are_processes() -> None:
     waiting = RunMonitor("", ("fifo",), "lost", hold_up_to=20, at_once=True)
     for k in range(100):  # deliveries whose sends never come
-        waiting.add(table_of_rows([Row(0, "", "P", k, "deliver", f"m{k}")]))
+        waiting.add(table_of([event("P", k, "deliver", f"m{k}")]))
     assert len(waiting.named) <= 21
     wide = RunMonitor("", ("fifo",), "lost")
-    wide.add(table_of_rows([Row(0, "", "P", 0, "send", "m", tuple(f"P{k}" for k in range(LINES_UP_TO)))]))
+    wide.add(table_of([event("P", 0, "send", "m", [f"P{k}" for k in range(LINES_UP_TO)])]))
     for many, why in ((waiting, "more than 20 events"), (wide, "more than 4,096 processes")):
         assert many.given_up == ["fifo"]
         assert why in str(many.classification()["fifo"].unknown)
@@ -172,16 +155,16 @@ def test_what_waits_is_bounded_too_and_so_are_processes() -> None:
 
 def test_a_violation_stands_though_too_much_must_be_held_later() -> None:
     monitor = RunMonitor("", tuple(ORDERS), "lost", hold_up_to=6, forget_from=0, at_once=True)
-    sends = [Row(0, "", "P", k, "send", f"m{k}", ("Q",)) for k in range(2)]
-    monitor.add(table_of_rows([*sends, Row(0, "", "Q", 0, "deliver", "m1"), Row(0, "", "Q", 1, "deliver", "m0")]))
-    monitor.add(table_of_rows([Row(0, "", "R", k, "send", f"r{k}", ("P",)) for k in range(9)]))
+    sends = [event("P", k, "send", f"m{k}", "Q") for k in range(2)]
+    monitor.add(table_of([*sends, event("Q", 0, "deliver", "m1"), event("Q", 1, "deliver", "m0")]))
+    monitor.add(table_of([event("R", k, "send", f"r{k}", "P") for k in range(9)]))
     found = monitor.classification().outcomes
     assert (found["fifo"], found["asynchronous"]) == ("broken", "unknown")
 
 
 def test_events_that_wait_for_each_other_are_a_cycle() -> None:
     monitor = RunMonitor("", tuple(ORDERS), "lost")
-    rows = [Row(0, "", "P", 0, "deliver", "a"), Row(0, "", "P", 1, "send", "b", ("Q",))]
-    monitor.add(table_of_rows([*rows, Row(0, "", "Q", 0, "deliver", "b"), Row(0, "", "Q", 1, "send", "a", ("P",))]))
+    rows = [event("P", 0, "deliver", "a"), event("P", 1, "send", "b", "Q")]
+    monitor.add(table_of([*rows, event("Q", 0, "deliver", "b"), event("Q", 1, "send", "a", "P")]))
     with pytest.raises(BadInput, match="P receives a waits for Q receives b waits for P receives a"):
         monitor.classification()

@@ -10,13 +10,14 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+from command_line_runner import Crownless
 
-import crownless
 from crownless import command_line
 from crownless.command_line import VERBS, endings
 from crownless.command_line.verbs import count
 
-Capture = pytest.CaptureFixture[str]
+#: Verbs that need an argument.
+OF_SOMETHING = {*VERBS} - {"count", "list", "check", "prove", "claims", "cost", "vectors"}
 
 #: Seconds; they only bound how long a failing test takes.
 LONG = 300
@@ -43,33 +44,31 @@ def run(script: str, **options: object) -> subprocess.CompletedProcess[str]:
     [(KeyError("x"), 70), (RecursionError(), 70), (MemoryError(), 3), (OSError(5, "failed"), 74)],
     ids=["fault", "recursion", "memory", "output"],
 )
-def test_no_fault_exits_as_a_violation_does(capsys: Capture, verb: str, fault: Exception, code: int) -> None:
+def test_no_fault_exits_as_a_violation_does(crownless: Crownless, verb: str, fault: Exception, code: int) -> None:
     command = command_line.crownless.get_command(None, verb)  # type: ignore[arg-type]
-    with patch.object(command, "invoke", side_effect=fault), pytest.raises(SystemExit) as ended:
-        command_line.main([verb, *{"count": ["-n", "2", "-m", "2"], "list": [], "check": [], "prove": [], "claims": [],
-                                   "cost": [], "vectors": []}.get(verb, ["rst"])])  # fmt: skip
-    printed = capsys.readouterr()
-    assert (ended.value.code, printed.out, printed.err.count("\n")) == (code, "", 1)
-    assert printed.err.startswith("crownless: ")
+    arguments = ["-n", "2", "-m", "2"] if verb == "count" else ["rst"] if verb in OF_SOMETHING else []
+    with patch.object(command, "invoke", side_effect=fault):
+        answer = crownless(verb, *arguments)
+    assert (answer.code, answer.out, answer.err.count("\n")) == (code, "", 1)
+    assert answer.err.startswith("crownless: ")
 
 
-def test_an_internal_error_says_where_its_traceback_is_kept(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv(endings.TRACEBACK, raising=False)
-    with patch.object(count, "count_computations", side_effect=KeyError("x")), pytest.raises(SystemExit) as ended:
-        command_line.main(["count", "-n", "2", "-m", "2"])
-    error = capsys.readouterr().err
-    assert ended.value.code == 70
-    assert error.startswith("crownless: internal error: KeyError: 'x'; please report it to the developers, with ")
-    kept = Path(error.split()[-1])
-    assert "KeyError: 'x'" in kept.read_text()
-    assert "Traceback" in kept.read_text()
-    kept.unlink()
-    monkeypatch.setenv(endings.TRACEBACK, "1")
-    with patch.object(count, "count_computations", side_effect=KeyError("x")), pytest.raises(SystemExit):
-        command_line.main(["count", "-n", "2", "-m", "2"])
-    error = capsys.readouterr().err
-    assert "Traceback" in error
-    Path(error.split()[-1]).unlink()
+def test_an_internal_error_says_where_its_traceback_is_kept(
+    crownless: Crownless, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for shown in (False, True):
+        monkeypatch.delenv(endings.TRACEBACK, raising=False)
+        if shown:
+            monkeypatch.setenv(endings.TRACEBACK, "1")
+        with patch.object(count, "count_computations", side_effect=KeyError("x")):
+            answer = crownless("count", "-n", "2", "-m", "2")
+        kept = Path(answer.err.split()[-1])
+        said = "crownless: internal error: KeyError: 'x'; please report it to the developers, with "
+        assert (answer.code, "Traceback" in answer.err) == (70, shown)
+        assert said in answer.err if shown else answer.err.startswith(said)
+        assert "KeyError: 'x'" in kept.read_text()
+        assert "Traceback" in kept.read_text()
+        kept.unlink()
 
 
 @pytest.mark.parametrize(
@@ -111,13 +110,11 @@ def test_input_that_cannot_be_used_is_one_line(script: str, said: str) -> None:
     assert line.startswith(f"crownless: {said}")
 
 
-def test_a_pipe_is_read_when_somebody_writes_to_it(tmp_path: Path) -> None:
+def test_a_pipe_is_read_when_somebody_writes_to_it(crownless: Crownless, tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writes = subprocess.Popen(["bash", "-c", f"printf 'P1: send x to P2\nP2: receive x' > {pipe}"])
-    with pytest.raises(SystemExit) as ended:
-        command_line.main(["classify", str(pipe)])
-    assert ended.value.code == 0
+    assert crownless("classify", pipe).code == 0
     assert writes.wait(LONG) == 0
 
 
@@ -127,7 +124,7 @@ def test_a_pipe_is_read_when_somebody_writes_to_it(tmp_path: Path) -> None:
 def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_path: Path) -> None:
     """Which may be in another file: Numba looks at the file of the caller alone."""
     package = tmp_path / "crownless"
-    shutil.copytree(Path(crownless.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(command_line.__file__).parents[1], package, ignore=shutil.ignore_patterns("__pycache__"))
     called = package / "model_check/native/called.py"
     caller = package / "model_check/native/caller.py"
     called.write_text("from .compiled import compiled\n@compiled\ndef one():\n    return 1\n")
@@ -155,20 +152,11 @@ def test_what_is_compiled_is_compiled_anew_after_a_change_of_what_it_calls(tmp_p
         ("file/x", "file is not a folder; name a new folder, or one that is there"),
     ],
 )
-@pytest.mark.parametrize("verb", ["cost rst -m 10 --seeds 1 --out"])
 def test_a_folder_that_cannot_be_one_is_refused_at_once(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    verb: str,
-    folder: str,
-    said: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, crownless: Crownless, folder: str, said: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("file").touch()
-    with pytest.raises(SystemExit) as ended:
-        command_line.main([*verb.split(), folder])
-    assert ended.value.code == 2
-    out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    code, out, err = crownless("cost", "rst", "-m", "10", "--seeds", "1", "--out", folder)
+    assert (code, out, err.count("\n")) == (2, "", 1)
     assert err.endswith(f": {said}\n")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import pytest
 from in_order import bound
+from overrides import changed
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check_result import CheckResult
@@ -24,7 +24,6 @@ from crownless.model_check.system.monitors import Crowns, DeliveryMonitor, FifoA
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.spec import notation
-from crownless.spec.computation import Message
 
 run_check = partial(checking.run_check, engine="plain")
 
@@ -161,8 +160,7 @@ def test_what_was_reached_or_broken_before_the_limit_is_still_reported() -> None
 # -- sometimes ---------------------------------------------------------------------------------------------------------
 
 
-class NeverSleeps(Unordered):
-    witnesses = MappingProxyType({"sleeps": lambda machine, i, state: False})
+NeverSleeps = variant(Unordered, witnesses={"sleeps": lambda machine, i, state: False})
 
 
 def test_a_situation_that_no_run_reaches_is_unknown_and_not_said_to_hold() -> None:
@@ -178,8 +176,7 @@ def test_where_nothing_is_ever_delivered_nothing_is_said_to_hold() -> None:
     assert result.verdict == "unknown"
 
 
-class BadFromTheStart(Unordered):
-    invariants = MappingProxyType({"never-true": lambda machine, i, state: False})
+BadFromTheStart = variant(Unordered, invariants={"never-true": lambda machine, i, state: False})
 
 
 def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run() -> None:
@@ -191,73 +188,43 @@ def test_an_invariant_that_is_false_at_first_is_broken_by_the_empty_run() -> Non
 # -- runs that never end -----------------------------------------------------------------------------------------------
 
 
-class Dozing(ProtocolMachine):
-    """No protocol, at processes that fall asleep and wake up as they like; nothing arrives at one asleep."""
-
-    promises = "asynchronous"
-
-    def initial(self, i: int) -> str:
-        return "awake"
-
-    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: str, packet: Packet) -> bool:
-        return state == "awake"
-
-    def on_packet(self, i: int, state: str, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
-        return [Step(state, (), [AppEvent("deliver", packet.message)])]
-
-    def internal(self, i: int, state: str) -> Sequence[tuple[str, Step]]:
-        return [("wake up", Step("awake"))] if state != "awake" else [("fall asleep", Step("asleep"))]
+def at_p2(**follows: list[tuple[str, str]]) -> Any:
+    """`internal`, by which P2 alone changes: state → the step and the state after it."""
+    return lambda self, i, state: [(name, Step(after)) for name, after in follows[state]] if i else []
 
 
-class Sulking(Dozing):
-    """P2 may also sulk: from then on it turns left and right for ever, and nothing arrives."""
-
-    def internal(self, i: int, state: str) -> Sequence[tuple[str, Step]]:
-        if i == 0:
-            return []
-        turned = {"awake": "left", "left": "right", "right": "left"}[state]
-        return [(f"turn {turned}", Step(turned))]
-
-
-class Spinning(Dozing):
-    """P2 may also sleep for good, and dream: a step that changes nothing."""
-
-    def internal(self, i: int, state: str) -> Sequence[tuple[str, Step]]:
-        if i == 0:
-            return []
-        return [("fall asleep", Step("asleep"))] if state == "awake" else [("dream", Step(state))]
-
-
-class TwoSleeps(Dozing):
-    """P2 may fall into a deep sleep or, in one step more, into a deeper one; it wakes from neither."""
-
-    def internal(self, i: int, state: str) -> Sequence[tuple[str, Step]]:
-        if i == 0:
-            return []
-        if state == "awake":
-            return [("lie down", Step("abed")), ("fall asleep", Step("asleep"))]
-        return [("fall deeper asleep", Step("deeper"))] if state == "abed" else [("dream", Step(state))]
-
-
-class SendsAwake(Dozing):
-    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) if state == "awake" else []
-
-
-class SendsUnlessSulking(Sulking):
-    def send(self, i: int, state: str, message: Message) -> Sequence[Step]:
-        return super().send(i, state, message) if state == "awake" else []
-
-
-class SulksAtFirst(SendsUnlessSulking):
-    """P2 sulks before anything else, so that what it should have sent is never sent."""
-
-    def initial(self, i: int) -> str:
-        return "left" if i == 1 else "awake"
+#: No protocol, at processes that fall asleep and wake up as they like; nothing arrives at one asleep.
+Dozing = variant(
+    Unordered,
+    symmetric=False,
+    initial=lambda self, i: "awake",
+    send=lambda self, i, state, message: changed(Unordered.send(self, i, (), message), lambda _: state),
+    deliverable=lambda self, i, state, packet: state == "awake",
+    on_packet=lambda self, i, state, packet: changed(Unordered.on_packet(self, i, (), packet), lambda _: state),
+    internal=lambda self, i, state: [
+        ("fall asleep", Step("asleep")) if state == "awake" else ("wake up", Step("awake"))
+    ],
+)
+SULKS = at_p2(awake=[("turn left", "left")], left=[("turn right", "right")], right=[("turn left", "left")])
+#: P2 may also sulk: from then on it turns left and right for ever, and nothing arrives.
+Sulking = variant(Dozing, internal=SULKS)
+#: P2 may also sleep for good, and dream: a step that changes nothing.
+Spinning = variant(Dozing, internal=at_p2(awake=[("fall asleep", "asleep")], asleep=[("dream", "asleep")]))
+#: P2 may fall into a deep sleep or, in one step more, into a deeper one; it wakes from neither.
+TwoSleeps = variant(
+    Dozing,
+    internal=at_p2(
+        awake=[("lie down", "abed"), ("fall asleep", "asleep")],
+        abed=[("fall deeper asleep", "deeper")],
+        asleep=[("dream", "asleep")],
+        deeper=[("dream", "deeper")],
+    ),
+)
+SendsAwake = variant(
+    Dozing, send=lambda self, i, state, message: Dozing.send(self, i, state, message) if state == "awake" else []
+)
+#: P2 sulks before anything else, so that what it should have sent is never sent.
+SulksAtFirst = variant(SendsAwake, internal=SULKS, initial=lambda self, i: "left" if i == 1 else "awake")
 
 
 @pytest.mark.parametrize(

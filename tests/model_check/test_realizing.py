@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
+from command_line_runner import Crownless
+from overrides import changed, twice
 from replay import endings, numbered
 
-from crownless.command_line import main
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.murty_garg import MurtyGarg
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
+from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check
 from crownless.model_check.search.realizing import Realization, lines_in_notation, realize
@@ -106,21 +107,15 @@ def _some(c: Computation | None) -> Computation:
 # -- planted faults ----------------------------------------------------------------------------------------------------
 
 
-class SpeaksWhenSpokenTo(ProtocolMachine):
-    """P1 sends nothing before it has delivered something. The local state: may it send?"""
-
-    promises = "asynchronous"
-
-    def initial(self, i: int) -> bool:
-        return i != 0
-
-    def send(self, i: int, state: bool, message: Message) -> Sequence[Step]:
-        packet = Packet(i, message.receiver, "message", message)
-        return [Step(state, [packet], [AppEvent("send", message)])] if state else []
-
-    def on_packet(self, i: int, state: bool, packet: Packet) -> Sequence[Step]:
-        assert packet.message is not None
-        return [Step(True, (), [AppEvent("deliver", packet.message)])]
+#: P1 sends nothing before it has delivered something. The local state: may it send?
+SpeaksWhenSpokenTo = variant(
+    Unordered,
+    "SpeaksWhenSpokenTo",
+    symmetric=False,
+    initial=lambda self, i: i != 0,
+    send=lambda self, i, state, message: Unordered.send(self, i, state, message) if state else [],
+    on_packet=lambda self, i, state, packet: changed(Unordered.on_packet(self, i, (), packet), lambda _: True),
+)
 
 
 def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> None:
@@ -133,8 +128,7 @@ def test_a_restriction_shows_as_the_smallest_computation_that_is_missing() -> No
     assert extra(answer, "fifo") == ["P1: receive m2; receive m1", "P2: send m1 to P1; send m2 to P1"]
 
 
-class Boasts(Unordered):
-    promises = "causal"
+Boasts = variant(Unordered, "Boasts", promises="causal")
 
 
 def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
@@ -149,12 +143,7 @@ def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
 
 @pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])
 def test_a_promise_about_some_processes_is_broken_only_there(places: frozenset[int], broken_at: int | None) -> None:
-    class ToSome(Boasts):
-        @property
-        def ordered_at(self) -> frozenset[int]:
-            return places
-
-    answer = realized(ToSome, 3, 2)
+    answer = realized(variant(Boasts, ordered_at=places), 3, 2)
     assert answer.orders["causal"].extra is not None
     if broken_at is None:
         assert answer.broken_by is None
@@ -191,9 +180,9 @@ def test_messages_in_a_circle_are_no_computation_and_keep_no_order() -> None:
     assert answer.computations == answer.orders["asynchronous"].generated, "the circle is not counted"
 
 
-class OnceMore(Unordered):
-    def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
-        return [step._replace(events=[*step.events, *step.events]) for step in super().on_packet(i, state, packet)]
+OnceMore = variant(
+    Unordered, "OnceMore", on_packet=lambda self, i, state, packet: twice(Unordered.on_packet(self, i, state, packet))
+)
 
 
 def test_a_message_delivered_twice_makes_no_computation() -> None:
@@ -205,33 +194,23 @@ def test_a_message_delivered_twice_makes_no_computation() -> None:
     assert over_duplicates.equals == "asynchronous"
 
 
-class NeverSends(Unordered):
-    """Takes no message."""
-
-    promises = "causal"
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return []
-
-
-class NeverDelivers(Unordered):
-    """Receives every packet, and delivers nothing."""
-
-    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
-        return [Step(state)]
+#: Takes no message.
+NeverSends = variant(Unordered, "NeverSends", promises="causal", send=lambda self, i, state, message: [])
+#: Receives every packet, and delivers nothing.
+NeverDelivers = variant(Unordered, "NeverDelivers", on_packet=lambda self, i, state, packet: [Step(state)])
 
 
 @pytest.mark.parametrize("name", ["NeverSends", "NeverDelivers", "OnceMore"])
-def test_what_generates_no_computation_is_compared_with_no_order(capsys: pytest.CaptureFixture[str], name: str) -> None:
-    printed = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2")
+def test_what_generates_no_computation_is_compared_with_no_order(crownless: Crownless, name: str) -> None:
+    printed = crownless("realize", f"{__name__}:{name}", "-n", "2", "-m", "2")
     assert printed.code == 1
     assert printed.out.splitlines()[-1] == (
         "within 2 processes and 2 messages: generates no complete computation, so nothing is compared with any order"
     )
     assert "contained" not in printed.out
     assert "missing" not in printed.out
-    in_json = run(capsys, f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
-    facts = json.loads(in_json.out)
+    in_json = crownless("realize", f"{__name__}:{name}", "-n", "2", "-m", "2", "--json")
+    facts = in_json.json
     assert (in_json.code, facts["computations"], facts["equals"], facts["contained_in"]) == (1, 0, None, [])
 
 
@@ -268,35 +247,17 @@ def test_what_is_taken_back_later_was_never_generated() -> None:
     assert answer.broken_by is None
     assert "fifo" in answer.contained_in
     assert answer.orders["fifo"].generated > 0
-
-    class Forgets(Reorders):
-        def internal(self, i: int, state: Any) -> Sequence[tuple[str, Step]]:
-            return []
-
-    assert extra(realized(Forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
+    forgets = variant(Reorders, internal=lambda self, i, state: [])
+    assert extra(realized(forgets, 2, 2), "fifo") == ["P1: send m1 to P2; send m2 to P2", "P2: receive m2; receive m1"]
 
 
 # -- the verb ----------------------------------------------------------------------------------------------------------
 
 
-class Answer(NamedTuple):
-    code: int
-    out: str
-    err: str
-
-
-def run(capture: pytest.CaptureFixture[str], *arguments: str) -> Answer:
-    with pytest.raises(SystemExit) as exit_:
-        main(["realize", *arguments])
-    printed = capture.readouterr()
-    assert isinstance(exit_.value.code, int)
-    return Answer(exit_.value.code, printed.out, printed.err)
-
-
-def test_the_verb_prints_every_stable_key(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "murty-garg", "-n", "3", "-m", "2", "--json")
+def test_the_verb_prints_every_stable_key(crownless: Crownless) -> None:
+    answer = crownless("realize", "murty-garg", "-n", "3", "-m", "2", "--json")
     assert answer.code == 0
-    facts = json.loads(answer.out)
+    facts = answer.json
     stable = {"protocol", "processes", "messages", "computations", "equals", "contained_in", "missing", "extra"}
     assert stable <= facts.keys()
     assert (facts["protocol"], facts["processes"], facts["messages"]) == ("murty-garg", 3, 2)
@@ -312,11 +273,11 @@ def test_the_verb_prints_every_stable_key(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_from_what_is_generated(
-    capsys: pytest.CaptureFixture[str],
+    crownless: Crownless,
 ) -> None:
-    boasts = run(capsys, f"{__name__}:Boasts", "-n", "2", "-m", "2")
-    shy = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2")
-    quiet = run(capsys, f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2", "--quiet")
+    boasts = crownless("realize", f"{__name__}:Boasts", "-n", "2", "-m", "2")
+    shy = crownless("realize", f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2")
+    quiet = crownless("realize", f"{__name__}:SpeaksWhenSpokenTo", "-n", "2", "-m", "2", "--quiet")
     assert boasts.code == 1
     assert "not causal: P2 receives m2 before m1, which was sent earlier:" in boasts.out
     assert "●─m1──╮" in boasts.out
@@ -330,21 +291,21 @@ def test_the_verb_draws_the_computations_that_distinguish_the_order_promised_fro
     assert "●" not in quiet.out
 
 
-def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
+def test_a_circle_is_printed_in_the_notation_since_it_cannot_be_drawn(crownless: Crownless) -> None:
+    answer = crownless("realize", f"{__name__}:SendsAfterwards", "-n", "2", "-m", "2")
     assert answer.code == 1
     assert "P1: receive m2; send m1 to P2\n" in answer.out
     bound = "within 2 processes and 2 messages"
     assert answer.out.splitlines()[-1] == f"{bound}: no order exactly; inside none; all of synchronous"
 
 
-def test_a_limit_gives_exit_3_and_claims_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    answer = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
+def test_a_limit_gives_exit_3_and_claims_nothing(crownless: Crownless) -> None:
+    answer = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0", "--json")
     assert answer.code == 3
-    facts = json.loads(answer.out)
+    facts = answer.json
     assert (facts["equals"], facts["contained_in"], facts["decided"]) == (None, [], False)
     assert "search ended early: 0 seconds are over" in facts["scope"]
-    text = run(capsys, "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
+    text = crownless("realize", "rst", "-n", "3", "-m", "3", "--max-seconds", "0")
     assert text.out.splitlines()[-1] == "unknown: 0 seconds are over"
 
 
@@ -369,8 +330,8 @@ def test_a_limit_does_not_hide_a_broken_promise_found_before() -> None:
         ("murty-garg --self-sends", "murty-garg excludes messages to oneself"),
     ],
 )
-def test_bad_input_is_one_line(capsys: pytest.CaptureFixture[str], arguments: str, said: str) -> None:
-    answer = run(capsys, *arguments.split())
+def test_bad_input_is_one_line(crownless: Crownless, arguments: str, said: str) -> None:
+    answer = crownless("realize", *arguments.split())
     assert (answer.code, answer.out) == (2, "")
     assert answer.err.count("\n") == 1
     assert said in answer.err

@@ -250,10 +250,7 @@ def test_an_empty_run_is_its_process_lines() -> None:
 
 def test_the_json_of_a_run_has_a_fact_for_all_that_its_words_say() -> None:
     run = play(
-        *("murty-garg", "lossy", 1),
-        "P1: send m1 to P2 (not sent yet)",
-        "P2: deliver m1 from P1",
-        "P1: lose m1 from P2",
+        *("murty-garg", "lossy", 1), "P1: send m1 to P2 (not sent yet)", "P2: deliver m1 from P1", "P1: lose m1 from P2"
     )
     assert run.json() == [
         {

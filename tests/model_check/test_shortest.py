@@ -124,28 +124,20 @@ def test_of_all_runs_none_is_shorter_and_of_those_as_short_none_has_fewer_switch
 
 
 @cases
-def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_last_step(case: Case) -> None:
-    _, steps = shown(case)
-    system = case.system()
-    state, monitor_state = system.initial(), system.initial_monitor_state()
+def test_replayed_from_the_initial_state_the_run_breaks_the_property_with_its_last_step_and_ends_where_it_says(
+    case: Case,
+) -> None:
+    searched = case.system()
+    found = explore(searched, [case.property()])
+    steps, end, end_monitor_state = shortest_run(searched, case.property(), found.broken[case.broken])
+    state, monitor_state = searched.initial(), searched.initial_monitor_state()
     broken_by = []
-    for number, replayed in enumerate(steps, 1):
-        step, state = next(move for move in system.moves(state) if move[0].action == replayed.action)
-        monitor_state, names = system.evaluate(monitor_state, step)
-        if breaks(system, case.property(), step, state, monitor_state, names):
+    for number, step in enumerate(steps, 1):
+        (state,) = [target for known, target in searched.moves(state) if known is step]
+        monitor_state, names = searched.evaluate(monitor_state, step)
+        if breaks(searched, case.property(), step, state, monitor_state, names):
             broken_by.append(number)
     assert broken_by == [len(steps)]
-
-
-@cases
-def test_where_the_run_ends_is_reported_with_it(case: Case) -> None:
-    system = case.system()
-    found = explore(system, [case.property()])
-    steps, end, end_monitor_state = shortest_run(system, case.property(), found.broken[case.broken])
-    state, monitor_state = system.initial(), system.initial_monitor_state()
-    for step in steps:
-        (state,) = [target for known, target in system.moves(state) if known is step]
-        monitor_state, _ = system.evaluate(monitor_state, step)
     assert (state, monitor_state) == (end, end_monitor_state)
 
 

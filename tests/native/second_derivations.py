@@ -11,59 +11,18 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
-from derived_matrices import (
-    Buffer,
-    BufferBounded,
-    BufferPipelined,
-    ExtraMessages,
-    Optimal,
-    Rst,
-    RstBefore,
-    RstColumn,
-    RstSentAlone,
-    Ses,
-    SesDelete,
-    SesMulticast,
-    SesRollback,
-)
-from derived_protocols import (
-    Cbcast,
-    FifoAck,
-    FifoSequence,
-    Isis,
-    IsisGc,
-    IsisGcWaits,
-    Kearns,
-    Message,
-    MurtyGarg,
-    Outcome,
-    Rendezvous,
-    Unordered,
-    changed,
-    one_more,
-)
+import derived_matrices
+import derived_protocols
+from derived_protocols import Message, Outcome, Unordered, changed, one_more
 from pinned_counts import Counts
 
-_ALL = (
-    *(
-        Unordered,
-        FifoSequence,
-        FifoAck,
-        Rendezvous,
-        MurtyGarg,
-        Isis,
-        IsisGc,
-        IsisGcWaits,
-        Cbcast,
-        Kearns,
-        Rst,
-        RstBefore,
-    ),
-    *(RstSentAlone, RstColumn, ExtraMessages, Ses, SesDelete, SesMulticast, SesRollback, Optimal, Buffer),
-    *(BufferPipelined, BufferBounded),
-)
 #: Each text by the name of its protocol: `IsisGcWaits` is that of isis-gc-waits.
-TEXTS = {re.sub("(?<!^)(?=[A-Z])", "-", kind.__name__).lower(): kind for kind in _ALL}
+TEXTS: dict[str, type[Unordered]] = {
+    re.sub("(?<!^)(?=[A-Z])", "-", name).lower(): kind
+    for texts in (derived_protocols, derived_matrices)
+    for name, kind in vars(texts).items()
+    if isinstance(kind, type) and issubclass(kind, Unordered)
+}
 
 
 # -- channels and counting ---------------------------------------------------------------------------------------------

@@ -9,42 +9,25 @@ import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 import pytest
+from command_line_runner import Crownless
 from native_engine_setup import question, reported
 
-from crownless.command_line import main
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, ResolvedCheck, load_program
 from crownless.model_check.check.suite import checks as suite
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in, header_in
 from crownless.model_check.native.saved_requests import check_of, request_of
-from crownless.model_check.search.engines import COMPILES, admitted
+from crownless.model_check.search.engines import admitted
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 
-Run = Callable[..., tuple[int, str, str]]
-
 PROGRAM = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive from P2; receive from P1\n"
 OTHER = "request the same check as then, or start anew with --checkpoint and another directory"
-
-
-@pytest.fixture
-def crownless(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Runs `crownless` in this process: its exit code, and what it printed to standard output and error."""
-
-    def run(*arguments: str | Path) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as exit_:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        assert isinstance(exit_.value.code, int)
-        return exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", "")
-
-    return run
 
 
 def facts(out: str) -> dict[str, Any]:
@@ -108,7 +91,7 @@ def test_a_search_in_parts_finds_what_one_search_finds(
         "murty-garg --program mf-program-3",
     ],
 )
-def test_the_command_line_goes_on_with_the_saved_check(arguments: str, crownless: Run, tmp_path: Path) -> None:
+def test_the_command_line_goes_on_with_the_saved_check(arguments: str, crownless: Crownless, tmp_path: Path) -> None:
     command = ["check", *arguments.split(), "--json"]
     code, out, _ = crownless(*command, "--workers", "2")
     whole = facts(out)
@@ -197,7 +180,7 @@ def test_a_saved_request_names_the_whole_check() -> None:
         ("rst --program mf-fig1", "processes 3, not 2; messages 3, not 2; program none, not mf-fig1; sends"),
     ],
 )
-def test_another_check_is_refused(arguments: str, message: str, saved: Path, crownless: Run) -> None:
+def test_another_check_is_refused(arguments: str, message: str, saved: Path, crownless: Crownless) -> None:
     code, out, err = crownless("check", *arguments.split(), "--resume", saved)
     assert (code, out) == (2, "")
     assert err.startswith(f"crownless: --resume {saved}: is of another check: {message}")
@@ -205,7 +188,7 @@ def test_another_check_is_refused(arguments: str, message: str, saved: Path, cro
     assert err.count("\n") == 1
 
 
-def test_a_program_is_the_same_by_its_statements(tmp_path: Path, crownless: Run) -> None:
+def test_a_program_is_the_same_by_its_statements(tmp_path: Path, crownless: Crownless) -> None:
     program, saved = tmp_path / "mine.txt", tmp_path / "saved"
     program.write_text(PROGRAM, "utf-8")
     stop = ["--max-states", "3"]
@@ -224,7 +207,7 @@ def test_a_program_is_the_same_by_its_statements(tmp_path: Path, crownless: Run)
     assert not saved.exists()
 
 
-def test_a_damaged_checkpoint_is_refused(saved: Path, crownless: Run) -> None:
+def test_a_damaged_checkpoint_is_refused(saved: Path, crownless: Crownless) -> None:
     path = saved / CHECKPOINT
     whole = path.read_bytes()
     middle = whole[: len(whole) // 2] + bytes([whole[len(whole) // 2] ^ 4]) + whole[len(whole) // 2 + 1 :]
@@ -240,7 +223,7 @@ def test_a_damaged_checkpoint_is_refused(saved: Path, crownless: Run) -> None:
 
 
 def test_a_checkpoint_of_another_version_or_code_is_refused(
-    saved: Path, crownless: Run, monkeypatch: pytest.MonkeyPatch
+    saved: Path, crownless: Crownless, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = request_of(Check("rst", 3, 3).resolve(), [])
     with pytest.raises(BadInput, match="crownless, or the protocol, as its code was then, and it has changed"):
@@ -301,7 +284,7 @@ def test_tables_that_other_code_fills_otherwise_are_refused(tmp_path: Path) -> N
     ],
 )
 def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
-    arguments: str, message: str, crownless: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    arguments: str, message: str, crownless: Crownless, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.npy").touch()
@@ -309,7 +292,7 @@ def test_a_search_that_cannot_be_saved_is_refused_in_one_line(
     assert [path.name for path in tmp_path.iterdir()] == ["mine.npy"]
 
 
-def test_one_search_saves_to_a_directory(saved: Path, crownless: Run) -> None:
+def test_one_search_saves_to_a_directory(saved: Path, crownless: Crownless) -> None:
     message = f"holds a checkpoint already; go on with it by --resume {saved}, or name another directory"
     expected = (2, "", f"crownless: --checkpoint {saved}: {message}\n")
     assert crownless("check", "rst", "-m", "3", "--checkpoint", saved) == expected

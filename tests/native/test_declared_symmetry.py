@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from asymmetric_machines import ASYMMETRIC, LastAcceptsAll, ThirdMessageOfTheSecond
+from in_order import bound
 from native_engine_setup import question, reported
 
 from crownless.impl.protocol import ProtocolMachine
@@ -45,11 +46,14 @@ def test_processes_that_differ_share_no_tables(name: str, reduced: bool) -> None
 
 @pytest.mark.parametrize("protocol", [name for name, kind in PROTOCOLS.items() if kind.symmetric])
 def test_nothing_is_said_to_differ_in_a_protocol_that_is_symmetric(protocol: str) -> None:
-    both = question(protocol, 3, 2)
-    for reduced in (False, True):
-        search = both.search(symmetry=reduced)
-        search.explore()
-        assert search.asymmetry is None
+    """Each entry is compared: outcome for outcome, under all renamings."""
+    for sends in ("unicast", "multicast") if PROTOCOLS[protocol].admits_multicast else (None,):
+        both = question(protocol, *bound(protocol, 3, 2), sends=sends)
+        for reduced in (False, True):
+            search = both.search(symmetry=reduced)
+            search.explore()
+            assert search.asymmetry is None
+            assert search.symmetry.compared == search.symmetry.entries
 
 
 def test_the_scope_says_how_processes_differ() -> None:

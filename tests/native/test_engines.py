@@ -10,34 +10,24 @@ from numba.core import event
 from replay import check
 
 from crownless.impl.channels import CHANNELS
-from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
+from crownless.impl.protocol import ProtocolMachine, Step
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.registry import PROTOCOLS
+from crownless.impl.variants import variant
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, NotApplicable, ResolvedCheck, load_program
 from crownless.model_check.native import expansion, kernels
-from crownless.model_check.search.engines import (
-    LONG_TO_COMPILE,
-    Engine,
-    admitted,
-    compiling,
-    cpus,
-    engine_for,
-)
+from crownless.model_check.search.engines import LONG_TO_COMPILE, Engine, admitted, compiling, cpus, engine_for
 from crownless.model_check.system.monitors import Monitor
 from crownless.model_check.system.properties import default_orders
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
-from crownless.spec.computation import Message
 
 PROGRAM = load_program("mf-program-3")
 
 
 def engine_of(
-    requested: Check,
-    engine: str | None = None,
-    reductions: Sequence[str] = (),
-    monitors: Sequence[Monitor] = (),
+    requested: Check, engine: str | None = None, reductions: Sequence[str] = (), monitors: Sequence[Monitor] = ()
 ) -> Engine:
     check = replace(requested, monitors=tuple(monitors))
     workers = None if engine == "plain" else 2
@@ -147,10 +137,7 @@ REFUSED = [
     (Check("rst", program=PROGRAM), "in a program each process does its own"),
     (Check("extra-messages", parameters={"k": (4, 4, 5)}), "processes have a k of their own"),
     (Check("isis", crash="P1"), "the native engine knows no crashes"),
-    (
-        Check("rst", processes=9),
-        "it would try the 362,880 renamings of 9 processes; up to 8 it does",
-    ),
+    (Check("rst", processes=9), "it would try the 362,880 renamings of 9 processes; up to 8 it does"),
 ]
 
 
@@ -195,34 +182,14 @@ def test_every_limit_ends_a_search_with_nothing_claimed(engine: str, limits: Lim
 # -- coverage ----------------------------------------------------------------------------------------------------------
 
 
-class Mute(Unordered):
-    """Takes no message."""
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return []
-
-    def internal(self, i: int, state: tuple[()]) -> Sequence[tuple[str, Step]]:
-        return []
-
-
-class NeverTakesIn(Unordered):
-    """Keeps nothing for the application, and has it try in vain."""
-
-    def on_packet(self, i: int, state: tuple[()], packet: Packet) -> Sequence[Step]:
-        return [Step(state)]
-
-    def receive(self, i: int, state: tuple[()], sender: int | None) -> Sequence[Step]:
-        return []
-
-
-class Deaf(Unordered):
-    """Accepts no packet."""
-
-    def send(self, i: int, state: tuple[()], message: Message) -> Sequence[Step]:
-        return [Step(state, [Packet(i, message.receiver, "message", message)], [AppEvent("send", message)])]
-
-    def deliverable(self, i: int, state: tuple[()], packet: Packet) -> bool:
-        return False
+#: Takes no message.
+Mute = variant(Unordered, send=lambda self, i, state, message: [], internal=lambda self, i, state: [])
+#: Keeps nothing for the application, and has it try in vain.
+NeverTakesIn = variant(
+    Unordered, on_packet=lambda self, i, state, packet: [Step(state)], receive=lambda self, i, state, sender: []
+)
+#: Accepts no packet.
+Deaf = variant(Unordered, deliverable=lambda self, i, state, packet: False)
 
 
 @pytest.mark.parametrize(

@@ -116,6 +116,7 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     ("unordered", 2, 2, {"self_sends": True, "sends": "multicast"}),
     ("unordered", 16, 1, {}),
     ("unordered", 5, 2, {"sends": "broadcast"}),
+    ("unordered", 3, 2, {"sends": "broadcast-to-all"}),
     *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, (2, 3, 9))),
     *(("buffer-bounded", 2, 4, {"parameters": {"output": output, "input": room}}) for output, room in ((1, 2), (2, 1))),
     ("kearns", 3, 2, {"parameters": {"server": 2}}),

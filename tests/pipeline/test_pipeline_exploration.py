@@ -62,7 +62,7 @@ def found_by(
     made = nullcontext() if checkpoint is None else checkpoint_in(checkpoint, {}, "spark", resume=resume, every=0)
     with (
         made as saving,
-        OnSpark(spark, partitions).search(case.check, engine, case.all_monitors(), case.properties(), saving) as search,
+        OnSpark(spark, partitions).search(case.check, engine, saving) as search,
     ):
         return search.explore(limits, checkpoint=saving)
 

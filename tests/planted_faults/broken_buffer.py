@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from overrides import DOUBLE, HoldsBack, blocked_if, changed, each_internal, none_sent, with_state, within
+from overrides import DOUBLE, HoldsBack, changed, none_sent, with_state, within
 from planted import ProgramCatch, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet, Step
@@ -33,18 +33,14 @@ PostsWithoutWaiting = breaks(fifo=(2, 2, 6))(Buffer, may_post=lambda self, state
 #: Waits for an acknowledgement before it posts, but then posts all there is.
 PostsAllAtOnce = breaks(fifo=(2, 2, 5))(
     Buffer,
-    internal=each_internal(
-        lambda state, step: with_state(step, output=())._replace(
-            packets=[Packet(message.sender, message.receiver, "message", message) for message in state.output]
-        )
+    each_internal=lambda state, step: with_state(step, output=())._replace(
+        packets=[Packet(message.sender, message.receiver, "message", message) for message in state.output]
     ),
 )
 PostsTheSameAgain = breaks(delivers_once=(2, 1, 8))(
-    Buffer, internal=each_internal(lambda state, step: with_state(step, output=state.output))
+    Buffer, each_internal=lambda state, step: with_state(step, output=state.output)
 )
-PostsNothing = breaks(delivers_all=(2, 1, 2))(
-    Buffer, internal=each_internal(lambda state, step: step._replace(packets=()))
-)
+PostsNothing = breaks(delivers_all=(2, 1, 2))(Buffer, each_internal=lambda state, step: step._replace(packets=()))
 
 
 @breaks(input_holds_messages_for_itself=(3, 1, 3), delivers_once=(3, 1, 4))
@@ -146,7 +142,7 @@ def is_waiting(state: Any) -> bool:
 #: No buffers: the sender does nothing else until its message has been received (§2).
 WaitsAndAcknowledges = breaks(ProgramCatch("completes", FIG_1, 6), delivers_all=(2, 2, 6), never_blocks=(2, 3, 6))(
     AcknowledgesOnDelivery,
-    send=blocked_if(lambda self, state, message: is_waiting(state)),
+    blocked_if=lambda self, state, message: is_waiting(state),
     receive=lambda self, i, state, sender: (
         [] if is_waiting(state) else AcknowledgesOnDelivery.receive(self, i, state, sender)
     ),
@@ -155,7 +151,7 @@ WaitsAndAcknowledges = breaks(ProgramCatch("completes", FIG_1, 6), delivers_all=
 RefusesWhileItWaits = keeps(
     (3, 3, 5821),
     never_reaches=["a-message-waits-for-an-acknowledgement", "an-acknowledgement-lets-the-next-message-be-posted"],
-)(Buffer, send=blocked_if(lambda self, state, message: is_waiting(state)))
+)(Buffer, blocked_if=lambda self, state, message: is_waiting(state))
 
 
 #: §3.1 posts to an empty output buffer immediately, §3.2 in a loop of its own: no matter of order.

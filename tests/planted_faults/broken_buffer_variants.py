@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from broken_buffer import HoldsBackFromTheApplication
-from overrides import DOUBLE, always, blocked_if, each_internal, none_sent, with_state, within
+from overrides import DOUBLE, always, none_sent, with_state, within
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet, Step
@@ -54,7 +54,7 @@ WaitsForOneAcknowledgement = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, 
 )
 #: What is posted on is not counted: one acknowledgement is awaited for all.
 CountsOnePost = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
-    BufferPipelined, internal=each_internal(lambda state, step: with_state(step, outstanding=1))
+    BufferPipelined, each_internal=lambda state, step: with_state(step, outstanding=1)
 )
 NeverCountsAcknowledgements = breaks(delivers_all=(3, 2, 6), setup=FIFO)(
     BufferPipelined, acknowledged=lambda self, state, j: state
@@ -144,8 +144,8 @@ AcknowledgementsNeedAPlace = keeps((3, 3, 5696))(
 CountsTheMessagePosted = keeps((3, 3, 4789), never_reaches=["an-acknowledgement-lets-the-next-message-be-posted"])(
     breaks(ProgramCatch("completes", THREE_EACH, 12))(
         BufferBounded,
-        send=blocked_if(
-            lambda self, state, message: len(state.output) + (state.awaits is not None) >= self.setting("output")
+        blocked_if=lambda self, state, message: (
+            len(state.output) + (state.awaits is not None) >= self.setting("output")
         ),
     )
 )

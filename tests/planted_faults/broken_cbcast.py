@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from overrides import (
-    LOST,
-    TWICE,
-    after_packet,
-    always,
-    blocked_if,
-    entries_where,
-    every,
-    every_counted,
-    stamped,
-    vector_sum,
-)
+from overrides import LOST, TWICE, always, entries_where, vector_sum
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
@@ -32,15 +21,12 @@ CountsOnePerReceiver = breaks(delivers_all=(3, 1, 1))(
     Cbcast,
     after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + (self.n - 1) * self.ops.one_if(k == i)),
 )
-CountsForItsReceivers = breaks(delivers_all=(2, 1, 1))(
-    Cbcast, after_sending=lambda self, i, state: self.ops.vector(lambda k: state[k] + self.ops.one_if(k != i))
-)
 AttachesTheVectorBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
-    Cbcast, send=stamped(lambda self, packet, before, after: before)
+    Cbcast, stamped=lambda self, packet, before, after: before
 )
 #: A number, not a vector: what the sender has delivered does not travel.
 AttachesItsOwnEntryAlone = breaks(causal=(3, 2, 4))(
-    Cbcast, send=stamped(lambda self, packet, before, after: entries_where(self, after, lambda k: k == packet.source))
+    Cbcast, stamped=lambda self, packet, before, after: entries_where(self, after, lambda k: k == packet.source)
 )
 
 
@@ -66,7 +52,7 @@ LeavesTheLastOut = breaks(delivers_all=(2, 1, 1))(
     ],
 )
 WaitsToHearFromAll = breaks(ProgramCatch("completes", TWO_IN_TURN, 3))(
-    Cbcast, send=blocked_if(lambda self, state, message: any(count < state[message.sender] for count in state))
+    Cbcast, blocked_if=lambda self, state, message: any(count < state[message.sender] for count in state)
 )
 
 # -- delivering at i from j: VT(m)[j] = VT(p_i)[j] + 1, and VT(m)[k] ≤ VT(p_i)[k] for all others k ---------------------
@@ -75,28 +61,23 @@ DeliversBroadcastsAsTheyArrive = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(Cbcast
 AsksOnlyTheSender = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
     Cbcast, deliverable=lambda self, i, state, packet: packet.stamp[packet.source] == state[packet.source] + 1
 )
-AsksOnlyTheOthers = breaks(fifo=(2, 2, 3))(
-    Cbcast, deliverable=every(lambda i, j, k, state, m: k == j or m[k] <= state[k])
-)
+AsksOnlyTheOthers = breaks(fifo=(2, 2, 3))(Cbcast, every=lambda i, j, k, state, m: k == j or m[k] <= state[k])
 LetsOneOfTheSenderBeMissing = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] if k != j else 0 < m[j] - state[j] <= 2)
+    Cbcast, every=lambda i, j, k, state, m: m[k] <= state[k] if k != j else 0 < m[j] - state[j] <= 2
 )
 LetsOneOfOthersBeMissing = breaks(causal=(3, 2, 4), delivers_all=(3, 2, 5), fifo=(3, 3, 6))(
-    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1)
-)
-AsksTheSenderForNoMore = breaks(delivers_all=(2, 1, 1))(
-    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] <= state[k])
+    Cbcast, every=lambda i, j, k, state, m: m[k] <= state[k] + 1 if k != j else m[j] == state[j] + 1
 )
 AsksTheOthersForLess = breaks(delivers_all=(2, 1, 1))(
-    Cbcast, deliverable=every(lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1)
+    Cbcast, every=lambda i, j, k, state, m: m[k] < state[k] if k != j else m[j] == state[j] + 1
 )
 AsksTheOthersForExactlyAsMany = breaks(delivers_all=(2, 2, 2))(
-    Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] == state[k] + own)
+    Cbcast, every_counted=lambda i, j, k, own, state, m: m[k] == state[k] + own
 )
 #: A copy of a message that is delivered already waits for nothing: only a channel that duplicates shows that it is not
 #: = of the sender. Where every packet arrives once, = and ≤ are the same.
 AsksTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
-    keeps((3, 3, 923))(Cbcast, deliverable=every_counted(lambda i, j, k, own, state, m: m[k] <= state[k] + own))
+    keeps((3, 3, 923))(Cbcast, every_counted=lambda i, j, k, own, state, m: m[k] <= state[k] + own)
 )
 ThrowsAwayWhatIsEarly = breaks(delivers_all=(2, 2, 4))(Cbcast, **LOST)
 DeliversBroadcastsTwice = breaks(delivers_once=(2, 1, 2))(Cbcast, on_packet=TWICE)
@@ -112,7 +93,7 @@ TakesTheVectorOver = breaks(delivers_all=(2, 3, 5), fifo=(2, 3, 5))(
 AddsTheVector = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(Cbcast, after_delivering=vector_sum)
 #: The receiver's entry is incremented with every delivery too, as vector time would have it.
 CountsADeliveryForItself = breaks(delivers_all=(2, 2, 3))(
-    Cbcast, on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.destination, after))
+    Cbcast, after_packet=lambda self, packet, before, after: self.after_sending(packet.destination, after)
 )
 
 # -- variations --------------------------------------------------------------------------------------------------------
@@ -120,19 +101,18 @@ CountsADeliveryForItself = breaks(delivers_all=(2, 2, 3))(
 #: The maximum is an increment for the sender: of the others the receiver knows as much as the message, or it would not
 #: deliver it.
 CountsTheDelivery = keeps((3, 3, 923))(
-    Cbcast, on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.source, before))
+    Cbcast, after_packet=lambda self, packet, before, after: self.after_sending(packet.source, before)
 )
 #: 'all others k' may leave the receiver out. Nobody knows more of its broadcasts than it.
 AsksNotForItsOwn = keeps((3, 3, 923))(
-    Cbcast,
-    deliverable=every(lambda i, j, k, state, m: k == i or (m[k] <= state[k] if k != j else m[j] == state[j] + 1)),
+    Cbcast, every=lambda i, j, k, state, m: k == i or (m[k] <= state[k] if k != j else m[j] == state[j] + 1)
 )
 #: It does not have to do the 'one greater' check ([Kup], Discussion): increment after sending, ask for as many of
 #: everybody, let the receiver increment too, as the matrix protocol does.
 CountsAfterBroadcasting = keeps((3, 3, 923), never_reaches=["a-merge-raises-an-entry"])(
     AttachesTheVectorBefore,
-    deliverable=every(lambda i, j, k, state, m: m[k] <= state[k]),
-    on_packet=after_packet(lambda self, packet, before, after: self.after_sending(packet.source, before)),
+    every=lambda i, j, k, state, m: m[k] <= state[k],
+    after_packet=lambda self, packet, before, after: self.after_sending(packet.source, before),
 )
 
 ROWS = planted_in(globals())

@@ -5,23 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from overrides import (
-    UNLEARNED,
-    Method,
-    Override,
-    after_delivery,
-    after_packet,
-    always,
-    blocked_if,
-    matrix_sum,
-    no_matrix,
-    part_where,
-)
+from overrides import UNLEARNED, Method, Override, always, changes, matrix_sum, no_matrix, part_where
 from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
+from crownless.impl.variants import for_matrices
 from crownless.proofs.claims.thresholds import FOUR_ENTRIES, SEVEN_ENTRIES
 from crownless.spec.computation import Message
 
@@ -50,6 +40,7 @@ DecodesRowsAsColumns = breaks(fifo=(2, 2, 3), delivers_all=(3, 4, 7))(
 # -- sending: M_i is attached; then column j is set to zeros but for M_i[i, j], which is incremented -------------------
 
 
+@changes("send")
 def attached(stamp: Method) -> Override:
     """`send`, whose user message carries `stamp(self, before, packet)`."""
 
@@ -67,6 +58,7 @@ def attached(stamp: Method) -> Override:
     return Override(of)
 
 
+@changes("after_sending")
 def sent_entries(entry: Method) -> Method:
     """`after_sending` from i to j, with `entry(of_i, of_j, value)` in place of each value of the matrix: `of_i` is 1
     in row i, `of_j` in column j, otherwise 0.
@@ -76,34 +68,16 @@ def sent_entries(entry: Method) -> Method:
     )
 
 
-#: The message carries the constraint that it be delivered itself.
-AttachesAfterIncrementing = breaks(delivers_all=(2, 1, 1))(
-    ExtraMessages,
-    send=attached(
-        lambda self, before, packet: self.entries(self.after_sending(packet.source, before, packet.destination).matrix)
-    ),
-)
-AttachesNothing = breaks(fifo=(2, 2, 3))(ExtraMessages, send=attached(lambda self, before, packet: ()))
+AttachesNothing = breaks(fifo=(2, 2, 3))(ExtraMessages, attached=lambda self, before, packet: ())
 #: A user message carries what an extra message does: the constraints about its receiver.
 AttachesOnlyTheColumn = breaks(causal=(3, 3, 5))(
-    ExtraMessages, send=attached(lambda self, before, packet: self.column(before, packet.destination))
-)
-NeverIncrementsOnSending = breaks(fifo=(2, 2, 3))(
-    ExtraMessages, after_sending=sent_entries(lambda of_i, of_j, value: value * (1 - of_j + of_i * of_j))
-)
-#: M_i[i, j] is 1 after every message, not one more.
-StartsCountingAnew = breaks(fifo=(2, 3, 5))(
-    ExtraMessages, after_sending=sent_entries(lambda of_i, of_j, value: value * (1 - of_j) + of_i * of_j)
-)
-#: Not even the entry of the message itself is left in column j.
-ClearsTheWholeColumn = breaks(fifo=(2, 2, 3))(
-    ExtraMessages, after_sending=sent_entries(lambda of_i, of_j, value: value * (1 - of_j))
+    ExtraMessages, attached=lambda self, before, packet: self.column(before, packet.destination)
 )
 ClearsTheRow = breaks(fifo=(3, 3, 4))(
-    ExtraMessages, after_sending=sent_entries(lambda of_i, of_j, value: value * (1 - of_i * (1 - of_j)) + of_i * of_j)
+    ExtraMessages, sent_entries=lambda of_i, of_j, value: value * (1 - of_i * (1 - of_j)) + of_i * of_j
 )
 ClearsEveryColumn = breaks(fifo=(3, 3, 4))(
-    ExtraMessages, after_sending=sent_entries(lambda of_i, of_j, value: (value + 1) * of_i * of_j)
+    ExtraMessages, sent_entries=lambda of_i, of_j, value: (value + 1) * of_i * of_j
 )
 
 
@@ -123,14 +97,13 @@ class KeepsTheColumn(ExtraMessages):
 #: A process sends no extra messages, and nothing else either, while one entry more would be too much.
 WaitsWhileItsMatrixIsFull = breaks(never_blocks=(2, 3, 4), setup=AT_2)(
     ExtraMessages,
-    send=blocked_if(
-        lambda self, state, message: len(self.entries(state.matrix)) == self.setting("k", message.sender) - 1
-    ),
+    blocked_if=lambda self, state, message: len(self.entries(state.matrix)) == self.setting("k", message.sender) - 1,
 )
 
 # -- extra messages: when, and to whom ---------------------------------------------------------------------------------
 
 
+@changes("clearings")
 def clearing(change: Method) -> Override:
     """`clearings`, each of which, `(cleared, extra)`, becomes `change(self, i, state, cleared, extra)`."""
     return Override(
@@ -155,15 +128,7 @@ AllowsK = breaks(ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8))(
     ),
 )
 #: One extra message, however many entries are left.
-ClearsOnce = breaks(ProgramCatch("fewer-entries-than-k", SEVEN_ENTRIES, 13))(
-    ExtraMessages,
-    symmetric=False,
-    clearings=clearing(
-        lambda self, i, state, cleared, extra: (
-            (self.after_sending(i, state, extra[0].destination), extra[:1]) if len(extra) > 1 else (cleared, extra)
-        )
-    ),
-)
+ClearsOnce = breaks(ProgramCatch("fewer-entries-than-k", SEVEN_ENTRIES, 13))(for_matrices.ClearsOnce)
 #: Looks at its matrix when it has sent a message, and not when it has delivered one.
 NeverClearsWhenDelivering = breaks(ProgramCatch("fewer-entries-than-k", FOUR_ENTRIES, 8))(
     ExtraMessages,
@@ -211,17 +176,16 @@ def next_but(i: int, j: int, n: int) -> int:
 SendsExtraMessagesElsewhere = breaks(ProgramCatch("completes", FOUR_ENTRIES, 14))(
     ExtraMessages,
     symmetric=False,
-    clearings=clearing(
-        lambda self, i, state, cleared, extra: (
-            cleared,
-            [packet._replace(destination=next_but(i, packet.destination, self.n)) for packet in extra],
-        )
+    clearing=lambda self, i, state, cleared, extra: (
+        cleared,
+        [packet._replace(destination=next_but(i, packet.destination, self.n)) for packet in extra],
     ),
 )
 
 # -- extra messages: they carry the column M_i[-, j], which is then deleted but for M_i[i, j], incremented -------------
 
 
+@changes("clearings")
 def carrying(stamp: Method) -> Override:
     """`clearings`, whose extra messages carry `stamp(self, packet, cleared)`."""
     return clearing(
@@ -252,16 +216,15 @@ def plus(machine: ExtraMessages, matrix: Value, i: int, columns: Sequence[int], 
 
 
 ExtraMessagesCarryNothing = breaks(ProgramCatch("causal", FOUR_ENTRIES, 12))(
-    ExtraMessages, clearings=carrying(lambda self, packet, cleared: ())
+    ExtraMessages, carrying=lambda self, packet, cleared: ()
 )
 #: The column is attached as it is after clearing: the extra message waits for itself.
 ExtraMessagesCarryTheirOwnEntry = breaks(ProgramCatch("completes", FOUR_ENTRIES, 13))(
-    ExtraMessages, clearings=carrying(lambda self, packet, cleared: self.column(cleared, packet.destination))
+    ExtraMessages, carrying=lambda self, packet, cleared: self.column(cleared, packet.destination)
 )
 #: Of the column only M_i[i, j]: the sender's own messages, and not those that it knows of.
 ExtraMessagesCarryOnlyTheSendersEntry = breaks(ProgramCatch("causal", FOUR_ENTRIES, 12))(
-    ExtraMessages,
-    clearings=carrying(lambda self, packet, cleared: tuple(e for e in packet.stamp if e[0] == packet.source)),
+    ExtraMessages, carrying=lambda self, packet, cleared: tuple(e for e in packet.stamp if e[0] == packet.source)
 )
 #: The column is cleared and its entry incremented, for an extra message that is never sent.
 ClearsWithoutSending = breaks(delivers_all=(3, 4, 7), setup=AT_2)(
@@ -334,8 +297,7 @@ AsksForExactlyAsMany = breaks(delivers_all=(3, 2, 3))(
 # -- after delivering: DELIV_j[i] is incremented, and M_j the maximum of M_m and M_j, but for its own column -----------
 
 NeverCountsDeliveries = breaks(delivers_all=(2, 2, 3))(
-    ExtraMessages,
-    after_delivering=after_delivery(lambda self, i, j, matrix, before, after: after._replace(deliv=before.deliv)),
+    ExtraMessages, after_delivery=lambda self, i, j, matrix, before, after: after._replace(deliv=before.deliv)
 )
 NeverCountsTheExtraMessageAsDelivered = breaks(ProgramCatch("completes", FOUR_ENTRIES, 14))(
     ExtraMessages,
@@ -352,47 +314,39 @@ ReplacesInsteadOfMerging = breaks(fifo=(2, 3, 5))(
 )
 AddsInsteadOfMerging = breaks(delivers_all=(3, 4, 7))(
     ExtraMessages,
-    after_delivering=after_delivery(
-        lambda self, i, j, matrix, before, after: after._replace(
-            matrix=part_where(self, matrix_sum(self, before.matrix, matrix), lambda k, l: l != i)
-        )
+    after_delivery=lambda self, i, j, matrix, before, after: after._replace(
+        matrix=part_where(self, matrix_sum(self, before.matrix, matrix), lambda k, l: l != i)
     ),
 )
 #: A column that the message has entries of is taken from it, as if the message knew all that its receiver knew.
 ReplacesColumnsInsteadOfMerging = breaks(fifo=(3, 4, 7))(
     ExtraMessages,
-    after_delivering=after_delivery(
-        lambda self, i, j, matrix, before, after: after._replace(
-            matrix=self.ops.matrix(
-                lambda k, l: matrix[k][l] * (l != i) if any(row[l] for row in matrix) else after.matrix[k][l]
-            )
+    after_delivery=lambda self, i, j, matrix, before, after: after._replace(
+        matrix=self.ops.matrix(
+            lambda k, l: matrix[k][l] * (l != i) if any(row[l] for row in matrix) else after.matrix[k][l]
         )
     ),
 )
 KeepsItsOwnColumn = breaks(Catch("fewer-entries-than-k", 2, 3, 5, AT_2), own_column_is_zero=(2, 2, 4))(
     ExtraMessages,
-    after_delivering=after_delivery(
-        lambda self, i, j, matrix, before, after: after._replace(matrix=self.ops.maximum(before.matrix, matrix))
+    after_delivery=lambda self, i, j, matrix, before, after: after._replace(
+        matrix=self.ops.maximum(before.matrix, matrix)
     ),
 )
 #: Takes the maximum with the column of an extra message, which is the receiver's own.
 MergesTheExtraMessage = breaks(own_column_is_zero=(3, 3, 7), setup=AT_2)(
     ExtraMessages,
-    on_packet=after_packet(
-        lambda self, packet, before, after: (
-            after._replace(matrix=self.ops.maximum(before.matrix, self.matrix_of(packet.stamp)))
-            if packet.message is None
-            else after
-        )
+    after_packet=lambda self, packet, before, after: (
+        after._replace(matrix=self.ops.maximum(before.matrix, self.matrix_of(packet.stamp)))
+        if packet.message is None
+        else after
     ),
 )
 #: Zeroes column j where j is the sender of the message, beside its own.
 ClearsTheSendersColumn = breaks(fifo=(2, 3, 5))(
     ExtraMessages,
-    after_delivering=after_delivery(
-        lambda self, i, j, matrix, before, after: after._replace(
-            matrix=part_where(self, after.matrix, lambda k, l: l != j)
-        )
+    after_delivery=lambda self, i, j, matrix, before, after: after._replace(
+        matrix=part_where(self, after.matrix, lambda k, l: l != j)
     ),
 )
 

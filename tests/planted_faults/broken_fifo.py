@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from overrides import (
-    DOUBLE,
-    LOST,
-    TWICE,
-    HoldsBack,
-    after_packet,
-    always,
-    blocked_if,
-    changed,
-    each_step,
-    none_sent,
-    stamped,
-)
+from overrides import DOUBLE, LOST, TWICE, HoldsBack, always, changed, none_sent
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet, Step
@@ -43,12 +31,6 @@ def delivered_up_to(number: int, packet: Packet, state: fifo_sequence.State) -> 
 # -- sequence numbers: sending -----------------------------------------------------------------------------------------
 
 NumbersNothing = breaks(fifo=(2, 2, 3))(FifoSequence, after_sending=lambda self, state, j: state)
-NumbersFromZero = breaks(fifo=(2, 2, 3))(
-    FifoSequence, send=stamped(lambda self, packet, before, after: packet.stamp - 1)
-)
-NumbersFromTwo = breaks(delivers_all=(2, 1, 1))(
-    FifoSequence, send=stamped(lambda self, packet, before, after: packet.stamp + 1)
-)
 NumbersAllItSends = breaks(delivers_all=(3, 2, 3))(
     FifoSequence, after_sending=lambda self, state, j: state._replace(sent=self.ops.vector(lambda k: state.sent[k] + 1))
 )
@@ -58,7 +40,7 @@ NumbersByAnotherChannel = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
     after_sending=lambda self, state, j: FifoSequence.after_sending(self, state, (j + 1) % self.n),
 )
 HasOneMessageUnderWay = breaks(never_blocks=(2, 3, 4))(
-    FifoSequence, send=blocked_if(lambda self, state, message: any(state.sent))
+    FifoSequence, blocked_if=lambda self, state, message: any(state.sent)
 )
 
 # -- sequence numbers: delivering --------------------------------------------------------------------------------------
@@ -94,8 +76,7 @@ WaitsForItsTurn = keeps((3, 3, 3249), Setup("duplicating"))(
 #: What is delivered is as many as the number of the message says.
 #: §2: a message delivered in its turn is as many as its number says.
 TakesTheNumberForTheCount = keeps((3, 4, 1820))(
-    FifoSequence,
-    on_packet=after_packet(lambda self, packet, before, after: delivered_up_to(packet.stamp, packet, before)),
+    FifoSequence, after_packet=lambda self, packet, before, after: delivered_up_to(packet.stamp, packet, before)
 )
 
 
@@ -133,7 +114,7 @@ AcknowledgesToTheNextProcess = breaks(never_blocks=(3, 4, 9), fifo=(3, 3, 6))(
     FifoAck, symmetric=False, acknowledgement=lambda self, i, packet: [Packet(i, (i + 1) % self.n, "ack")]
 )
 AcknowledgesWithoutDelivering = breaks(delivers_all=(2, 1, 3))(
-    FifoAck, on_packet=each_step(lambda packet, step: step._replace(events=()))
+    FifoAck, each_step=lambda packet, step: step._replace(events=())
 )
 
 
@@ -153,7 +134,7 @@ RefusesWhileBlocked = breaks(never_blocks=(2, 3, 2), delivers_all=(2, 2, 2))(
     FifoAck, deliverable=lambda self, i, state, packet: packet.kind == "ack" or state.awaits is None
 )
 StopsWaitingOnceItDelivers = breaks(fifo=(2, 3, 5))(
-    FifoAck, on_packet=after_packet(lambda self, packet, before, after: self.acknowledged(after, packet.source))
+    FifoAck, after_packet=lambda self, packet, before, after: self.acknowledged(after, packet.source)
 )
 
 # -- acknowledgements: variations --------------------------------------------------------------------------------------
@@ -217,7 +198,7 @@ SendsAgainWhileItWaits = breaks(synchronous=(2, 2, 4))(
 NeverAcknowledgesAMessage = breaks(never_blocks=(2, 1, 2))(Rendezvous, acknowledgement=none_sent)
 AcknowledgesAMessageTwice = breaks(synchronous=(2, 3, 7))(Rendezvous, acknowledgement=DOUBLE)
 AcknowledgesAMessageThatItDrops = breaks(delivers_all=(2, 1, 3), synchronous=(2, 2, 6))(
-    Rendezvous, on_packet=each_step(lambda packet, step: step if packet.kind == "ack" else step._replace(events=()))
+    Rendezvous, each_step=lambda packet, step: step if packet.kind == "ack" else step._replace(events=())
 )
 DeliversAMessageTwice = breaks(delivers_once=(2, 1, 2))(Rendezvous, on_packet=TWICE)
 NeverSaysThatItSent = breaks(never_blocks=(2, 1, 3))(

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from overrides import (
-    Override,
-    after_packet,
-    after_send,
-    always,
-    blocked_if,
-    changed,
-    each_internal,
-    each_step,
-    stamped,
-    with_state,
-)
+from overrides import Override, always, changed, changes, stamped, with_state
 from planted import Catch, ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet
 from crownless.impl.protocols import isis
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.isis_gc import IsisGc, IsisGcWaits
+from crownless.impl.variants import for_schiper_eggli_sandoz
 from crownless.spec import library
 from crownless.spec.computation import Message
 
@@ -72,6 +62,7 @@ NOT_WITHOUT_DELETING = frozenset(
 # -- sending: a message is inserted into BUFF_S, and all that is in BUFF_S sent ----------------------------------------
 
 
+@changes("send")
 def only(goes_along: Callable[[int, Packet, Message], bool]) -> Override:
     """`send`, of which a packet from i has those messages of BUFF_S for which `goes_along(i, packet, message)`."""
     return stamped(
@@ -82,37 +73,27 @@ def only(goes_along: Callable[[int, Packet, Message], bool]) -> Override:
 
 
 BuildsThePacketBeforeInserting = breaks(delivers_all=(2, 1, 2))(
-    Isis, send=stamped(lambda self, packet, before, after: before.buffer)
+    Isis, stamped=lambda self, packet, before, after: before.buffer
 )
-SendsTheMessageAlone = breaks(fifo=(2, 2, 3))(Isis, send=only(lambda i, packet, message: message == packet.message))
+SendsTheMessageAlone = breaks(fifo=(2, 2, 3))(Isis, only=lambda i, packet, message: message == packet.message)
 #: Every message sent, and not every message received.
 SendsOnlyItsOwnMessages = breaks(Catch("causal", 3, 2, 4, Setup(sends="multicast")), causal=(3, 3, 5))(
-    Isis, send=only(lambda i, packet, message: message.sender == i)
+    Isis, only=lambda i, packet, message: message.sender == i
 )
-#: What is for other sites must go along: in Fig. 1 M1 comes to S3 over S2.
-SendsOnlyWhatIsForTheReceiver = breaks(causal=(3, 3, 5))(
-    Isis, send=only(lambda i, packet, message: packet.destination in message.receivers)
-)
-#: M1 is carried over both paths.
-SendsOnlyWhatIsForOthers = breaks(fifo=(2, 2, 3))(
-    Isis, send=only(lambda i, packet, message: message == packet.message or packet.destination not in message.receivers)
-)
-NeverInsertsWhatItSends = breaks(fifo=(2, 2, 3))(Isis, send=after_send(lambda self, message, before, after: before))
+NeverInsertsWhatItSends = breaks(fifo=(2, 2, 3))(Isis, after_send=lambda self, message, before, after: before)
 #: What has gone with one message does not go with the next.
 EmptiesTheBufferOnSending = breaks(fifo=(2, 3, 4), delivers_once=(2, 3, 5))(
-    Isis, send=after_send(lambda self, message, before, after: isis.State((message,)))
+    Isis, after_send=lambda self, message, before, after: isis.State((message,))
 )
 WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
-    Isis, send=blocked_if(lambda self, state, message: any(m.sender == message.sender for m in state.buffer))
+    Isis, blocked_if=lambda self, state, message: any(m.sender == message.sender for m in state.buffer)
 )
 #: Transmission of M_x is not necessary, in general: no site need know of a message that was for the sender of the
 #: packet alone.
-LeavesOutWhatIsKnownToBeReceived = keeps((3, 3, 1400))(
-    Isis, send=only(lambda i, packet, message: message.receivers != (i,))
-)
+LeavesOutWhatIsKnownToBeReceived = keeps((3, 3, 1400))(Isis, only=lambda i, packet, message: message.receivers != (i,))
 #: Nor need a site hear of what it has sent itself.
 LeavesOutWhatTheReceiverSent = keeps((3, 3, 1400))(
-    Isis, send=only(lambda i, packet, message: message.sender != packet.destination)
+    Isis, only=lambda i, packet, message: message.sender != packet.destination
 )
 
 # -- arrival: what is new is inserted in BUFF_S', and delivered if S' is its destination -------------------------------
@@ -124,32 +105,21 @@ IgnoresNothing = breaks(delivers_once=(2, 2, 4))(
     ),
 )
 NeverInsertsWhatArrives = breaks(delivers_once=(2, 2, 4), causal=(3, 3, 5))(
-    Isis, on_packet=after_packet(lambda self, packet, before, after: before)
-)
-InsertsOnlyWhatItDelivers = breaks(causal=(3, 3, 5))(
-    Isis,
-    on_packet=lambda self, i, state, packet: Isis.on_packet(
-        self, i, state, packet._replace(stamp=tuple(m for m in packet.stamp if i in m.receivers))
-    ),
+    Isis, after_packet=lambda self, packet, before, after: before
 )
 #: What comes along is delivered, and not inserted.
 InsertsOnlyTheMessageOfThePacket = breaks(delivers_once=(2, 2, 4), causal=(3, 3, 5))(
     Isis,
-    on_packet=after_packet(
-        lambda self, packet, before, after: isis.State(
-            tuple(m for m in after.buffer if m in before.buffer or m == packet.message)
-        )
+    after_packet=lambda self, packet, before, after: isis.State(
+        tuple(m for m in after.buffer if m in before.buffer or m == packet.message)
     ),
 )
 #: What comes along is inserted, and not delivered; when its own packet arrives it is known already.
 DeliversOnlyTheMessageOfThePacket = breaks(delivers_all=(2, 2, 4), fifo=(2, 2, 3))(
     Isis,
-    on_packet=each_step(
-        lambda packet, step: step._replace(events=[event for event in step.events if event.message == packet.message])
+    each_step=lambda packet, step: step._replace(
+        events=[event for event in step.events if event.message == packet.message]
     ),
-)
-DeliversFromTheEnd = breaks(fifo=(2, 2, 3))(
-    Isis, on_packet=each_step(lambda packet, step: step._replace(events=step.events[::-1]))
 )
 InsertsAtTheFront = breaks(fifo=(2, 2, 3))(Isis, inserted=lambda self, buffer, messages: (*messages, *buffer))
 #: All that is new, but for what the site has sent itself.
@@ -163,10 +133,8 @@ DeliversWhatIsForOthers = breaks(delivers_once=(3, 2, 3))(
 #: A site need not report what it has received; but it may receive it again.
 NeverInsertsWhatIsForItself = breaks(delivers_once=(2, 2, 4))(
     Isis,
-    on_packet=after_packet(
-        lambda self, packet, before, after: isis.State(
-            tuple(m for m in after.buffer if m.receivers != (packet.destination,))
-        )
+    after_packet=lambda self, packet, before, after: isis.State(
+        tuple(m for m in after.buffer if m.receivers != (packet.destination,))
     ),
 )
 
@@ -174,8 +142,7 @@ NeverInsertsWhatIsForItself = breaks(delivers_once=(2, 2, 4))(
 
 #: It does not wait until every site has acknowledged.
 DeletesAtOnce = breaks(delivers_once=(2, 2, 5), setup=FIFO)(
-    IsisGc,
-    internal=each_internal(lambda state, step: with_state(step, buffer=(), requested=frozenset(), awaits=frozenset())),
+    IsisGc, each_internal=lambda state, step: with_state(step, buffer=(), requested=frozenset(), awaits=frozenset())
 )
 DeletesAfterOneAcknowledgement = breaks(ProgramCatch("delivers-once", A_BYSTANDER, 7, P1_COLLECTS))(
     IsisGc,
@@ -194,12 +161,7 @@ NotesForEverybody = breaks(ProgramCatch("causal", FIG_1, 7, P1_COLLECTS))(
     on_deletion_request=lambda self, state, j, ids: state._replace(noted=tuple(noted | ids for noted in state.noted)),
 )
 #: The protocol initialized by S does not allow S' to delete.
-TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6), setup=FIFO)(
-    IsisGc,
-    on_deletion_request=lambda self, state, j, ids: IsisGc.on_deletion_request(
-        self, state._replace(buffer=tuple(m for m in state.buffer if m not in ids)), j, ids
-    ),
-)
+TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6), setup=FIFO)(for_schiper_eggli_sandoz.TheAskedSiteDeletesToo)
 #: All the identifiers must be noted, of messages that have not come yet too.
 NotesOnlyWhatItKnows = breaks(ProgramCatch("delivers-once", REQUESTED_TOO_EARLY, 11, P1_COLLECTS))(
     IsisGc,
@@ -226,7 +188,7 @@ NeverAcknowledges = keeps(
         "a-message-not-requested-is-kept",
         "a-message-not-yet-received-is-acknowledged",
     ],
-)(IsisGc, on_packet=each_step(lambda packet, step: step if packet.kind == "packet" else step._replace(packets=())))
+)(IsisGc, each_step=lambda packet, step: step if packet.kind == "packet" else step._replace(packets=()))
 #: An acknowledgement is of the one request outstanding.
 AsksAgainBeforeAllHaveAnswered = breaks(delivers_once=(2, 3, 10), setup=AGAIN)(
     IsisGc, internal=lambda self, i, state: IsisGc.internal(self, i, state._replace(awaits=frozenset()))

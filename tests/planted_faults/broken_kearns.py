@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from overrides import (
-    LOST,
-    TWICE,
-    Method,
-    Override,
-    after_packet,
-    always,
-    blocked_if,
-    entries_where,
-    no_vector,
-    stamped,
-    vector_sum,
-)
+from overrides import LOST, TWICE, Method, Override, after_packet, always, changes, entries_where, no_vector, vector_sum
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocols.kearns import Kearns
+from crownless.impl.variants.for_mattern_fuenfrocken import KearnsInTurn
 
 #: The third client hears of a from one who has only heard of it.
 A_CHAIN_OF_CLIENTS = """
@@ -38,6 +27,7 @@ P3: receive; send e to P1
 FIFO = Setup("fifo")
 
 
+@changes("on_packet")
 def at_clients(after: Method) -> Override:
     """`on_packet`, which leads at clients to `after(self, packet, before, after)`."""
     return after_packet(
@@ -47,6 +37,7 @@ def at_clients(after: Method) -> Override:
     )
 
 
+@changes("on_packet")
 def at_the_server(after: Method) -> Override:
     """`on_packet`, which leads at the server to `after(self, packet, before, after)`."""
     return after_packet(
@@ -56,6 +47,7 @@ def at_the_server(after: Method) -> Override:
     )
 
 
+@changes("deliverable")
 def server_requires(holds: Method) -> Method:
     """`deliverable`, for which the server asks `holds(is_sender, known, carried)` of each entry."""
     return lambda self, i, state, packet: (
@@ -80,45 +72,37 @@ CountsAtTheServersEntry = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
 )
 #: The vector does not count the message itself, and the server never learns of a client's last one.
 CountsAfterAttaching = breaks(delivers_all=(3, 3, 6), setup=FIFO)(
-    Kearns, send=stamped(lambda self, packet, before, after: before)
-)
-AttachesNothingToClients = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns,
-    send=stamped(lambda self, packet, before, after: after if packet.destination == self.server else no_vector(self)),
+    Kearns, stamped=lambda self, packet, before, after: before
 )
 #: To the server: what the client knows of others does not travel.
 AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5), setup=FIFO)(
     Kearns,
-    send=stamped(
-        lambda self, packet, before, after: entries_where(
-            self, after, lambda k: k == packet.source or packet.destination != self.server
-        )
+    stamped=lambda self, packet, before, after: entries_where(
+        self, after, lambda k: k == packet.source or packet.destination != self.server
     ),
 )
 WaitsForTheServer = breaks(ProgramCatch("completes", "P1: receive; receive\nP2: send a to P1; send b to P1", 2, FIFO))(
-    Kearns, send=blocked_if(lambda self, state, message: message.receiver == self.server and state[message.sender])
+    Kearns, blocked_if=lambda self, state, message: message.receiver == self.server and state[message.sender]
 )
 
 # -- a client receives: it takes the maximum ---------------------------------------------------------------------------
 
 ClientsLearnNothing = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, on_packet=at_clients(lambda self, packet, before, after: before)
+    Kearns, at_clients=lambda self, packet, before, after: before
 )
 ClientsTakeTheVectorOver = breaks(causal=(3, 4, 7), setup=FIFO)(
-    Kearns, on_packet=at_clients(lambda self, packet, before, after: packet.stamp)
+    Kearns, at_clients=lambda self, packet, before, after: packet.stamp
 )
 ClientsAdd = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
-    Kearns, on_packet=at_clients(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
+    Kearns, at_clients=lambda self, packet, before, after: vector_sum(self, before, packet.stamp)
 )
 #: No indirect knowledge, though causality is transitive. With two clients knowledge is never indirect: what one hears
 #: of is its own count or the other's.
 ClientsLearnOfTheSenderAlone = breaks(ProgramCatch("causal", A_CHAIN_OF_CLIENTS, 7, FIFO))(
     keeps((3, 3, 655), FIFO)(
         Kearns,
-        on_packet=at_clients(
-            lambda self, packet, before, after: self.after_delivering(
-                before, entries_where(self, packet.stamp, lambda k: k == packet.source)
-            )
+        at_clients=lambda self, packet, before, after: self.after_delivering(
+            before, entries_where(self, packet.stamp, lambda k: k == packet.source)
         ),
     )
 )
@@ -131,33 +115,24 @@ ClientsDelayToo = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
 ServerDelaysNothing = breaks(causal=(3, 3, 5), setup=FIFO)(Kearns, deliverable=always)
 #: j = i too: the message is counted in its own vector, and waits for itself.
 ServerChecksTheSender = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=server_requires(lambda is_sender, known, carried: carried <= known)
+    Kearns, server_requires=lambda is_sender, known, carried: carried <= known
 )
 ServerLetsOneBeMissing = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried <= known + 1)
-)
-ServerAsksForMore = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
-    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried < known)
+    Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried <= known + 1
 )
 ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
-    Kearns, deliverable=server_requires(lambda is_sender, known, carried: is_sender or carried == known)
+    Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried == known
 )
 ServerDropsWhatIsEarly = breaks(delivers_all=(3, 3, 6), setup=FIFO)(Kearns, **LOST)
 ServerConsumesTwice = breaks(delivers_once=(2, 1, 2), setup=FIFO)(Kearns, on_packet=TWICE)
 ServerLearnsNothing = breaks(delivers_all=(3, 3, 6), setup=FIFO)(
-    Kearns, on_packet=at_the_server(lambda self, packet, before, after: before)
+    Kearns, at_the_server=lambda self, packet, before, after: before
 )
 ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
-    Kearns, on_packet=at_the_server(lambda self, packet, before, after: packet.stamp)
+    Kearns, at_the_server=lambda self, packet, before, after: packet.stamp
 )
 ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))(
-    Kearns, on_packet=at_the_server(lambda self, packet, before, after: vector_sum(self, before, packet.stamp))
-)
-ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns,
-    deliverable=lambda self, i, state, packet: Kearns.deliverable(
-        self, i, self.after_delivering(state, packet.stamp), packet
-    ),
+    Kearns, at_the_server=lambda self, packet, before, after: vector_sum(self, before, packet.stamp)
 )
 
 # -- variations --------------------------------------------------------------------------------------------------------
@@ -165,24 +140,16 @@ ServerLearnsOnArrival = breaks(causal=(3, 3, 5), setup=FIFO)(
 #: Over FIFO channels the server's maximum is an increment for the sender: of the others it knows as much as the
 #: message, or it would not consume it.
 ServerCounts = keeps((3, 3, 689), FIFO)(
-    Kearns, on_packet=at_the_server(lambda self, packet, before, after: self.ops.incremented(before, packet.source))
+    Kearns, at_the_server=lambda self, packet, before, after: self.ops.incremented(before, packet.source)
 )
 #: j ≠ i leaves the sender out, which only FIFO channels excuse; over them the sender's next message is the next,
 #: whether the server checks it or not. To wait for exactly one more of the sender, as in the matrix protocol further
 #: down, the server needs no channel but the unordered.
-ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(
-    keeps((3, 3, 689), FIFO)(
-        Kearns,
-        deliverable=lambda self, i, state, packet: (
-            i != self.server
-            or (packet.stamp[packet.source] == state[packet.source] + 1 and Kearns.deliverable(self, i, state, packet))
-        ),
-    )
-)
+ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(keeps((3, 3, 689), FIFO)(KearnsInTurn))
 #: The server's own messages carry no knowledge: the text has vectors taken from 'another client' alone, and needs no
 #: more. All that the server could mention it has itself consumed, and it delays no message for that.
 ServerTellsNothing = keeps((3, 3, 583), FIFO)(
-    Kearns, send=stamped(lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after)
+    Kearns, stamped=lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after
 )
 
 ROWS = planted_in(globals())

@@ -5,26 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from overrides import (
-    LOST,
-    TWICE,
-    Holding,
-    HoldsBack,
-    after_delivery,
-    after_packet,
-    always,
-    blocked_if,
-    every,
-    every_counted,
-    learning,
-    matrix_sum,
-    no_matrix,
-    no_vector,
-    part_read,
-    part_sent,
-    part_where,
-    stamped,
-)
+from overrides import LOST, TWICE, Holding, HoldsBack, always, matrix_sum, no_matrix, no_vector, part_where
 from planted import Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet, Step
@@ -35,25 +16,14 @@ from crownless.impl.protocols.rst_variants import RstColumn, RstSentAlone
 # -- increment before sending [MF]: sending ----------------------------------------------------------------------------
 
 NeverIncrements = breaks(delivers_all=(2, 1, 1))(RstBefore, after_sending=lambda self, i, state, j: state)
-#: M_i[i, k] for all k: a vector's increment.
-IncrementsItsWholeRow = breaks(delivers_all=(3, 2, 3))(
-    RstBefore,
-    after_sending=lambda self, i, state, j: self.ops.matrix(lambda k, l: state[k][l] + self.ops.one_if(k == i)),
-)
-#: M_i[j, i] for M_i[i, j].
-IncrementsTheReceiversRow = breaks(delivers_all=(2, 1, 1))(
-    RstBefore, after_sending=lambda self, i, state, j: RstBefore.after_sending(self, j, state, i)
-)
 AttachesTheMatrixBefore = breaks(delivers_all=(2, 1, 1), fifo=(2, 2, 3))(
     RstBefore, stamp=lambda self, before, after: before
 )
-AttachesTheReceiversColumn = breaks(causal=(3, 3, 5))(RstBefore, send=part_sent(lambda i, j, k, l: l == j))
+AttachesTheReceiversColumn = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: l == j)
 #: What it sent itself: others' messages, of which it heard, it does not pass on.
-AttachesItsRow = breaks(causal=(3, 3, 5))(RstBefore, send=part_sent(lambda i, j, k, l: k == i))
-#: All but the one number that the receiver asks its sender for.
-AttachesZeroes = breaks(causal=(3, 3, 5))(AttachesItsRow, send=part_sent(lambda i, j, k, l: l == j))
+AttachesItsRow = breaks(causal=(3, 3, 5))(RstBefore, part_sent=lambda i, j, k, l: k == i)
 SendsOnce = breaks(never_blocks=(2, 3, 4))(
-    RstBefore, send=blocked_if(lambda self, state, message: any(state[message.sender]))
+    RstBefore, blocked_if=lambda self, state, message: any(state[message.sender])
 )
 
 # -- increment before sending: delivering at j, from i -----------------------------------------------------------------
@@ -63,35 +33,24 @@ ComparesTheSenderAlone = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
     RstBefore, deliverable=lambda self, j, state, packet: packet.stamp[packet.source][j] == state[packet.source][j] + 1
 )
 ComparesAllButTheSender = breaks(fifo=(2, 2, 3))(
-    RstBefore, deliverable=every(lambda j, i, k, state, m: k == i or m[k][j] <= state[k][j])
-)
-#: M[j, k] ≤ M_j[j, k] for k ≠ i: what it sent, and not what was sent to it.
-ComparesItsRow = breaks(causal=(3, 3, 5), delivers_all=(3, 3, 5))(
-    RstBefore,
-    deliverable=every(lambda j, i, k, state, m: m[j][k] <= state[j][k] if k != i else m[i][j] == state[i][j] + 1),
+    RstBefore, every=lambda j, i, k, state, m: k == i or m[k][j] <= state[k][j]
 )
 ComparesEveryColumn = breaks(delivers_all=(3, 2, 3))(
-    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own)
-)
-ComparesForLess = breaks(delivers_all=(2, 1, 1))(
-    RstBefore,
-    deliverable=every(lambda j, i, k, state, m: m[k][j] < state[k][j] if k != i else m[i][j] == state[i][j] + 1),
+    RstBefore, every_counted=lambda j, i, k, own, state, m: sum(m[k]) <= sum(state[k]) + own
 )
 ComparesForEquality = breaks(delivers_all=(3, 2, 3))(
-    RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own)
+    RstBefore, every_counted=lambda j, i, k, own, state, m: m[k][j] == state[k][j] + own
 )
 #: M[k, j] ≤ M_j[k, j] for k = i too: the message waits for itself.
 ComparesTheSenderForAsMany = breaks(delivers_all=(2, 1, 1))(
-    RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j])
+    RstBefore, every=lambda j, i, k, state, m: m[k][j] <= state[k][j]
 )
 ComparesTheSenderForMore = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    RstBefore, deliverable=every(lambda j, i, k, state, m: m[k][j] <= state[k][j] if k != i else m[i][j] > state[i][j])
+    RstBefore, every=lambda j, i, k, state, m: m[k][j] <= state[k][j] if k != i else m[i][j] > state[i][j]
 )
 #: §2: = and ≤ are the same of the sender where every packet arrives once.
 ComparesTheSenderForAtMostOneMore = breaks(delivers_once=(2, 1, 4), setup=Setup("duplicating"))(
-    keeps((3, 3, 983))(
-        RstBefore, deliverable=every_counted(lambda j, i, k, own, state, m: m[k][j] <= state[k][j] + own)
-    )
+    keeps((3, 3, 983))(RstBefore, every_counted=lambda j, i, k, own, state, m: m[k][j] <= state[k][j] + own)
 )
 LosesWhatIsOutOfOrder = breaks(delivers_all=(2, 2, 4))(RstBefore, **LOST)
 DeliversWithACopy = breaks(delivers_once=(2, 1, 2))(RstBefore, on_packet=TWICE)
@@ -105,9 +64,9 @@ TakesTheMatrixOver = breaks(causal=(2, 3, 5), delivers_all=(2, 3, 5))(
     RstBefore, after_delivering=lambda self, state, stamp: stamp
 )
 AddsTheMatrix = breaks(delivers_all=(2, 3, 5), fifo=(2, 4, 7))(RstBefore, after_delivering=matrix_sum)
-LearnsItsColumnAlone = breaks(causal=(3, 3, 5))(RstBefore, on_packet=part_read(lambda i, k, l: l == i))
+LearnsItsColumnAlone = breaks(causal=(3, 3, 5))(RstBefore, part_read=lambda i, k, l: l == i)
 #: Harmless in `rst`, where the receiver counts its deliveries.
-LearnsAllButItsColumn = breaks(delivers_all=(2, 2, 3))(RstBefore, on_packet=part_read(lambda i, k, l: l != i))
+LearnsAllButItsColumn = breaks(delivers_all=(2, 2, 3))(RstBefore, part_read=lambda i, k, l: l != i)
 
 
 @breaks(delivers_all=(2, 2, 4), fifo=(2, 3, 5))
@@ -131,40 +90,36 @@ class LearnsOnReceipt(HoldsBack, RstBefore):
 #: §2: the maximum in the own column is one increment, that of the sender's entry.
 IncrementsOnDelivery = keeps((3, 3, 983))(
     RstBefore,
-    on_packet=after_packet(
-        lambda self, packet, before, after: self.after_delivering(
-            self.after_sending(packet.source, before, packet.destination),
-            part_where(self, packet.stamp, lambda k, l: l != packet.destination),
-        )
+    after_packet=lambda self, packet, before, after: self.after_delivering(
+        self.after_sending(packet.source, before, packet.destination),
+        part_where(self, packet.stamp, lambda k, l: l != packet.destination),
     ),
 )
 
 # -- SENT alone [Kup] --------------------------------------------------------------------------------------------------
 
 AttachesNoMatrix = breaks(fifo=(2, 2, 3))(RstSentAlone, stamp=lambda self, state: no_matrix(self))
-AttachesOneColumn = breaks(causal=(3, 3, 5))(RstSentAlone, send=part_sent(lambda i, j, k, l: l == j))
+AttachesOneColumn = breaks(causal=(3, 3, 5))(RstSentAlone, part_sent=lambda i, j, k, l: l == j)
 SaysNothingOfWhatItSent = breaks(fifo=(2, 2, 3))(RstSentAlone, after_sending=lambda self, i, state, j: state)
 SendsASingleOne = breaks(never_blocks=(2, 3, 4))(
-    RstSentAlone, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
+    RstSentAlone, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 ReadsNothing = breaks(causal=(2, 2, 3), fifo=(2, 2, 3))(RstSentAlone, deliverable=always)
 ReadsItsOwnRow = breaks(fifo=(2, 3, 4), delivers_all=(2, 2, 3))(
-    RstSentAlone, deliverable=every(lambda i, j, k, state, m: state.sent[i][k] >= m[k][i])
+    RstSentAlone, every=lambda i, j, k, state, m: state.sent[i][k] >= m[k][i]
 )
 ReadsTheSenderAlone = breaks(causal=(3, 3, 5))(
     RstSentAlone,
     deliverable=lambda self, i, state, packet: state.sent[packet.source][i] >= packet.stamp[packet.source][i],
 )
 ReadsAllButTheSender = breaks(fifo=(2, 2, 3))(
-    RstSentAlone, deliverable=every(lambda i, j, k, state, m: k == j or state.sent[k][i] >= m[k][i])
+    RstSentAlone, every=lambda i, j, k, state, m: k == j or state.sent[k][i] >= m[k][i]
 )
-ReadsForMore = breaks(delivers_all=(2, 1, 1))(
-    RstSentAlone, deliverable=every(lambda i, j, k, state, m: state.sent[k][i] > m[k][i])
-)
+ReadsForMore = breaks(delivers_all=(2, 1, 1))(RstSentAlone, every=lambda i, j, k, state, m: state.sent[k][i] > m[k][i])
 NeverIncrementsOnDelivering = breaks(delivers_all=(2, 2, 3))(
     RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.maximum(state.sent, stamp), ())
 )
-MergesNothing = breaks(causal=(3, 3, 5))(RstSentAlone, on_packet=part_read(lambda i, k, l: False))
+MergesNothing = breaks(causal=(3, 3, 5))(RstSentAlone, part_read=lambda i, k, l: False)
 #: What only the receiver knew is forgotten: what it has delivered, too.
 ReplacesItsMatrix = breaks(causal=(2, 3, 5), delivers_all=(3, 3, 5))(
     RstSentAlone, after_delivering=lambda self, i, state, j, stamp: rst.State(self.ops.incremented(stamp, j, i), ())
@@ -197,38 +152,29 @@ class MergesTheHoldBackQueue(HoldsBack, RstSentAlone):
 
 DeliversDouble = breaks(delivers_once=(2, 1, 2))(RstSentAlone, on_packet=TWICE)
 #: Is DELIV redundant? The own column of SENT is counted exactly as DELIV is: the maximum adds nothing.
-MergesNotItsOwnColumn = keeps((3, 3, 983))(RstSentAlone, on_packet=part_read(lambda i, k, l: l != i))
+MergesNotItsOwnColumn = keeps((3, 3, 983))(RstSentAlone, part_read=lambda i, k, l: l != i)
 
 # -- one column [Kup] --------------------------------------------------------------------------------------------------
 
 AttachesItsOwnColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    RstColumn, send=stamped(lambda self, packet, before, after: self.column(before, packet.source))
+    RstColumn, stamped=lambda self, packet, before, after: self.column(before, packet.source)
 )
 AttachesTheRowForTheColumn = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
     RstColumn, column=lambda self, state, j: self.ops.vector(lambda k: state.sent[j][k])
 )
-AttachesTheColumnAfter = breaks(delivers_all=(2, 1, 1))(
-    RstColumn, send=stamped(lambda self, packet, before, after: self.column(after, packet.destination))
-)
 IncrementsNothing = breaks(fifo=(2, 2, 3))(RstColumn, after_sending=lambda self, i, state, j: state)
 SendsNoSecond = breaks(never_blocks=(2, 3, 4))(
-    RstColumn, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
+    RstColumn, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 ChecksNoEntry = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
     RstColumn, deliverable=always
 )
-ChecksNotTheSendersEntry = breaks(fifo=(2, 2, 3), deliv_equals_sent_column=(2, 3, 4))(
-    RstColumn, deliverable=every(lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k])
-)
-ChecksForMore = breaks(delivers_all=(2, 1, 1))(
-    RstColumn, deliverable=every(lambda i, j, k, state, m: state.deliv[k] > m[k])
-)
+ChecksForMore = breaks(delivers_all=(2, 1, 1))(RstColumn, every=lambda i, j, k, state, m: state.deliv[k] > m[k])
 CountsNoDelivery = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(
     RstColumn, deliv_after=lambda self, state, j: state.deliv
 )
 CountsTheDeliveredOnce = breaks(deliv_equals_sent_column=(2, 1, 2))(
-    RstColumn,
-    after_delivering=after_delivery(lambda self, i, j, stamp, before, after: after._replace(sent=before.sent)),
+    RstColumn, after_delivery=lambda self, i, j, stamp, before, after: after._replace(sent=before.sent)
 )
 CountsInItsNeighboursColumn = breaks(delivers_all=(2, 2, 3), deliv_equals_sent_column=(2, 1, 2))(
     RstColumn,
@@ -244,9 +190,9 @@ DeliversTheColumnTwice = breaks(delivers_once=(2, 1, 2))(RstColumn, on_packet=TW
 SendsOneNumber = keeps((3, 2, 91))(
     RstColumn,
     rules={},  # of other stamps
-    send=stamped(lambda self, packet, before, after: before.sent[packet.source][packet.destination]),
+    stamped=lambda self, packet, before, after: before.sent[packet.source][packet.destination],
     deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp,
-    after_delivering=learning(lambda self, i, j, stamp: no_vector(self)),
+    learning=lambda self, i, j, stamp: no_vector(self),
     renamed_stamp=lambda self, kind, stamp, renaming: stamp,
 )
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from overrides import Method, blocked_if, each_step, with_state
+from overrides import Method, changes, with_state
 from planted import ProgramCatch, breaks, keeps, planted_in
 
-from crownless.impl.protocol import Packet, Step
+from crownless.impl.protocol import Step
 from crownless.impl.protocols.murty_garg import MurtyGarg
-from crownless.spec.computation import Message
+from crownless.impl.variants.for_murty_garg import CommitsAtAcknowledgement
 
 #: While P2 is passive it receives from P3 and from P4, and owes both an acknowledgement before they can send to P1.
 TWO_DEBTS = """
@@ -32,12 +32,8 @@ CommitsWhenItAsks = breaks(synchronous=(2, 2, 2))(
         step._replace(events=[self.commit(i, message)]) if self.must_request(i, message.receiver) else step
         for step in MurtyGarg.send(self, i, state, message)
     ],
-    on_packet=each_step(
-        lambda packet, step: (
-            step._replace(events=())
-            if packet.message is not None and packet.message.sender == packet.destination
-            else step
-        )
+    each_step=lambda packet, step: (
+        step._replace(events=()) if packet.message is not None and packet.message.sender == packet.destination else step
     ),
 )
 #: The bigger process executes what is requested at once, not when "in a position to commit".
@@ -55,6 +51,7 @@ IgnoresRequests = breaks(delivers_all=(2, 1, 2))(
 )
 
 
+@changes("commit_and_send")
 def committing(change: Method) -> Method:
     """`commit_and_send`, whose steps become `change(i, step, message)`."""
     return lambda self, i, state, message: change(i, MurtyGarg.commit_and_send(self, i, state, message), message)
@@ -62,40 +59,10 @@ def committing(change: Method) -> Method:
 
 #: The bigger process sends a requested message back and does not commit it.
 SendsBackUncommitted = breaks(delivers_all=(2, 1, 4))(
-    MurtyGarg,
-    commit_and_send=committing(lambda i, step, message: step if message.sender == i else step._replace(events=())),
+    MurtyGarg, committing=lambda i, step, message: step if message.sender == i else step._replace(events=())
 )
-
-
-class Uncommitted(NamedTuple):
-    """A state of Murty & Garg with the message sent and not yet committed, if there is one."""
-
-    active: bool
-    messages: tuple[Message, ...]
-    acks: tuple[int, ...]
-    message: Message | None = None
-
-
-@breaks(synchronous=(3, 3, 7))
-class CommitsOnAcknowledgement(MurtyGarg):
-    """The sender of a message to a smaller process commits it at the acknowledgement (§4.1: "either")."""
-
-    def initial(self, i: int) -> Any:
-        return Uncommitted(True, (), ())
-
-    def commit_and_send(self, i: int, state: Any, message: Message) -> Step:
-        step = super().commit_and_send(i, state, message)
-        return step if message.sender != i else Step(state._replace(message=message), step.packets)
-
-    def acknowledged(self, i: int, state: Any) -> Step:
-        committed = [] if state.message is None else [self.commit(i, state.message)]
-        packets = [Packet(i, j, "ack") for j in state.acks]
-        active = Uncommitted(True, state.messages[1:], ())
-        if not state.messages:
-            return Step(active, packets, committed)
-        sent = self.send_to_smaller(i, active, state.messages[0])  # type: ignore[arg-type]
-        return Step(sent.state, [*packets, *sent.packets], [*committed, *sent.events])
-
+#: The sender of a message to a smaller process commits it at the acknowledgement (§4.1: "either").
+CommitsOnAcknowledgement = breaks(synchronous=(3, 3, 7))(CommitsAtAcknowledgement)
 
 # -- sends and acknowledgements (§4.3: passive on sending, active on an acknowledgement) -------------------------------
 
@@ -107,7 +74,7 @@ StaysActiveOnSending = breaks(synchronous=(2, 2, 3))(
     ),
 )
 SendsTwice = breaks(delivers_once=(2, 1, 3), synchronous=(2, 3, 8))(
-    MurtyGarg, commit_and_send=committing(lambda i, step, message: step._replace(packets=[*step.packets] * 2))
+    MurtyGarg, committing=lambda i, step, message: step._replace(packets=[*step.packets] * 2)
 )
 AcknowledgesWhilePassive = breaks(synchronous=(3, 3, 6))(MurtyGarg, may_acknowledge=lambda self, state: True)
 NeverAcknowledges = breaks(delivers_all=(2, 2, 3))(
@@ -182,8 +149,8 @@ SendsTheNewestMessage = keeps((3, 3, 2521), never_reaches=["several-withheld-ack
 #: A send to a smaller process may as well block: only requests must be queued (SP).
 RefusesToSendWhilePassive = keeps((3, 3, 2033), never_reaches=["several-withheld-acknowledgements-are-sent"])(
     MurtyGarg,
-    send=blocked_if(
-        lambda self, state, message: not state.active and not self.must_request(message.sender, message.receiver)
+    blocked_if=lambda self, state, message: (
+        not state.active and not self.must_request(message.sender, message.receiver)
     ),
 )
 #: Receiving only while active is as safe and live, and less concurrent (RP).
@@ -212,7 +179,7 @@ Blocks = keeps(
 )(
     MurtyGarg,
     witnesses={},
-    send=blocked_if(lambda self, state, message: not state.active),
+    blocked_if=lambda self, state, message: not state.active,
     deliverable=lambda self, i, state, packet: packet.kind == "ack" or state.active,
 )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from overrides import Method, after_packet, after_send, always, blocked_if, stamped
+from overrides import Method, always, changes
 from planted import Catch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.protocol import Packet
@@ -38,6 +38,7 @@ def newest(log: Log) -> Entries:
     return {entry: left for entry, left in log.items() if not forgotten(entry, log)}
 
 
+@changes("deliverable")
 def asks(holds: Method) -> Method:
     """`deliverable`, which asks `holds(j, k, clock, delivered, here)` of each entry that comes with a message from j:
     the message of k with that clock, the clock of the last one of k delivered, and whether it is for this process.
@@ -54,7 +55,7 @@ def asks(holds: Method) -> Method:
 # -- sending (SND): the clock advances, O_M is attached, Dests are dropped, the message is logged ----------------------
 
 NeverAdvancesItsClock = breaks(fifo=(2, 3, 5))(
-    Optimal, send=after_send(lambda self, message, before, after: after._replace(clock=before.clock))
+    Optimal, after_send=lambda self, message, before, after: after._replace(clock=before.clock)
 )
 AttachesNothing = breaks(fifo=(2, 2, 3))(Optimal, carried=lambda self, log, dests, j: {})
 AttachesTheLogAfterSending = breaks(fifo=(2, 2, 3))(
@@ -64,37 +65,24 @@ AttachesTheLogAfterSending = breaks(fifo=(2, 2, 3))(
 AttachesOnlyWhatItsReceiverChecks = breaks(causal=(3, 3, 5))(
     Optimal, carried=lambda self, log, dests, j: purged({entry: left & {j} for entry, left in log.items()})
 )
-#: O_M names the receiver of the copy in every entry, as if all that is logged had been sent to it.
-MakesEverybodyWait = breaks(delivers_all=(2, 2, 3))(
-    Optimal,
-    carried=lambda self, log, dests, j: {
-        entry: left | {j} for entry, left in Optimal.carried(self, log, dests, j).items()
-    },
-)
 AttachesItsOwnEntry = breaks(delivers_all=(2, 1, 1))(
     Optimal,
-    send=stamped(
-        lambda self, packet, before, after: packet.stamp._replace(
-            log=packet.stamp.log | {((packet.source, packet.stamp.clock), packet.stamp.dests)}
-        )
+    stamped=lambda self, packet, before, after: packet.stamp._replace(
+        log=packet.stamp.log | {((packet.source, packet.stamp.clock), packet.stamp.dests)}
     ),
 )
 NeverLogsItsMessage = breaks(fifo=(2, 2, 3))(
     Optimal,
-    send=after_send(
-        lambda self, message, before, after: after._replace(
-            log=after.log - {((message.sender, after.clock), frozenset(message.receivers))}
-        )
+    after_send=lambda self, message, before, after: after._replace(
+        log=after.log - {((message.sender, after.clock), frozenset(message.receivers))}
     ),
 )
 #: A multicast is logged for the first of its destinations only.
 LogsOneDestination = breaks(fifo=(3, 2, 3), setup=MULTICAST)(
     Optimal,
     symmetric=False,
-    send=after_send(
-        lambda self, message, before, after: with_log(
-            after, {**dict(after.log), (message.sender, after.clock): frozenset(message.receivers[:1])}
-        )
+    after_send=lambda self, message, before, after: with_log(
+        after, {**dict(after.log), (message.sender, after.clock): frozenset(message.receivers[:1])}
     ),
 )
 SendsOneCopy = breaks(delivers_all=(3, 1, 2), setup=MULTICAST)(
@@ -107,26 +95,24 @@ SendsOneCopy = breaks(delivers_all=(3, 1, 2), setup=MULTICAST)(
 DropsEveryDestinationOnSending = breaks(fifo=(3, 3, 4))(Optimal, implied=lambda self, left, dests: NOBODY)
 KeepsOnlyTheDestinationsOfTheMessage = breaks(fifo=(3, 3, 4))(Optimal, implied=lambda self, left, dests: left & dests)
 WaitsForItsLogToEmpty = breaks(never_blocks=(2, 3, 4))(
-    Optimal, send=blocked_if(lambda self, state, message: any(left for _, left in state.log))
+    Optimal, blocked_if=lambda self, state, message: any(left for _, left in state.log)
 )
 
 # -- delivering (RCV 1): t_m ≤ SR_j[m] for all of O_M that is for j ----------------------------------------------------
 
 DeliversWhatArrives = breaks(fifo=(2, 2, 3), causal=(2, 2, 3))(Optimal, deliverable=always)
 ChecksOnlyTheSender = breaks(Catch("causal", 3, 2, 4, MULTICAST), causal=(3, 3, 5))(
-    Optimal, deliverable=asks(lambda j, k, clock, delivered, here: not here or k != j or clock <= delivered)
+    Optimal, asks=lambda j, k, clock, delivered, here: not here or k != j or clock <= delivered
 )
 ChecksAllButTheSender = breaks(fifo=(2, 2, 3))(
-    Optimal, deliverable=asks(lambda j, k, clock, delivered, here: not here or k == j or clock <= delivered)
+    Optimal, asks=lambda j, k, clock, delivered, here: not here or k == j or clock <= delivered
 )
-ChecksEveryEntry = breaks(delivers_all=(2, 2, 3))(
-    Optimal, deliverable=asks(lambda j, k, clock, delivered, here: clock <= delivered)
-)
+ChecksEveryEntry = breaks(delivers_all=(2, 2, 3))(Optimal, asks=lambda j, k, clock, delivered, here: clock <= delivered)
 AsksForMore = breaks(delivers_all=(2, 2, 3))(
-    Optimal, deliverable=asks(lambda j, k, clock, delivered, here: not here or clock < delivered)
+    Optimal, asks=lambda j, k, clock, delivered, here: not here or clock < delivered
 )
 AsksForExactlyThat = breaks(delivers_all=(3, 3, 6), setup=MULTICAST)(
-    Optimal, deliverable=asks(lambda j, k, clock, delivered, here: not here or clock == delivered)
+    Optimal, asks=lambda j, k, clock, delivered, here: not here or clock == delivered
 )
 #: The message must be the next of its sender, whoever those before it were for, as with vector clocks.
 AsksForTheNextOfTheSender = breaks(delivers_all=(3, 2, 3))(
@@ -138,26 +124,19 @@ AsksForTheNextOfTheSender = breaks(delivers_all=(3, 2, 3))(
 
 # -- after delivering (RCV 2, 3): SR_j[k] becomes t_k; the message is added to O_M, and the receiver dropped -----------
 
-NeverRecordsDeliveries = breaks(delivers_all=(2, 2, 3))(
-    Optimal, on_packet=after_packet(lambda self, packet, before, after: after._replace(delivered=before.delivered))
-)
 #: SR[k] is how many messages of k were delivered, not the clock of the last.
 CountsDeliveries = breaks(delivers_all=(3, 3, 5))(
     Optimal,
-    on_packet=after_packet(
-        lambda self, packet, before, after: after._replace(
-            delivered=self.ops.incremented(before.delivered, packet.source)
-        )
+    after_packet=lambda self, packet, before, after: after._replace(
+        delivered=self.ops.incremented(before.delivered, packet.source)
     ),
 )
 #: Of a unicast nothing is left of it but that it is the latest.
 NeverLogsWhatItDelivers = breaks(causal=(3, 2, 4), setup=MULTICAST)(
     keeps((3, 4, 4664))(
         Optimal,
-        on_packet=after_packet(
-            lambda self, packet, before, after: with_log(
-                after, purged(self.merged(dict(before.log), without(packet.destination, packet.stamp.log)))
-            )
+        after_packet=lambda self, packet, before, after: with_log(
+            after, purged(self.merged(dict(before.log), without(packet.destination, packet.stamp.log)))
         ),
     )
 )
@@ -240,8 +219,8 @@ KeepsNoEmptyEntries = keeps((3, 3, 6888), MULTICAST)(
     carried=lambda self, log, dests, j: {
         entry: left for entry, left in Optimal.carried(self, log, dests, j).items() if left
     },
-    on_packet=after_packet(
-        lambda self, packet, before, after: after._replace(log=frozenset(item for item in after.log if item[1]))
+    after_packet=lambda self, packet, before, after: after._replace(
+        log=frozenset(item for item in after.log if item[1])
     ),
 )
 #: SND 2 makes an O_M for each copy: one for all would be as safe, and not as small.

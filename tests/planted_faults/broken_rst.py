@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from overrides import after_delivery, always, blocked_if, every, matrix_sum, no_matrix, part_read, part_sent, stamped
+from overrides import always, matrix_sum, no_matrix
 from planted import breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
@@ -17,19 +17,17 @@ def merged_alone(self: Rst, i: Value, j: Value, stamp: Value, before: State, aft
 # -- the matrix protocol: sending --------------------------------------------------------------------------------------
 
 #: The metadata counts the message itself: its receiver waits for it before it delivers it.
-AttachesAfterIncrementing = breaks(delivers_all=(2, 1, 1))(
-    Rst, send=stamped(lambda self, packet, before, after: after.sent)
-)
+AttachesAfterIncrementing = breaks(delivers_all=(2, 1, 1))(Rst, stamped=lambda self, packet, before, after: after.sent)
 AttachesNothing = breaks(fifo=(2, 2, 3))(Rst, stamp=lambda self, state: no_matrix(self))
 #: Only the column that is checked travels; what the receiver would pass on does not.
-AttachesOnlyTheColumn = breaks(causal=(3, 3, 5))(Rst, send=part_sent(lambda i, j, k, l: l == j))
+AttachesOnlyTheColumn = breaks(causal=(3, 3, 5))(Rst, part_sent=lambda i, j, k, l: l == j)
 NeverIncrementsOnSending = breaks(fifo=(2, 2, 3))(Rst, after_sending=lambda self, i, state, j: state)
 #: SENT_i[j, i] for SENT_i[i, j]: rows and columns are exchanged.
 IncrementsTheMirroredEntry = breaks(deliv_equals_sent_column=(2, 1, 1), fifo=(2, 2, 3), delivers_all=(2, 3, 5))(
     Rst, after_sending=lambda self, i, state, j: Rst.after_sending(self, j, state, i)
 )
 WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
-    Rst, send=blocked_if(lambda self, state, message: any(state.sent[message.sender]))
+    Rst, blocked_if=lambda self, state, message: any(state.sent[message.sender])
 )
 
 # -- the matrix protocol: delivering -----------------------------------------------------------------------------------
@@ -40,44 +38,34 @@ DeliversWhatArrives = breaks(fifo=(2, 2, 3), causal=(2, 2, 3), deliv_equals_sent
 ChecksOnlyTheSender = breaks(causal=(3, 3, 5))(
     Rst, deliverable=lambda self, i, state, packet: state.deliv[packet.source] >= packet.stamp[packet.source][i]
 )
-ChecksAllButTheSender = breaks(fifo=(2, 2, 3))(
-    Rst, deliverable=every(lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k][i])
-)
+ChecksAllButTheSender = breaks(fifo=(2, 2, 3))(Rst, every=lambda i, j, k, state, m: k == j or state.deliv[k] >= m[k][i])
 #: SENT_m[i, k] for SENT_m[k, i]: the messages that the receiver sent, not those sent to it.
 ChecksItsRow = breaks(fifo=(2, 2, 3), delivers_all=(2, 2, 3))(
-    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] >= m[i][k])
+    Rst, every=lambda i, j, k, state, m: state.deliv[k] >= m[i][k]
 )
 #: All that causally precedes, whoever it is for: what a causal broadcast would require (footnote 1).
-ChecksEveryColumn = breaks(delivers_all=(2, 2, 3))(
-    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] >= sum(m[k]))
-)
-AsksForMore = breaks(delivers_all=(2, 1, 1))(Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] > m[k][i]))
-AsksForExactlyAsMany = breaks(delivers_all=(3, 2, 3))(
-    Rst, deliverable=every(lambda i, j, k, state, m: state.deliv[k] == m[k][i])
-)
+ChecksEveryColumn = breaks(delivers_all=(2, 2, 3))(Rst, every=lambda i, j, k, state, m: state.deliv[k] >= sum(m[k]))
+AsksForMore = breaks(delivers_all=(2, 1, 1))(Rst, every=lambda i, j, k, state, m: state.deliv[k] > m[k][i])
+AsksForExactlyAsMany = breaks(delivers_all=(3, 2, 3))(Rst, every=lambda i, j, k, state, m: state.deliv[k] == m[k][i])
 
 # -- the matrix protocol: after delivering -----------------------------------------------------------------------------
 
 NeverCountsDeliveries = breaks(deliv_equals_sent_column=(2, 1, 2), delivers_all=(2, 2, 3))(
     Rst, deliv_after=lambda self, state, j: state.deliv
 )
-NeverCountsTheDeliveredAsSent = breaks(deliv_equals_sent_column=(2, 1, 2))(
-    Rst, after_delivering=after_delivery(merged_alone)
-)
-NeverMerges = breaks(causal=(3, 3, 5))(Rst, on_packet=part_read(lambda i, k, l: False))
+NeverCountsTheDeliveredAsSent = breaks(deliv_equals_sent_column=(2, 1, 2))(Rst, after_delivery=merged_alone)
+NeverMerges = breaks(causal=(3, 3, 5))(Rst, part_read=lambda i, k, l: False)
 #: SENT_i becomes SENT_m: what only the receiver knew is forgotten.
 ReplacesInsteadOfMerging = breaks(fifo=(2, 3, 5), deliv_equals_sent_column=(2, 1, 2))(
-    Rst, after_delivering=after_delivery(lambda self, i, j, stamp, before, after: after._replace(sent=stamp))
+    Rst, after_delivery=lambda self, i, j, stamp, before, after: after._replace(sent=stamp)
 )
 AddsInsteadOfMerging = breaks(delivers_all=(2, 3, 5), deliv_equals_sent_column=(2, 2, 4))(
     Rst,
-    after_delivering=after_delivery(
-        lambda self, i, j, stamp, before, after: after._replace(
-            sent=matrix_sum(self, self.ops.incremented(before.sent, j, i), stamp)
-        )
+    after_delivery=lambda self, i, j, stamp, before, after: after._replace(
+        sent=matrix_sum(self, self.ops.incremented(before.sent, j, i), stamp)
     ),
 )
-MergesOnlyItsOwnColumn = breaks(causal=(3, 3, 5))(Rst, on_packet=part_read(lambda i, k, l: l == i))
+MergesOnlyItsOwnColumn = breaks(causal=(3, 3, 5))(Rst, part_read=lambda i, k, l: l == i)
 
 # -- the matrix protocol: variations -----------------------------------------------------------------------------------
 
@@ -92,11 +80,9 @@ MergesBeforeIncrementing = keeps((3, 4, 7370))(
     ),
 )
 #: After delivering: a process's own column never learns anything from the maximum.
-MergesAllButItsOwnColumn = keeps((3, 4, 7370))(Rst, on_packet=part_read(lambda i, k, l: l != i))
+MergesAllButItsOwnColumn = keeps((3, 4, 7370))(Rst, part_read=lambda i, k, l: l != i)
 #: Is DELIV redundant? The guard may read the own column of SENT instead.
-ReadsItsColumnForDeliv = keeps((3, 4, 7370))(
-    Rst, deliverable=every(lambda i, j, k, state, m: state.sent[k][i] >= m[k][i])
-)
+ReadsItsColumnForDeliv = keeps((3, 4, 7370))(Rst, every=lambda i, j, k, state, m: state.sent[k][i] >= m[k][i])
 #: Delivering: of the sender's own messages the receiver has never delivered more than SENT_m says.
 AsksForExactlyAsManyOfTheSender = keeps((3, 4, 7370))(
     Rst,
@@ -112,7 +98,7 @@ IncrementsBeforeSending = keeps((3, 4, 7370))(
         packet.stamp[packet.source][i] == state.deliv[packet.source] + 1
         and self.ops.every(lambda k: k == packet.source or state.deliv[k] >= packet.stamp[k][i])
     ),
-    after_delivering=after_delivery(merged_alone),
+    after_delivery=merged_alone,
 )
 
 ROWS = planted_in(globals())

@@ -8,15 +8,11 @@ from typing import Any, NamedTuple
 from overrides import (
     Method,
     Override,
-    after_delivery,
     after_send,
     always,
-    blocked_if,
     changed,
+    changes,
     entries_where,
-    every,
-    every_counted,
-    learning,
     no_matrix,
     part_where,
     stamped,
@@ -52,10 +48,8 @@ NeverLearnsTheTime = breaks(delivers_all=(2, 2, 3), pairs_are_of_the_past=(3, 2,
 )
 LearnsOnlyTheSendersEntry = breaks(pairs_are_of_the_past=(3, 3, 5), delivers_all=(3, 3, 5))(
     Ses,
-    after_delivering=after_delivery(
-        lambda self, i, j, stamp, before, after: after._replace(
-            time=self.time_after(i, before.time, entries_where(self, stamp.time, lambda k: k == j))
-        )
+    after_delivery=lambda self, i, j, stamp, before, after: after._replace(
+        time=self.time_after(i, before.time, entries_where(self, stamp.time, lambda k: k == j))
     ),
 )
 TakesTheTimeOfTheMessage = breaks(pairs_are_of_the_past=(3, 3, 5), delivers_all=(3, 3, 5))(
@@ -120,11 +114,12 @@ class LearnsTheTimeOnArrival(Ses):
 
 #: The pair (S2, VT(M)) is inserted before the buffer goes with M: M waits for itself.
 SendsItsOwnPairAlong = breaks(delivers_all=(2, 1, 1))(
-    Ses, send=stamped(lambda self, packet, before, after: ses.Stamp(after.time, after.buffer))
+    Ses, stamped=lambda self, packet, before, after: ses.Stamp(after.time, after.buffer)
 )
 
 
-def with_pairs(where: Callable[[Value, Value], Value]) -> Override:
+@changes("send")
+def pairs_sent(where: Callable[[Value, Value], Value]) -> Override:
     """Of the sender's buffer only the pairs of l go with a message to j for which `where(l, j)`."""
     return stamped(
         lambda self, packet, before, after: packet.stamp._replace(
@@ -133,13 +128,13 @@ def with_pairs(where: Callable[[Value, Value], Value]) -> Override:
     )
 
 
-SendsNoPairs = breaks(fifo=(2, 2, 3))(Ses, send=with_pairs(lambda l, j: False))
+SendsNoPairs = breaks(fifo=(2, 2, 3))(Ses, pairs_sent=lambda l, j: False)
 #: The only pair that is looked at on arrival; the others are what the receiver would pass on.
-SendsOnlyThePairOfTheReceiver = breaks(causal=(3, 3, 5))(Ses, send=with_pairs(lambda l, j: l == j))
-SendsAllButThePairOfTheReceiver = breaks(fifo=(2, 2, 3))(Ses, send=with_pairs(lambda l, j: l != j))
+SendsOnlyThePairOfTheReceiver = breaks(causal=(3, 3, 5))(Ses, pairs_sent=lambda l, j: l == j)
 NeverInsertsAPair = breaks(fifo=(2, 2, 3))(Ses, with_pair=lambda self, buffer, j, time: buffer)
 
 
+@changes("send")
 def inserting(time: Method) -> Override:
     """`send`, after which a pair with `time(self, message, VT(M))` is inserted for the receiver."""
     return after_send(
@@ -152,10 +147,8 @@ def inserting(time: Method) -> Override:
 #: (S1, VT(M)) for (S2, VT(M)).
 InsertsAPairForItself = breaks(no_pair_for_itself=(2, 1, 1), fifo=(2, 2, 3))(
     Ses,
-    send=after_send(
-        lambda self, message, before, after: after._replace(
-            buffer=self.with_pair(before.buffer, message.sender, after.time)
-        )
+    after_send=lambda self, message, before, after: after._replace(
+        buffer=self.with_pair(before.buffer, message.sender, after.time)
     ),
 )
 KeepsTheOlderPair = breaks(fifo=(2, 3, 5))(
@@ -171,17 +164,10 @@ AddsToTheOlderPair = breaks(pairs_are_of_the_past=(2, 2, 2), delivers_all=(2, 3,
     ),
 )
 InsertsATimeToCome = breaks(pairs_are_of_the_past=(2, 1, 1), delivers_all=(2, 2, 3))(
-    Ses, send=inserting(lambda self, message, time: self.after_event(message.sender, time))
-)
-#: The insertion is a local event after the sending, and the pair has its time: M does not mention it.
-InsertsInAnEventOfItsOwn = breaks(delivers_all=(2, 2, 3))(
-    InsertsATimeToCome,
-    send=after_send(
-        lambda self, message, before, after: after._replace(time=self.after_event(message.sender, after.time))
-    ),
+    Ses, inserting=lambda self, message, time: self.after_event(message.sender, time)
 )
 WaitsForAnAnswer = breaks(never_blocks=(2, 3, 4))(
-    Ses, send=blocked_if(lambda self, state, message: any(state.buffer[message.receiver]))
+    Ses, blocked_if=lambda self, state, message: any(state.buffer[message.receiver])
 )
 
 # -- arrival (§4.2.2) --------------------------------------------------------------------------------------------------
@@ -196,26 +182,22 @@ ChecksOnlyTheSendersEntry = breaks(causal=(3, 3, 5))(
     Ses, deliverable=lambda self, i, state, packet: packet.stamp.buffer[i][packet.source] <= state.time[packet.source]
 )
 ChecksAllButTheSendersEntry = breaks(fifo=(2, 2, 3))(
-    Ses, deliverable=every(lambda i, j, k, state, m: k == j or m.buffer[i][k] <= state.time[k])
+    Ses, every=lambda i, j, k, state, m: k == j or m.buffer[i][k] <= state.time[k]
 )
 ChecksTheMirroredPair = breaks(fifo=(2, 2, 3), delivers_all=(3, 3, 5))(
-    Ses, deliverable=every(lambda i, j, k, state, m: m.buffer[k][i] <= state.time[k])
-)
-AsksForAPair = breaks(delivers_all=(2, 1, 1))(
-    Ses,
-    deliverable=lambda self, i, state, packet: any(packet.stamp.buffer[i]) and Ses.deliverable(self, i, state, packet),
+    Ses, every=lambda i, j, k, state, m: m.buffer[k][i] <= state.time[k]
 )
 AsksForMoreInEveryEntry = breaks(delivers_all=(2, 2, 3))(
-    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k])
+    Ses, every=lambda i, j, k, state, m: not any(m.buffer[i]) or m.buffer[i][k] < state.time[k]
 )
 AsksForTheVeryTime = breaks(delivers_all=(3, 3, 5))(
-    Ses, deliverable=every(lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k])
+    Ses, every=lambda i, j, k, state, m: not any(m.buffer[i]) or k == i or m.buffer[i][k] == state.time[k]
 )
 ChecksEveryPair = breaks(delivers_all=(3, 2, 3))(
     Ses, deliverable=lambda self, i, state, packet: all(Ses.deliverable(self, j, state, packet) for j in range(self.n))
 )
 ChecksTheTimeOfTheMessage = breaks(delivers_all=(2, 2, 3))(
-    Ses, deliverable=every_counted(lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own)
+    Ses, every_counted=lambda i, j, k, own, state, m: m.time[k] <= state.time[k] + own
 )
 
 # -- merging (§4.2.2) --------------------------------------------------------------------------------------------------
@@ -226,6 +208,7 @@ ReplacesInsteadOfMerging = breaks(fifo=(2, 3, 5))(
 )
 
 
+@changes("merged")
 def merged_by(of_two: Callable[[Value, Value], Value]) -> Method:
     """The merge, with this in place of the supremum, of each entry, where there are two pairs for one site."""
 
@@ -239,10 +222,10 @@ def merged_by(of_two: Callable[[Value, Value], Value]) -> Method:
     return merged
 
 
-KeepsItsOwnOfTwoPairs = breaks(causal=(3, 4, 7))(Ses, merged=merged_by(lambda own, its: own))
-TakesTheCarriedOfTwoPairs = breaks(causal=(3, 4, 7))(Ses, merged=merged_by(lambda own, its: its))
-TakesTheInfimum = breaks(causal=(3, 4, 6))(Ses, merged=merged_by(min))
-TakesTheSum = breaks(delivers_all=(3, 4, 7))(Ses, merged=merged_by(int.__add__))
+KeepsItsOwnOfTwoPairs = breaks(causal=(3, 4, 7))(Ses, merged_by=lambda own, its: own)
+TakesTheCarriedOfTwoPairs = breaks(causal=(3, 4, 7))(Ses, merged_by=lambda own, its: its)
+TakesTheInfimum = breaks(causal=(3, 4, 6))(Ses, merged_by=min)
+TakesTheSum = breaks(delivers_all=(3, 4, 7))(Ses, merged_by=int.__add__)
 IntroducesThePairForItself = breaks(no_pair_for_itself=(2, 2, 4))(
     Ses, merged=lambda self, i, buffer, carried: self.ops.maximum(buffer, carried)
 )
@@ -271,7 +254,7 @@ MergesWithTheOlderPair = keeps((3, 4, 9761))(
 #: Lemma 1: VT(M)[i] alone shows whether M or what depends on it was delivered. A pair needs one entry for each message
 #: that it stands for, and the proof of liveness is then right that it numbers a message for S.
 InsertsOnlyItsOwnEntry = keeps((3, 4, 9731))(
-    Ses, send=inserting(lambda self, message, time: entries_where(self, time, lambda k: k == message.sender))
+    Ses, inserting=lambda self, message, time: entries_where(self, time, lambda k: k == message.sender)
 )
 #: §4.1: that < is reflexive is never needed: VT(S2) has counted the delivery itself, which VT has not.
 ChecksStrictly = keeps((3, 4, 9761))(
@@ -283,15 +266,12 @@ ChecksStrictly = keeps((3, 4, 9761))(
 )
 #: §4.2.2: what a pair says of S2 itself S2 knows.
 ChecksAllButItsOwnEntry = keeps((3, 4, 9761))(
-    Ses, deliverable=every(lambda i, j, k, state, m: k == i or m.buffer[i][k] <= state.time[k])
+    Ses, every=lambda i, j, k, state, m: k == i or m.buffer[i][k] <= state.time[k]
 )
 #: A site takes the pairs that come with a message for knowledge of the time, besides VT(M).
 #: Lemma 2: VT(M) is greater than all pairs that come with M, which name no time that it does not.
 LearnsTheTimeFromThePairs = keeps((3, 4, 9761))(
-    Ses,
-    after_delivering=learning(
-        lambda self, i, j, stamp: stamp._replace(time=tuple(map(max, stamp.time, *stamp.buffer)))
-    ),
+    Ses, learning=lambda self, i, j, stamp: stamp._replace(time=tuple(map(max, stamp.time, *stamp.buffer)))
 )
 
 ROWS = planted_in(globals())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from overrides import Method, after_send, no_matrix, part_where, stamped, with_state
+from overrides import Method, changes, no_matrix, part_where, with_state
 from planted import ProgramCatch, Setup, breaks, keeps, planted_in
 
 from crownless.impl.ops import Value
@@ -53,6 +53,7 @@ def without(machine: SesDelete, state: ses.State, l: Value) -> ses.State:
     return state._replace(buffer=part_where(machine, state.buffer, lambda m, k: m != l))
 
 
+@changes("after_delivering")
 def deleting(obsolete: Callable[..., bool]) -> Method:
     """`after_delivering`, where the pair of the sender j is deleted if `obsolete(i, j, pair, time, VT(M))`."""
 
@@ -67,17 +68,9 @@ DeletesWithoutComparing = breaks(fifo=(2, 3, 5))(
     SesDelete,
     after_delivering=lambda self, i, state, j, stamp: without(self, Ses.after_delivering(self, i, state, j, stamp), j),
 )
-#: VT ≤ VT(S2), the receiver's own time, for VT ≤ VT(M): by Lemma 2 that is always so.
-DeletesWhatItsOwnTimeHasPassed = breaks(fifo=(2, 3, 5))(
-    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: all(map(int.__le__, pair, own)))
-)
-ComparesTheSendersEntry = breaks(fifo=(2, 3, 5))(
-    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: pair[j] <= time[j])
-)
+ComparesTheSendersEntry = breaks(fifo=(2, 3, 5))(SesDelete, deleting=lambda i, j, pair, own, time: pair[j] <= time[j])
 #: The sender knows of what this site sent to it; not of what others did.
-ComparesItsOwnEntry = breaks(causal=(3, 4, 7))(
-    SesDelete, after_delivering=deleting(lambda i, j, pair, own, time: pair[i] <= time[i])
-)
+ComparesItsOwnEntry = breaks(causal=(3, 4, 7))(SesDelete, deleting=lambda i, j, pair, own, time: pair[i] <= time[i])
 
 
 @breaks(causal=(3, 3, 5))
@@ -91,14 +84,7 @@ class DeletesEveryPairOfThePast(SesDelete):
 
 
 DeletesOnSending = breaks(fifo=(2, 2, 3))(
-    SesDelete, send=after_send(lambda self, message, before, after: without(self, after, message.receiver))
-)
-#: VT ≥ VT(M), the sender's own entry left aside, in which VT(M) is always the greater.
-ComparesTheWrongWay = breaks(fifo=(2, 3, 5))(
-    SesDelete,
-    after_delivering=deleting(
-        lambda i, j, pair, own, time: all(k == j or entry >= time[k] for k, entry in enumerate(pair))
-    ),
+    SesDelete, after_send=lambda self, message, before, after: without(self, after, message.receiver)
 )
 
 
@@ -123,12 +109,6 @@ CopiesKnowNothingOfEachOther = breaks(causal=(3, 2, 4))(
 ACopyHasItsOwnPair = breaks(delivers_all=(2, 1, 1))(
     SesMulticast, accompanying=lambda self, buffer, j, dest, time: self.with_pairs(buffer, dest, time)
 )
-OneBufferForAllCopies = breaks(fifo=(2, 2, 3))(
-    ACopyHasItsOwnPair,
-    deliverable=lambda self, i, state, packet: (
-        packet.stamp.buffer[i] == packet.stamp.time or SesMulticast.deliverable(self, i, state, packet)
-    ),
-)
 ACopyKnowsOnlyOfThoseBefore = breaks(causal=(3, 2, 4))(
     SesMulticast,
     symmetric=False,
@@ -141,19 +121,15 @@ TellsThePairsOfTheOthersOnly = breaks(fifo=(2, 2, 3))(
 )
 CopiesHaveTheTimeBefore = breaks(causal=(3, 2, 4))(
     SesMulticast,
-    send=stamped(
-        lambda self, packet, before, after: packet.stamp._replace(
-            buffer=self.accompanying(before.buffer, packet.destination, packet.message.receivers, before.time)
-        )
+    stamped=lambda self, packet, before, after: packet.stamp._replace(
+        buffer=self.accompanying(before.buffer, packet.destination, packet.message.receivers, before.time)
     ),
 )
 InsertsOnlyTheFirstPair = breaks(fifo=(3, 2, 3))(
     SesMulticast,
     symmetric=False,
-    send=after_send(
-        lambda self, message, before, after: after._replace(
-            buffer=self.with_pairs(before.buffer, message.receivers[:1], after.time)
-        )
+    after_send=lambda self, message, before, after: after._replace(
+        buffer=self.with_pairs(before.buffer, message.receivers[:1], after.time)
     ),
 )
 
@@ -205,6 +181,7 @@ class RewindsToTheBeginning(SesRollback):
         return Step(ses_rollback.State(site, left, (), failure), (), undone)
 
 
+@changes("rewound")
 def rewinding(change: Method) -> Method:
     """`rewound`, which gives `change(before, step)`."""
     return lambda self, i, state, failure: change(state, SesRollback.rewound(self, i, state, failure))
@@ -213,22 +190,19 @@ def rewinding(change: Method) -> Method:
 #: The text's "must rewind its clock", literally: what it has done stays done.
 RewindsOnlyItsClock = breaks(ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES))(
     SesRollback,
-    rewound=rewinding(lambda before, step: Step(step.state._replace(site=before.site._replace(time=step.state.time)))),
+    rewinding=lambda before, step: Step(step.state._replace(site=before.site._replace(time=step.state.time))),
 )
 #: The clock and the deliveries are rewound, ORD_BUFF_S is not.
 KeepsItsPairs = breaks(ProgramCatch("pairs-are-of-the-past", FIG_6_MIRRORED, 9, S1_CRASHES))(
-    SesRollback,
-    rewound=rewinding(lambda before, step: with_state(step, site=step.state.site._replace(buffer=before.buffer))),
+    SesRollback, rewinding=lambda before, step: with_state(step, site=step.state.site._replace(buffer=before.buffer))
 )
 DropsNothingThatWaits = breaks(ProgramCatch("delivers-once", FIG_6, 11, S1_CRASHES))(
     SesRollback,
-    rewound=rewinding(
-        lambda before, step: with_state(
-            step,
-            waiting=before.waiting.union(
-                event.packet for event in before.log[len(step.state.log) :] if event.packet is not None
-            ),
-        )
+    rewinding=lambda before, step: with_state(
+        step,
+        waiting=before.waiting.union(
+            event.packet for event in before.log[len(step.state.log) :] if event.packet is not None
+        ),
     ),
 )
 #: What arrives later and depends on event N is not dropped.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from overrides import changed, twice
+from overrides import changed
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols import buffer, murty_garg
@@ -60,21 +60,8 @@ def delivers_second(self: Any, i: int, state: buffer.State, sender: int | None) 
     return Buffer.receive(self, i, state._replace(input=(second, first, *others)), sender)
 
 
-def turns_the_rest_round(self: Any, i: int, state: buffer.State, sender: int | None) -> Sequence[Step]:
-    """After unpacking the rest is a plain list; so its length is looked at without a query to the queue."""
-    if not state.input:
-        return []
-    _, *rest = state.input
-    after = state._replace(input=tuple(rest[::-1] if len(rest) > 1 else rest))
-    return changed(Buffer.receive(self, i, state, sender), lambda _: after)
-
-
-plant("buffer", "TurnsTheRestRoundWhenItDelivers", receive=turns_the_rest_round)
 ClearsItsOutputAtFour = plant("buffer", "ClearsItsOutputAtFour", insert=lambda self, state, message: (
     state._replace(output=()) if len(state.output) == 3 else Buffer.insert(self, state, message)
-))  # fmt: skip
-plant("buffer", "TakesNoMoreThanThree", deliverable=lambda self, i, state, packet: (
-    packet.kind == "ack" or len(state.input) < 3
 ))  # fmt: skip
 DeliversTheNewestOfASender = plant("buffer", "DeliversTheNewestOfASender", receive=delivers_newest_of_sender)
 plant("buffer", "RefusesRequestsOfASender", receive=lambda self, i, state, sender: (
@@ -89,9 +76,6 @@ plant("buffer", "PutsTheFourthMessageInFront", get=lambda self, state, message: 
 ))  # fmt: skip
 plant("buffer", "TheLastProcessDoesNotWait", internal=lambda self, i, state: Buffer.internal(
     self, i, state._replace(awaits=None) if i == self.n - 1 else state
-))  # fmt: skip
-plant("buffer", "WaitsForNoAcknowledgementOfTheLast", may_post=lambda self, state: (
-    state.awaits is None or state.awaits == self.n - 1
 ))  # fmt: skip
 
 # -- buffers: without a word of length ---------------------------------------------------------------------------------
@@ -118,7 +102,7 @@ class SwapsTheThirdAndTheFourth(Buffer):
 
 
 class AtTheThird(Buffer):
-    """Unpacks the first three; a comprehension, a generator or a name of its own does something to the others."""
+    """Unpacks the first three; a comprehension or a name of its own does something to the others."""
 
     def others(self, message: Message, others: Any) -> Any:
         raise NotImplementedError
@@ -147,15 +131,6 @@ class WritesOverTheFourth(AtTheThird):
         return written
 
 
-class UsesUpTheFourth(AtTheThird):
-    """A generator gives what it has once."""
-
-    def others(self, message: Message, others: Any) -> Any:
-        each = (one for one in others)
-        tuple(each)
-        return tuple(each)
-
-
 class LosesTheOthers(AtTheThird):
     """A function has the name of one to which the code of a proof is redirected."""
 
@@ -169,9 +144,7 @@ class LosesTheOthers(AtTheThird):
 plant("buffer", "ForgetsTheRestWhenItDelivers", receive=lambda self, i, state, sender: changed(
     Buffer.receive(self, i, state, sender), lambda after: after._replace(input=())
 ))  # fmt: skip
-FAULTS += [
-    Fault("buffer", kind) for kind in (SwapsTheThirdAndTheFourth, WritesOverTheFourth, UsesUpTheFourth, LosesTheOthers)
-]
+FAULTS += [Fault("buffer", kind) for kind in (SwapsTheThirdAndTheFourth, WritesOverTheFourth, LosesTheOthers)]
 
 # -- Murty & Garg ------------------------------------------------------------------------------------------------------
 
@@ -199,13 +172,6 @@ def acknowledges_at_once(self: Any, i: int, state: murty_garg.State, j: int, mes
     return Step(state, [Packet(i, j, "ack")], [self.commit(i, message)])
 
 
-def keeps_two(step: Step) -> Step:
-    return step._replace(state=step.state._replace(messages=step.state.messages[:2]))
-
-
-plant("murty-garg", "DropsTheThirdSend", send_to_smaller=lambda self, i, state, message: keeps_two(
-    MurtyGarg.send_to_smaller(self, i, state, message)
-))  # fmt: skip
 #: Of several that are owed; that many are first owed at five processes.
 AcknowledgesTwoAtMost = plant("murty-garg", "AcknowledgesTwoAtMost", acknowledged=lambda self, i, state: (
     MurtyGarg.acknowledged(self, i, state._replace(acks=state.acks[:2]))
@@ -217,11 +183,6 @@ plant("murty-garg", "TheFirstAcknowledgesWhilePassive", commit_and_acknowledge=l
     else MurtyGarg.commit_and_acknowledge(self, i, state, j, message)
 ))  # fmt: skip
 plant("murty-garg", "OnePairIsRankedTheOtherWay", must_request=lambda self, i, j: j < i if {i, j} == {1, 2} else i < j)
-plant("murty-garg", "CommitsTheFourthRequestTwice", on_packet=lambda self, i, state, packet: (
-    twice(MurtyGarg.on_packet(self, i, state, packet))
-    if packet.kind == "request" and packet.message.name.endswith("#4")
-    else MurtyGarg.on_packet(self, i, state, packet)
-))  # fmt: skip
 FAULTS += [Fault("murty-garg", kind) for kind in (AcknowledgesOnlyTheOldest, SendsOnWhileItOwes)]
 
 # -- extra messages ----------------------------------------------------------------------------------------------------

@@ -1,20 +1,10 @@
-"""One order for values that Python does not order: packets, states, sets."""
+"""All renamings of processes, and bounds that no protocol has too many states for."""
 
 from __future__ import annotations
 
 from itertools import permutations
-from typing import Any
 
 from crownless.impl.renaming import Renaming
-
-
-def key(value: Any) -> str:
-    """Equal exactly for equal values made of tuples, frozen sets and plain values."""
-    if isinstance(value, frozenset):
-        return "{" + ",".join(sorted(map(key, value))) + "}"
-    if isinstance(value, tuple):
-        return type(value).__name__ + "(" + ",".join(map(key, value)) + ")"
-    return repr(value)
 
 
 def bound(protocol: str, n: int, messages: int, channel: str = "unordered") -> tuple[int, int]:

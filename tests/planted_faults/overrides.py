@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.impl.renaming import Renaming
 
 Method = Callable[..., Any]
+Make = TypeVar("Make", bound=Method)
 
 
 @dataclass(frozen=True)
@@ -20,6 +21,20 @@ class Override:
     """An override that calls the method of the protocol, which it is given."""
 
     of: Callable[[Any], Method]
+
+
+#: Keywords of faults beside the names of methods: the method that is overridden, and what makes the override.
+CHANGES: dict[str, tuple[str, Callable[..., Any]]] = {}
+
+
+def changes(method: str) -> Callable[[Make], Make]:
+    """Makes a function a keyword of faults: `breaks(…)(Rst, stamped=…)` overrides `send` by `stamped(…)`."""
+
+    def register(make: Make) -> Make:
+        CHANGES[make.__name__] = method, make
+        return make
+
+    return register
 
 
 # -- steps with something changed --------------------------------------------------------------------------------------
@@ -48,6 +63,7 @@ def with_state(step: Step, **fields: Any) -> Step:
 # -- sends -------------------------------------------------------------------------------------------------------------
 
 
+@changes("send")
 def stamped(stamp: Method) -> Override:
     """`send`, whose packets carry `stamp(self, packet, before, after)`, of the local states before and after it."""
 
@@ -61,6 +77,7 @@ def stamped(stamp: Method) -> Override:
     return Override(of)
 
 
+@changes("send")
 def part_sent(where: Method) -> Override:
     """`send` from i to j, of whose matrix only that part is carried for which `where(i, j, k, l)`."""
     return stamped(
@@ -70,6 +87,7 @@ def part_sent(where: Method) -> Override:
     )
 
 
+@changes("send")
 def after_send(after: Method) -> Override:
     """`send`, which leads to `after(self, message, before, after)`."""
 
@@ -83,6 +101,7 @@ def after_send(after: Method) -> Override:
     return Override(of)
 
 
+@changes("send")
 def blocked_if(condition: Method) -> Override:
     """`send`, which is refused if `condition(self, state, message)`."""
     return Override(
@@ -102,11 +121,13 @@ def always(self: Any, i: Any, state: Any, packet: Any) -> bool:
     return True
 
 
+@changes("deliverable")
 def every(holds: Method) -> Method:
     """`deliverable` at i of a message from j with stamp m, which requires `holds(i, j, k, state, m)` of every k."""
     return lambda self, i, state, packet: self.ops.every(lambda k: holds(i, packet.source, k, state, packet.stamp))
 
 
+@changes("deliverable")
 def every_counted(holds: Method) -> Method:
     """The same of `holds(i, j, k, own, state, m)`, where `own` is 1 for k = j, and otherwise 0."""
     return lambda self, i, state, packet: self.ops.every(
@@ -114,6 +135,7 @@ def every_counted(holds: Method) -> Method:
     )
 
 
+@changes("on_packet")
 def after_packet(after: Method) -> Override:
     """`on_packet`, which leads to `after(self, packet, before, after)`."""
 
@@ -127,6 +149,7 @@ def after_packet(after: Method) -> Override:
     return Override(of)
 
 
+@changes("on_packet")
 def each_step(change: Method) -> Override:
     """`on_packet`, each of whose steps becomes `change(packet, step)`."""
     return Override(
@@ -136,6 +159,7 @@ def each_step(change: Method) -> Override:
     )
 
 
+@changes("internal")
 def each_internal(change: Method) -> Override:
     """`internal`, each of whose steps becomes `change(state, step)`."""
     return Override(
@@ -145,6 +169,7 @@ def each_internal(change: Method) -> Override:
     )
 
 
+@changes("on_packet")
 def part_read(where: Method) -> Override:
     """`on_packet` at i, as if the matrix of the packet were zero where not `where(i, k, l)`."""
 
@@ -174,6 +199,7 @@ LOST: dict[str, Any] = {
 }
 
 
+@changes("after_delivering")
 def learning(stamp: Method) -> Override:
     """`after_delivering` of messages from j at i, as if they carried `stamp(self, i, j, stamp)`."""
     return Override(
@@ -181,6 +207,7 @@ def learning(stamp: Method) -> Override:
     )
 
 
+@changes("after_delivering")
 def after_delivery(after: Method) -> Override:
     """`after_delivering` of messages from j at i, which gives `after(self, i, j, stamp, before, after)`."""
     return Override(

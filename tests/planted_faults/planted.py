@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
-from overrides import Override
+from overrides import CHANGES, Override
 
 from crownless.impl.protocol import ProtocolMachine, Setting
 from crownless.impl.variants import variant
@@ -91,10 +91,13 @@ class Known:
     facts: tuple[Any, ...]
 
     def __call__(self, machine: M, **overrides: Any) -> M:
-        pieces: dict[str, Any] = {
-            name: piece.of(machine) if isinstance(piece, Override) else piece for name, piece in overrides.items()
-        }
-        made = variant(machine, **pieces) if pieces else machine
+        pieces: dict[str, Any] = {}
+        for name, piece in overrides.items():
+            method, make = CHANGES.get(name, (name, lambda piece: piece))
+            change = make(piece)
+            pieces[method] = change.of(machine) if isinstance(change, Override) else change
+        planted_here = machine in _KNOWN or machine.__module__.startswith("broken_")
+        made = machine if planted_here and not pieces else variant(machine, **pieces)
         _KNOWN.setdefault(made, []).append(self.row(made, *self.facts))
         return made
 

@@ -8,11 +8,9 @@ is impure, which no search can be checked against, or it is right, and refused o
 
 from __future__ import annotations
 
-import operator
 import time
 from collections.abc import Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import Any, ClassVar, NamedTuple
 
 from crownless.impl.protocol import AppEvent, Packet, Parameter, ProtocolMachine, Step
@@ -82,11 +80,6 @@ def zeroes(message: Any) -> Any:
 
 def steps_with(steps: Any, packets: Any) -> Any:
     return [step._replace(packets=packets(step)) for step in steps]
-
-
-def same(one: Any, other: Any) -> Any:
-    """Where they are compared, nothing in the source says that they are lists."""
-    return one == other
 
 
 # -- who else receives a message that is taken in ----------------------------------------------------------------------
@@ -174,18 +167,7 @@ def sends(because: str, name: str, send: Any) -> type[ProtocolMachine]:
 sends("slice", "SendsToThree", lambda self, i, state, message: steps_with(
     Cbcast.send(self, i, state, message), lambda step: step.packets[:3]
 ))  # fmt: skip
-sends("islice", "SendsByIslice", lambda self, i, state, message: steps_with(
-    Cbcast.send(self, i, state, message), lambda step: [*islice(step.packets, 3)]
-))  # fmt: skip
 NumbersTheCopies = sends("enumerate", "NumbersTheCopies", sends_by_enumerate)
-sends("compares lists", "ComparesInAHelper", lambda self, i, state, message: to_each(
-    self, i, state, message, raised(self, i, state, same(zeroes(message), [0, 0, 0, 0]))
-))  # fmt: skip
-sends("by place", "ReadsByPlace", lambda self, i, state, message: to_each(
-    self, i, state, message,
-    ([state for _ in message.receivers] + [state, state, *[self.after_sending(i, state)] * 3])[5],
-))  # fmt: skip
-
 TABLE += [
     Planted(BreaksAfterThree, "refused", "for loop", _FOURTH),
     Planted(ShiftsInAComprehension, "refused", "comprehension", _FOURTH),
@@ -195,66 +177,19 @@ TABLE += [
 ]
 
 
-# -- the fourth receiver, by a type that is reached in another way -----------------------------------------------------
-
-
-def helper(self: Any) -> int:
-    return 0
-
-
-helper.both = zip  # type: ignore[attr-defined]
-
-
-class Pairing(NamedTuple):
-    one: Any
-
-
-Pairing.pairs = zip  # type: ignore[attr-defined]
-
-
-def pairs_by(name: str, because: str, zipped: Any, breaks: Any = _FOURTH, **does: Any) -> None:
-    """A broadcast of three copies, by `zip`, which this function finds."""
-    plant(
-        name, Cbcast, because, breaks, zipped=zipped, **does,
-        send=lambda self, i, state, message: steps_with(
-            Cbcast.send(self, i, state, message),
-            lambda step: [packet for packet, _ in self.zipped()(step.packets, [0, 0, 0])],
-        ),
-    )  # fmt: skip
-
-
-pairs_by("PairsByAFunctionsAttribute", "both", lambda self: self.helper.both, helper=helper)
-pairs_by("PairsByAKindOfItsOwn", "pairs", lambda self: self.Kind.pairs, Kind=Pairing)
-
-
 # -- a machine that is not the same for terms --------------------------------------------------------------------------
-
-
-def making(change: Any) -> Any:
-    """An `__init__` that does this to the machine, which it is given with `n` and `ops`."""
-
-    def made(self: Any, n: Any, ops: Any = None, parameters: Any = None) -> None:
-        ProtocolMachine.__init__(self, n, ops, parameters)
-        change(self, n, ops)
-
-    return made
-
-
-def slack_of(self: Any, slack: int) -> None:
-    self.slack = slack
 
 
 def guard_with_slack(self: Any, i: Any, state: Any, packet: Any) -> Any:
     return self.ops.every(lambda k: state.deliv[k] + self.slack >= packet.stamp[k][i])
 
 
-class IsAnotherOnTerms(Rst):
+class IsLaxOnIntegers(Rst):
     deliverable = guard_with_slack
 
-    def __new__(cls, n: Any, *_: Any) -> Any:
-        made: Any = object.__new__(cls)
-        made.slack = 1 if isinstance(n, int) else 0
-        return made
+    def __init__(self, n: Any, ops: Any = None, parameters: Any = None) -> None:
+        super().__init__(n, ops, parameters)
+        self.slack = 1 if ops is None else 0
 
 
 class LaxOnIntegers(type):
@@ -270,10 +205,6 @@ class IsMadeByAMetaclass(Rst, metaclass=LaxOnIntegers):
 
 
 plant(
-    "IsLaxOnIntegers", Rst, "defines __init__", _CAUSAL, deliverable=guard_with_slack,
-    __init__=making(lambda self, n, ops: slack_of(self, 1 if ops is None else 0)),
-)  # fmt: skip
-plant(
     "ReadsWhatIsSet", Cbcast, "settings", parameters={"k": Parameter("entries", lambda n: 0, 0, "it counts")},
     send=lambda self, i, state, message: steps_with(
         Cbcast.send(self, i, state, message),
@@ -281,7 +212,7 @@ plant(
     ),
 )  # fmt: skip
 TABLE += [
-    Planted(IsAnotherOnTerms, "refused", "defines __new__", _CAUSAL),
+    Planted(IsLaxOnIntegers, "refused", "defines __init__", _CAUSAL),
     Planted(IsMadeByAMetaclass, "refused", "metaclass", _CAUSAL),
 ]
 
@@ -329,16 +260,10 @@ plant("MakesItsStateByAPatch", MakesItsState, "not a named tuple", _CAUSAL, kind
 # -- a guard that gives no truth ---------------------------------------------------------------------------------------
 
 
-def gives(name: str, made: Any, breaks: Any = None) -> None:
-    """A guard that gives what is made of the truth."""
-    plant(
-        name, Rst, "gives no truth", breaks, made=made,
-        deliverable=lambda self, i, state, packet: self.made(Rst.deliverable(self, i, state, packet)),
-    )  # fmt: skip
-
-
-gives("GivesATuple", lambda self, truth: (truth,), _FIFO)
-gives("GivesANumber", lambda self, truth: self.ops.one_if(truth))
+plant(
+    "GivesATuple", Rst, "gives no truth", _FIFO,
+    deliverable=lambda self, i, state, packet: (Rst.deliverable(self, i, state, packet),),
+)  # fmt: skip
 
 
 # -- state that is no term ---------------------------------------------------------------------------------------------
@@ -386,10 +311,8 @@ plant("KeepsATupleThatGrows", Keeps, "", _THIRD)
 _COUNTER: Any = (0, lambda self, more, packet: more + 1, lambda self, more: more == 1)
 _WORD: Any = ("fresh", lambda self, more, packet: "used", lambda self, more: more == "used")
 keeps("KeepsACounter", "of the type int", *_COUNTER)
-keeps("KeepsASet", "", frozenset(), lambda self, more, packet: more | {1}, lambda self, more: len(more) == 1)
 keeps("DeclaresWhatChanges", "declared constant", *_WORD, constants=("more",))
 _UNCHANGED: Any = ("fresh", lambda self, more, packet: more, lambda self, more: more == "used")
-keeps("DoesNotDeclareAConstant", "of the type str", *_UNCHANGED, breaks=None)
 keeps(
     "DeclaresWhatIsConstant", "", *_UNCHANGED, breaks=None, constants=("more",),
     says={"safe": "proved", "live": "proved"},
@@ -436,23 +359,13 @@ def trusts(name: str, because: str, asks: Any, breaks: Any = _FIFO) -> None:
     )  # fmt: skip
 
 
-guards(
+TrustsP2ByBranch = guards(
     "TrustsP2ByBranch", "branch",
     lambda self, i, state, packet: True if i == 1 else Rst.deliverable(self, i, state, packet), _FIFO,
 )  # fmt: skip
 guards(
     "TrustsP2ByTable", "and/or",
     lambda self, i, state, packet: {1: True}.get(i) or Rst.deliverable(self, i, state, packet), _FIFO,
-)  # fmt: skip
-SplitsAName = guards(
-    "SplitsAName", "",
-    lambda self, i, state, packet: (
-        True if packet.message.name.split("#")[1] == "2" else Rst.deliverable(self, i, state, packet)
-    ), _FIFO,
-)  # fmt: skip
-guards(
-    "UsesFloorDivision", "//",
-    lambda self, i, state, packet: self.ops.every(lambda k: state.deliv[k] >= packet.stamp[k][i] // 2), _FIFO,
 )  # fmt: skip
 guards(
     "InvertsATruth", "~",  # ~True is -2, not False
@@ -463,7 +376,6 @@ guards("IsCached", "neither a method nor a constant", lru_cache(lambda self, i, 
 guards("HasNoGuard", "not a method", None)
 trusts("TrustsP2ByIdentity", "which object", lambda self, i, packet: i is not ONE)
 trusts("TrustsP2ByNumber", "process", lambda self, i, packet: self.ops.one_if(i != 1))
-trusts("TrustsP2ByOperator", "operator", lambda self, i, packet: operator.is_not(i, ONE))
 trusts("TrustsAName", "name of a message", lambda self, i, packet: 1 - (packet.message.name == "1→2#2"))
 trusts("TrustsTheClock", "time", lambda self, i, packet: 1 - (time.time() > 1))
 TABLE += [
@@ -503,10 +415,6 @@ plant(
     ),
 )  # fmt: skip
 plant(
-    "SaysNothingOfTheSend", Rst, "not the send",
-    send=lambda self, i, state, message: [step._replace(events=()) for step in Rst.send(self, i, state, message)],
-)  # fmt: skip
-plant(
     "DeliversTwice", Rst, "not the deliver", ("delivers-once", 2, 1),
     on_packet=lambda self, i, state, packet: [
         step._replace(events=[*step.events, *step.events]) for step in Rst.on_packet(self, i, state, packet)
@@ -543,21 +451,9 @@ class OtherFields(NamedTuple):
         return iter((tuple.__getitem__(self, 0), tuple(9 for _ in tuple.__getitem__(self, 1))))
 
 
-class UnpacksOtherwise(Rst):
-    def initial(self, i: Any) -> Any:
-        start = Rst.initial(self, i)
-        return OtherFields(start.sent, start.deliv)
-
-    def after_sending(self, i: Any, state: Any, j: Any) -> Any:
-        return OtherFields(self.ops.incremented(state.sent, i, j), state.deliv)
-
-    def after_delivering(self, i: Any, state: Any, j: Any, stamp: Any) -> Any:
-        sent = self.ops.maximum(self.ops.incremented(state.sent, j, i), stamp)
-        return OtherFields(sent, self.deliv_after(state, j))
-
-    def deliverable(self, i: Any, state: Any, packet: Packet) -> Any:
-        _, deliv = state
-        return self.ops.every(lambda k: deliv[k] >= packet.stamp[k][i])
+def unpacks_otherwise(self: Any, i: Any, state: Any, packet: Packet) -> Any:
+    _, deliv = OtherFields(state.sent, state.deliv)
+    return self.ops.every(lambda k: deliv[k] >= packet.stamp[k][i])
 
 
 class TakesTheFirstList(Rst):
@@ -569,7 +465,5 @@ class TakesTheFirstList(Rst):
         return Rst.after_delivering(self, i, state, j, kept)
 
 
-TABLE += [
-    Planted(UnpacksOtherwise, "refused", "not a named tuple as Python makes them", _FIFO),
-    Planted(TakesTheFirstList, "refused", "list is not Python's own here"),
-]
+guards("UnpacksOtherwise", "not a named tuple as Python makes them", unpacks_otherwise, _FIFO)
+TABLE.append(Planted(TakesTheFirstList, "refused", "list is not Python's own here"))

@@ -2,7 +2,8 @@
 
     python tests/project/mutants.py                 plants every fault, one after the other, and runs its tests
     python tests/project/mutants.py orders logs     those of some areas
-    python tests/project/mutants.py --list          prints the table
+    python tests/project/mutants.py 7 'a clock'     the seventh of the table, and each whose fault has these words
+    python tests/project/mutants.py --list          prints the table, numbered
 
 A mutant replaces a text that stands once in one file. It is *caught* if one of its tests fails, and *lives* otherwise;
 the exit code is 0 if all are caught. The project is copied first, so that the checkout stays as it is.
@@ -75,23 +76,36 @@ def outcome(mutant: Mutant, root: Path) -> str:
     return f"caught by {failed[1].removeprefix('tests/')}" if failed else "caught"
 
 
+def chosen(names: list[str]) -> dict[int, Mutant]:
+    """number → mutant, of these areas, numbers or words of a fault; without a name, of all."""
+    numbered = dict(enumerate(mutants(), 1))
+    areas = {mutant.area for mutant in numbered.values()}
+
+    def is_named(name: str, number: int, mutant: Mutant) -> bool:
+        if name.isdigit() or name in areas:
+            return name in (str(number), mutant.area)
+        return name in mutant.fault
+
+    return {k: one for k, one in numbered.items() if not names or any(is_named(name, k, one) for name in names)}
+
+
 def main(arguments: list[str]) -> int:
-    """Runs the mutants of the named areas, or all."""
-    chosen = [mutant for mutant in mutants() if not arguments or mutant.area in arguments or "--list" in arguments]
+    """Runs the mutants that are named, or all."""
+    named = chosen([argument for argument in arguments if argument != "--list"])
     if "--list" in arguments:
-        for mutant in chosen:
-            print(f"{mutant.area}: {mutant.file}: {mutant.fault}")
+        for number, mutant in named.items():
+            print(f"{number} {mutant.area}: {mutant.file}: {mutant.fault}")
         return 0
     lives = 0
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "crownless"
         shutil.copytree(ROOT, root, symlinks=True, ignore=shutil.ignore_patterns(".git", ".venv", "site", "build"))
-        for mutant in chosen:
+        for number, mutant in named.items():
             started = time.monotonic()
             what = outcome(mutant, root)
             lives += what == "LIVES"
-            print(f"{mutant.area}: {mutant.fault}: {what} ({time.monotonic() - started:.0f} s)", flush=True)
-    print(f"{len(chosen)} mutants, {lives} of them live")
+            print(f"{number} {mutant.area}: {mutant.fault}: {what} ({time.monotonic() - started:.0f} s)", flush=True)
+    print(f"{len(named)} mutants, {lives} of them live")
     return int(lives > 0)
 
 

@@ -8,7 +8,7 @@ import warnings
 import pytest
 from click.testing import CliRunner
 from test_proofs_of_causal_order import FEW, SEEDS, proof_for
-from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, SplitsAName
+from unsound_proof_machines import TABLE, AcceptsAll, DeletesTheWrongWay, NumbersTheCopies, Planted, TrustsP2ByBranch
 
 from crownless.command_line.verbs.prove import prove_
 from crownless.impl.protocol import ProtocolMachine
@@ -86,7 +86,7 @@ def test_the_command_exits_with_3_where_a_step_is_not_proved() -> None:
 
 def test_the_command_says_in_one_line_what_it_refuses() -> None:
     with pytest.raises(Refused) as refused:
-        run(SplitsAName)
+        run(TrustsP2ByBranch)
     line = str(refused.value)
-    assert re.match(r"SplitsAName\.deliverable \(\S*unsound_proof_machines\.py:\d+\): ", line)
+    assert re.match(r"TrustsP2ByBranch\.deliverable \(\S*unsound_proof_machines\.py:\d+\): ", line)
     assert "\n" not in line

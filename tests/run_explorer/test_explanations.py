@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line_runner import Crownless
 
 import crownless as cr
-from crownless.command_line import main
+from crownless.impl.variants import variant
 from crownless.model_check.check.check_result import ELSEWHERE, NOT_DELIVERED, NOT_SENT
 from crownless.spec.computation import Message
 
@@ -44,17 +44,18 @@ def test_a_broken_invariant_is_shown_with_the_process_and_its_local_state(engine
     assert "false at P2 in the local state 2" in str(line)
 
 
-class DeafP3(Counts):
-    sends = "broadcast"
-    invariants = {}
-
-    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
-        return super().on_packet(i, state, packet) if i < 2 else [cr.Step(state)]
-
-
-class DeafToP1(DeafP3):
-    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [cr.Step(state)] if packet.source == 0 else super().on_packet(i, state, packet)
+DeafP3 = variant(
+    Counts,
+    sends="broadcast",
+    invariants={},
+    on_packet=lambda self, i, state, packet: Counts.on_packet(self, i, state, packet) if i < 2 else [cr.Step(state)],
+)
+DeafToP1 = variant(
+    DeafP3,
+    on_packet=lambda self, i, state, packet: (
+        DeafP3.on_packet(self, i, state, packet) if packet.source else [cr.Step(state)]
+    ),
+)
 
 
 @pytest.mark.parametrize(
@@ -65,60 +66,35 @@ def test_what_is_never_delivered_is_named_with_its_receiver(kind: type[cr.Protoc
     assert note in (f"never delivered: {said}", "never delivered: m1 at P3")
 
 
-class SaysNotSent(Counts):
-    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
-        return [step._replace(events=()) for step in super().send(i, state, message)]
+def with_events(method: Any, change: Any) -> Any:
+    """A method of `Counts`, whose step has the events `change(events, message)`."""
+
+    def changed(self: Any, i: int, state: int, given: Any) -> Any:
+        message = getattr(given, "message", given)
+        return [step._replace(events=change(step.events, message)) for step in method(self, i, state, given)]
+
+    return changed
 
 
-class SaysNotDelivered(Counts):
-    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [cr.Step(state)]
-
-
-class ToAll(Counts):
-    def to(self, message: Message) -> Sequence[int]:
-        return [q for q in range(self.n) if q != message.sender]
-
-
-class SendsOnce(Counts):
-    """Blocks, though not for lack of an event."""
-
-    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
-        return super().send(i, 10, message) if state < 10 else []
-
-
-class HasSeveralReceivers(Counts):
-    sends = "broadcast"
-
-    def to(self, message: Message) -> Sequence[int]:
-        return [message.receiver]
-
-
-class IsNeverReady(Counts):
-    """Refuses all packets, for another reason than a forgotten event."""
-
-    def deliverable(self, i: int, state: int, packet: cr.Packet) -> bool:
-        return False
-
-
-class DeliversToItselfToo(Counts):
-    """Says that it broadcasts; a sender is not among the receivers of its message."""
-
-    sends = "broadcast"
-
-    def send(self, i: int, state: int, message: Message) -> Sequence[cr.Step]:
-        return [step._replace(events=(*step.events, cr.delivered(message))) for step in super().send(i, state, message)]
-
-
-class DeliversTwice(Counts):
-    def on_packet(self, i: int, state: int, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [step._replace(events=(*step.events, *step.events)) for step in super().on_packet(i, state, packet)]
-
-
-class DeliversEverywhere(ToAll):
-    """Delivers a message also where it is not addressed to, and says that messages may have several receivers."""
-
-    sends = "multicast"
+SaysNotSent = variant(Counts, send=with_events(Counts.send, lambda events, message: ()))
+SaysNotDelivered = variant(Counts, on_packet=lambda self, i, state, packet: [cr.Step(state)])
+ToAll = variant(Counts, "ToAll", to=lambda self, message: [q for q in range(self.n) if q != message.sender])
+#: Blocks, though not for lack of an event.
+SendsOnce = variant(
+    Counts, send=lambda self, i, state, message: Counts.send(self, i, 10, message) if state < 10 else []
+)
+HasSeveralReceivers = variant(
+    Counts, "HasSeveralReceivers", sends="broadcast", to=lambda self, message: [message.receiver]
+)
+#: Refuses all packets, for another reason than a forgotten event.
+IsNeverReady = variant(Counts, deliverable=lambda self, i, state, packet: False)
+#: Says that it broadcasts; a sender is not among the receivers of its message.
+DeliversToItselfToo = variant(
+    Counts, sends="broadcast", send=with_events(Counts.send, lambda events, message: [*events, cr.delivered(message)])
+)
+DeliversTwice = variant(Counts, on_packet=with_events(Counts.on_packet, lambda events, message: [*events, *events]))
+#: Delivers a message also where it is not addressed to, and says that messages may have several receivers.
+DeliversEverywhere = variant(ToAll, sends="multicast")
 
 
 class SendsLate(Counts):
@@ -178,22 +154,17 @@ def test_a_wrong_delivery_is_named(kind: type[cr.Protocol], said: str) -> None:
 
 
 def test_a_class_that_follows_the_hint_about_its_own_messages_holds() -> None:
-    class AdmitsThem(Counts):
-        sends = "broadcast"
-        admits_self_sends = True
-        invariants = {}
-
-    assert cr.check(AdmitsThem, 2, 1, self_sends=True).verdict == "holds"
+    admits_them = variant(Counts, sends="broadcast", admits_self_sends=True, invariants={})
+    assert cr.check(admits_them, 2, 1, self_sends=True).verdict == "holds"
 
 
-class RelaysToP3(Counts):
-    """P3 takes a message only if it comes with a packet of another kind, which nobody sends."""
-
-    sends = "broadcast"
-    invariants = {}
-
-    def deliverable(self, i: int, state: int, packet: cr.Packet) -> bool:
-        return i < 2 or packet.kind != "message"
+#: P3 takes a message only if it comes with a packet of another kind, which nobody sends.
+RelaysToP3 = variant(
+    Counts,
+    sends="broadcast",
+    invariants={},
+    deliverable=lambda self, i, state, packet: i < 2 or packet.kind != "message",
+)
 
 
 def test_a_message_to_several_is_lost_where_its_packet_is() -> None:
@@ -209,21 +180,15 @@ def test_the_receiver_of_a_message_to_several_is_refused_with_the_name_of_the_ri
         cr.check(HasSeveralReceivers, 3, 1)
 
 
-def test_the_command_line_prints_hints_and_explanations(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_line_prints_hints_and_explanations(crownless: Crownless, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")
     monkeypatch.syspath_prepend(str(Path(__file__).parent))
     for name, line in {
         "ToAll": f"hint: P3 delivers m1, which is for P2{ON_RECEIVERS}\n",
         "Counts": "at-most-one: false at P2 in the local state 2\n",
     }.items():
-        with pytest.raises(SystemExit) as ending:
-            main(["check", f"test_explanations:{name}", "-n", "3", "-m", "2", "--quiet"])
-        assert ending.value.code == 1
-        assert line in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        main(["check", "test_explanations:ToAll", "-n", "3", "-m", "2", "--json"])
-    assert json.loads(capsys.readouterr().out)["checks"][0]["hints"] == [
-        f"P3 delivers m1, which is for P2{ON_RECEIVERS}"
-    ]
+        answer = crownless("check", f"test_explanations:{name}", "-n", "3", "-m", "2", "--quiet")
+        assert answer.code == 1
+        assert line in answer.out
+    (found,) = crownless("check", "test_explanations:ToAll", "-n", "3", "-m", "2", "--json").json["checks"]
+    assert found["hints"] == [f"P3 delivers m1, which is for P2{ON_RECEIVERS}"]

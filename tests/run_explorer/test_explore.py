@@ -87,10 +87,7 @@ def test_runs_of_implementations_are_explored_without_their_code(crownless: Crow
     [
         ("rst", "there is no file to write the page to; add --html page.html, or --serve"),
         ("mf-fig8 -n 3 --html x.html", "--processes: a computation has its own processes and messages; leave it out"),
-        (
-            "rst --program kuper-program -n 3 --html x.html",
-            "a program brings its own processes and messages",
-        ),
+        ("rst --program kuper-program -n 3 --html x.html", "a program brings its own processes and messages"),
         ("gone.txt --html x.html", "gone.txt: cannot read it: No such file or directory"),
         ("nosuch --html x.html", "unknown protocol 'nosuch'"),
         ("rst -n 0 --html x.html", "-n/--processes 0"),

@@ -88,17 +88,6 @@ def test_a_computation_is_synchronous_iff_it_has_no_crown(n: int, m: int) -> Non
         assert synchronous == decide(c, "synchronous").kept
 
 
-def test_the_smallest_crown_that_is_not_strong_is_an_overtaking() -> None:
-    """s(m1) → s(m2) → r(m2) is not at one process. Two messages are the fewest, two processes too."""
-    first = next(
-        c
-        for n, m in COMPLETE
-        for c in computations(n, m)
-        if smallest_crown(c) is not None and smallest_crown(c, strong=True) is None
-    )
-    assert of_computation(first).print() == "P1: send m1 to P2; send m2 to P2\nP2: receive m2; receive m1"
-
-
 def test_a_computation_may_have_a_crown_and_only_larger_strong_ones() -> None:
     """The smallest one. [MG] Lemma 4 finds a strong crown no larger only under the conditions of its algorithm."""
     first = next(
@@ -122,15 +111,6 @@ def test_a_crown_has_at_least_two_distinct_messages() -> None:
     assert list(crowns(alone)) == []
     assert crown_of(alone, [0]) is None
     assert crown_of(alone, []) is None
-
-
-def test_an_overtaking_is_a_crown_of_two() -> None:
-    """So that a computation without crowns is causally ordered ([MG] Theorem 1)."""
-    for c in computations(3, 4):
-        if not decide(c, "causal").kept:
-            crown = smallest_crown(c)
-            assert crown is not None
-            assert crown.size == 2
 
 
 # -- what is listed ----------------------------------------------------------------------------------------------------

@@ -166,10 +166,7 @@ def test_a_computation_is_printed_in_the_papers_style() -> None:
 @pytest.mark.parametrize("name", ["", "two words", "send", "m'", "a...b", "-x", "x.", "x\n", "#"])
 def test_a_name_that_the_notation_cannot_write_is_refused(name: str) -> None:
     hint = "a name is letters, digits, '_', '-' and '.', and none of send, to, receive, from"
-    for c in (
-        Computation((name,), (), ((),)),
-        Computation(("P1",), (Message(name, 0, (0,)),), ((Event("send", 0),),)),
-    ):
+    for c in (Computation((name,), (), ((),)), Computation(("P1",), (Message(name, 0, (0,)),), ((Event("send", 0),),))):
         with pytest.raises(BadInput) as caught:
             of_computation(c)
         assert str(caught.value) == f"the notation cannot write the name {name!r}; {hint}"

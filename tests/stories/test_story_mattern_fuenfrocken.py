@@ -6,12 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from replay import (
-    Replay,
-    check,
-    script,
-    violations,
-)
+from replay import Replay, check, script, violations
 
 from crownless.impl.channels import Fifo
 from crownless.impl.ops import Value

@@ -6,9 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import pytest
-from broken_extra_messages import (
-    AllowsK,
-)
+from broken_extra_messages import AllowsK
 from broken_optimal import (
     DropsEveryDestinationOnSending,
     ForgetsNothingInMerging,
@@ -18,6 +16,7 @@ from broken_optimal import (
     MergesDestinations,
     OneStampForAll,
 )
+from overrides import changed, restamped
 from replay import over
 
 from crownless.impl.channels import Unordered
@@ -48,11 +47,7 @@ def generated(machine: ProtocolMachine, m: int) -> frozenset[Form]:
 
 @pytest.mark.parametrize(
     ("n", "m", "ks", "count"),
-    [
-        (3, 4, (2, 3), 2460),
-        (4, 3, (2,), 1815),
-        pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow),
-    ],
+    [(3, 4, (2, 3), 2460), (4, 3, (2,), 1815), pytest.param(3, 5, (1, 2, 3, 4), 19890, marks=pytest.mark.slow)],
 )
 def test_the_stronger_constraints_delay_deliveries_and_exclude_no_computation(
     n: int, m: int, ks: tuple[int, ...], count: int
@@ -135,14 +130,8 @@ class Remembering(ProtocolMachine):
         before = frozenset((one.sender, one.clock) for one in past.sent)
         sent = Sent(i, clock, frozenset(message.receivers), before)
         after = past._replace(sent=past.sent | {sent})
-        return [
-            Step(
-                (step.state, after),
-                [packet._replace(stamp=(packet.stamp, sent, past)) for packet in step.packets],
-                step.events,
-            )
-            for step in self.inner.send(i, inner, message)
-        ]
+        steps = restamped(self.inner.send(i, inner, message), lambda packet: (packet.stamp, sent, past))
+        return changed(steps, lambda now: (now, after))
 
     def deliverable(self, i: int, state: Any, packet: Packet) -> bool:
         return bool(self.inner.deliverable(i, state[0], packet._replace(stamp=packet.stamp[0])))
@@ -150,18 +139,10 @@ class Remembering(ProtocolMachine):
     def on_packet(self, i: int, state: Any, packet: Packet) -> Sequence[Step]:
         (stamp, sent, theirs), (inner, past) = packet.stamp, state
         if sent is not None:
-            past = Past(
-                past.sent | theirs.sent | {sent},
-                past.delivered | theirs.delivered | {(sent.sender, sent.clock, i)},
-            )
-        return [
-            Step(
-                (step.state, past),
-                [more._replace(stamp=(more.stamp, None, None)) for more in step.packets],
-                step.events,
-            )
-            for step in self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
-        ]
+            delivered = {(sent.sender, sent.clock, i)}
+            past = Past(past.sent | theirs.sent | {sent}, past.delivered | theirs.delivered | delivered)
+        steps = self.inner.on_packet(i, inner, packet._replace(stamp=stamp))
+        return changed(restamped(steps, lambda more: (more.stamp, None, None)), lambda now: (now, past))
 
 
 def necessary(past: Past, sent: Sent, j: int) -> set[tuple[int, int, int]]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from broken_ses_variants import FIG_6, FIG_6_MIRRORED, NOTHING_LOST, SENT_BEFORE
+from overrides import with_state
 from replay import Ending, Replay, endings, violations
 
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
@@ -246,59 +247,53 @@ def test_after_the_rewind_s3_can_communicate_with_s2_again() -> None:
     assert story.happened[-2:] == ["S3 sends M4", "S2 delivers M4"]
 
 
-class AsksOnlyTheFirst(SesRollback):
-    """The smallest survivor decides alone."""
-
-    def agree(self, states: Mapping[int, ses_rollback.State], crashed: int) -> Failure | None:
-        return super().agree({min(states): states[min(states)]}, crashed)
+def needed(**lacks: Any) -> type[SesRollback]:
+    """The treatment, which lacks a step."""
+    return variant(SesRollback, **lacks)
 
 
-def _rewound(
-    self: SesRollback, i: int, state: ses_rollback.State, failure: Failure, waiting: frozenset[Packet]
-) -> Step:
-    """The step, after which only some of what would wait does."""
-    step = SesRollback.rewound(self, i, state, failure)
-    return step._replace(state=step.state._replace(waiting=step.state.waiting & waiting))
+def waiting_afterwards(left: Callable[[ses_rollback.State], frozenset[Packet]]) -> Any:
+    """`rewound`, after which of what would wait only that does which is left."""
 
+    def rewound(self: SesRollback, i: int, state: ses_rollback.State, failure: Failure) -> Step:
+        step = SesRollback.rewound(self, i, state, failure)
+        return with_state(step, waiting=step.state.waiting & left(state))
 
-#: Each lacks a step of the treatment.
-NeverAgrees = variant(SesRollback, agree=lambda self, states, crashed: None)
-#: VT_jk of the survivor itself for VT_jk[i].
-ReadsItsOwnEntry = variant(SesRollback, minimum=lambda self, i, state, crashed: SesRollback.minimum(self, i, state, i))
-#: VT(S)[i] > N for VT(S)[i] > N − 1.
-RewindsOnlyBeyondTheEvent = variant(
-    SesRollback, must_rewind=lambda self, time, failure: bool(time[failure.site] > failure.event)
-)
-#: What waits and depends on event N is dropped, and that is all.
-NobodyRewinds = variant(SesRollback, must_rewind=lambda self, time, failure: False)
-#: A site rewinds only if a message waits at it.
-OnlyTheOneWithEvidenceRewinds = variant(
-    SesRollback,
-    rewound=lambda self, i, state, failure: (
-        SesRollback.rewound(self, i, state, failure) if state.waiting else Step(state._replace(failure=failure))
-    ),
-)
-#: A delivery that is undone and does not depend on event N is not repeated.
-ForgetsWhatItUndid = variant(
-    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, state.waiting)
-)
-#: Also what does not depend on event N.
-DropsAllThatWaits = variant(
-    SesRollback, rewound=lambda self, i, state, failure: _rewound(self, i, state, failure, frozenset())
-)
+    return rewound
 
 
 @pytest.mark.parametrize(
     ("kind", "program", "actions"),
     [
-        (NeverAgrees, FIG_6, 8),
-        (AsksOnlyTheFirst, FIG_6_MIRRORED, 8),
-        (ReadsItsOwnEntry, FIG_6, 8),
-        (NobodyRewinds, FIG_6, 11),
-        (OnlyTheOneWithEvidenceRewinds, FIG_6, 11),
-        (RewindsOnlyBeyondTheEvent, NOTHING_LOST, 11),
-        (DropsAllThatWaits, SENT_BEFORE, 13),
-        (ForgetsWhatItUndid, DELIVERED_BEFORE, 14),
+        (needed(agree=lambda self, states, crashed: None), FIG_6, 8),
+        # The smallest survivor decides alone.
+        (
+            needed(agree=lambda self, states, crashed: SesRollback.agree(self, dict([min(states.items())]), crashed)),
+            FIG_6_MIRRORED,
+            8,
+        ),
+        # VT_jk of the survivor itself for VT_jk[i].
+        (needed(minimum=lambda self, i, state, crashed: SesRollback.minimum(self, i, state, i)), FIG_6, 8),
+        # What waits and depends on event N is dropped, and that is all.
+        (needed(must_rewind=lambda self, time, failure: False), FIG_6, 11),
+        # A site rewinds only if a message waits at it.
+        (
+            needed(
+                rewound=lambda self, i, state, failure: (
+                    SesRollback.rewound(self, i, state, failure)
+                    if state.waiting
+                    else Step(state._replace(failure=failure))
+                )
+            ),
+            FIG_6,
+            11,
+        ),
+        # VT(S)[i] > N for VT(S)[i] > N − 1.
+        (needed(must_rewind=lambda self, time, failure: time[failure.site] > failure.event), NOTHING_LOST, 11),
+        # Also what does not depend on event N is dropped.
+        (needed(rewound=waiting_afterwards(lambda state: frozenset())), SENT_BEFORE, 13),
+        # A delivery that is undone and does not depend on event N is not repeated.
+        (needed(rewound=waiting_afterwards(lambda state: state.waiting)), DELIVERED_BEFORE, 14),
     ],
 )
 def test_every_step_of_the_treatment_is_needed_for_all_to_be_delivered(

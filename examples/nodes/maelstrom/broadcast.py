@@ -1,6 +1,6 @@
 """Maelstrom's broadcast workload: a message goes to all others at once, and `read` lists all that came.
 
-crownless conform --sends broadcast --self-sends -- python3 broadcast.py
+crownless conform --sends broadcast-to-all -- python3 broadcast.py
 """
 
 import json

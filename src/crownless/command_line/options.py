@@ -15,7 +15,7 @@ from crownless.model_check.check.request import load_program
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import memory_in_use
-from crownless.spec.enumeration import known_sends
+from crownless.spec.enumeration import SENDS, known_sends
 
 from .file_options import InputFile
 from .output import ASCII, JSON
@@ -25,6 +25,8 @@ ALL = "crownless.help_all"
 
 #: The channels, as help texts list them.
 CHANNEL_NAMES = " or ".join(", ".join(CHANNELS).rsplit(", ", 1))
+#: The kinds of sends, likewise.
+KINDS_OF_SENDS = " or ".join(", ".join(SENDS).rsplit(", ", 1))
 
 Run = TypeVar("Run", bound=Callable[..., Any])
 
@@ -133,7 +135,7 @@ with_system = grouped(
     click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."),
     click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]"),
     click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"),
-    click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]"),
+    click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
     click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
     click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1."),
     with_settings("A parameter, or KEY=4,4,5."),

@@ -34,6 +34,7 @@ from crownless.oracle.conformance.walks import (
 )
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, some
+from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.orders import ORDERS, order_named
 
 
@@ -42,6 +43,7 @@ def stateful(
     *,
     order: str | None = None,
     channel: str | type[Channel] | None = None,
+    sends: Sends | None = None,
     processes: tuple[int, int] = (2, 3),
     messages: int = 5,
     delivers_all: bool = True,
@@ -50,7 +52,8 @@ def stateful(
     """A state machine whose `TestCase` is a test: `TestMine = stateful(MyNode, order="causal").TestCase`.
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
-    (`cr.Protocol`). Its attribute `sends` says whether messages are unicasts, the default, multicasts or broadcasts.
+    (`cr.Protocol`). `sends`: `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own
+    messages, too; default: what the class says by its attribute `sends`, or else unicast.
     `order`: the order to keep; default: the one promised, else causal order for nodes. `channel`: a
     name, or a class; default: the one a protocol needs. `processes`: their minimum and maximum number;
     `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing, or if the protocol has
@@ -65,17 +68,19 @@ def stateful(
     least, most = _bounds(processes)
     messages = arguments.whole_number("messages", messages, most=MOST_MESSAGES)
     walks = arguments.whole_number("walks", walks, least=0)
+    if sends is not None:
+        known_sends(sends)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
         held_to, needed = order or promised_orders(subject)[-1], subject.needs_channel
         delivers_all &= DELIVERS_ALL.name not in not_promised(subject)
-        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {})
+        driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        sends_of(subject)
         promises = promises_of(subject)
         promised = [name for name in ORDERS if name in promises] or ["asynchronous" if promises else "causal"]
         delivers_all &= not promises or DELIVERS_ALL.name in promises
-        held_to, needed, driven = order or promised[-1], "unordered", partial(_Nodes, subject, {})
+        driven = partial(_Nodes, subject, {}, sends=sends or sends_of(subject))
+        held_to, needed = order or promised[-1], "unordered"
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
@@ -234,14 +239,16 @@ class _Nodes(Network):
         subject: type,
         checks: dict[tuple[int, int], ResolvedCheck],
         *,
+        sends: Sends,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
         if (processes, messages) not in checks:
-            request = Request(processes, messages, sends=sends_of(subject), replies=0)
-            checks[processes, messages] = check_of_walks(Answers(InProcess(subject, processes)), request, channel)
+            answers = Answers(InProcess(subject, processes, sends=sends))
+            request = Request(processes, messages, sends=sends, replies=0)
+            checks[processes, messages] = check_of_walks(answers, request, channel)
         super().__init__(checks[processes, messages].system())
 
 
@@ -256,17 +263,16 @@ class _Protocol(StepwiseRun):
         subject: type[ProtocolMachine],
         systems: dict[tuple[int, int], tuple[System, frozenset[str]]],
         *,
+        sends: Sends | None,
         processes: int,
         messages: int,
         channel: type[Channel],
         order: str,
     ) -> None:
         if (processes, messages) not in systems:
-            check = Check(subject, processes, messages, channel=channel, orders=(order,)).resolve()
-            systems[processes, messages] = (
-                check.system(),
-                frozenset(known.name for known in check.properties if known.promised),
-            )
+            check = Check(subject, processes, messages, channel=channel, orders=(order,), sends=sends).resolve()
+            judged = frozenset(known.name for known in check.properties if known.promised)
+            systems[processes, messages] = check.system(), judged
         system, self._properties = systems[processes, messages]
         super().__init__(system)
         self._visited: list[tuple[State, MonitorState]] = [(self.state, self.monitor_state)]

@@ -204,33 +204,32 @@ def _checks(
     """
     suite = None
     if given or saving:
-        requests = [Check(protocol=name, **given) for name in protocols or PROTOCOLS]
+        requests = [[Check(protocol=name, **given)] for name in protocols or PROTOCOLS]
     elif protocols:
-        requests = [one for name in protocols for one in _own_checks(name, chosen)]
+        requests = [own_checks(name) for name in protocols]
     else:
         suite = suite_rows()
-        requests = [row.check for row in suite]
-    if protocols and (len(requests) == 1 or not (chosen["engine"] or chosen["reductions"])):
-        return [one.resolve() for one in requests], suite
-    answers = [admitted(one, **chosen) for one in requests]
-    refused: dict[str, list[str]] = {}
-    differ = len({(one.program, one.crash) for one in requests}) > 1
-    for one, why in zip(requests, answers, strict=True):
-        if isinstance(why, NotApplicable):
-            refused.setdefault(why.reason, []).append(one.name + (_over(one) if differ else ""))
-    for reason, names in refused.items():
-        say(f"not run, {reason}: {', '.join(dict.fromkeys(names))}")
-    checks = [one for one in answers if isinstance(one, ResolvedCheck)]
+        requests = [[row.check] for row in suite]
+    answers: list[tuple[Check, ResolvedCheck | NotApplicable]] = []
+    for first, *beside in requests:
+        answers.append((first, admitted(first, **chosen)))
+        if isinstance(answers[-1][1], ResolvedCheck):
+            answers += [(one, admitted(one, **chosen)) for one in beside]
+    refused = [(one, why) for one, why in answers if isinstance(why, NotApplicable)]
+    if refused and protocols and (len(answers) == 1 or not (chosen["engine"] or chosen["reductions"])):
+        raise refused[0][1]
+    differ = len({(one.program, one.crash) for one, _ in answers}) > 1
+    by_reason: dict[str, dict[str, None]] = {}
+    for one, why in refused:
+        by_reason.setdefault(why.reason, {})[one.name + (_over(one) if differ else "")] = None
+    for reason, names in by_reason.items():
+        say(f"not run, {reason}: {', '.join(names)}")
+    checks = [one for _, one in answers if isinstance(one, ResolvedCheck)]
     if not checks:
         raise BadInput("no protocol admits this", hint="name one to see why")
-    rows = [row for row, one in zip(suite or (), answers, strict=False) if isinstance(one, ResolvedCheck)]
-    return checks, None if suite is None else rows
-
-
-def _own_checks(protocol: str, chosen: dict[str, Any]) -> list[Check]:
-    """The checks if only a protocol is named; a single check if not even that can be run."""
-    first, *beside = own_checks(protocol)
-    return [first, *beside] if not beside or isinstance(admitted(first, **chosen), ResolvedCheck) else [first]
+    if suite is not None:
+        suite = [row for row, (_, one) in zip(suite, answers, strict=True) if isinstance(one, ResolvedCheck)]
+    return checks, suite
 
 
 def _over(check: Check) -> str:

@@ -14,15 +14,17 @@ from click.core import ParameterSource
 
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_VIOLATED, exit_code, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
-from crownless.command_line.options import CHANNEL_NAMES, limits_of, with_output, within
+from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, limits_of, with_output, within
 from crownless.command_line.output import Progress, print_json, status
 from crownless.command_line.pictures import write_file
 from crownless.command_line.reports import Reports, with_reports
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES
 from crownless.model_check.system.exploration import Exploration
+from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.conforming import conform, conform_at_random
+from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.node import Implementation
 from crownless.oracle.conformance.schedules import Schedule, read_schedule, replay
 from crownless.runtime.ending import Limits
@@ -49,7 +51,7 @@ WITH_REPLAY = ("node", "replayed", "ignore", "timeout", "as_json", "quiet")
 @click.option("-m", "--messages", type=int, default=3, show_default=True, help="How many sends in all.")
 @click.option("--order", "orders", multiple=True, help="Order that the implementation claims to keep (repeatable).")
 @click.option("--channel", default="unordered", show_default=True, help=f"{CHANNEL_NAMES}.")
-@click.option("--sends", default="unicast", show_default=True, help="unicast, multicast or broadcast.")
+@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the class says, or unicast]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @click.option(
     "--replies",
@@ -112,11 +114,11 @@ def conform_(
     The line protocol of programs: docs/conformance.md.
     """
     command: list[str] | None = context.meta.get(COMMAND)
-    nodes = partial(implementation_of, node, command, ignore=ignore, timeout=timeout)
+    nodes = partial(implementation_of, node, command, ignored=to_ignore(ignore), timeout=timeout)
     if replayed is not None:
         return _replay(context, nodes, replayed, as_json, quiet)
+    requested["sends"] = known_sends(requested["sends"] or sends_of(node))
     request = Request(**requested)
-    known_sends(request.sends)
     within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
     within("-m/--messages", request.messages, MOST_MESSAGES)
     limits = limits_of(max_seconds, None)

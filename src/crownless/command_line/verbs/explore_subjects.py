@@ -14,6 +14,7 @@ from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check
 from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.schedules import read_schedule
 from crownless.oracle.logs.reader import subjects
 from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
@@ -87,7 +88,7 @@ def _of_nodes(
         schedule = read_schedule(read_bytes(Path(replay), replay), replay)
         request = replace(schedule.request, orders=system.get("orders", ()))
     else:
-        request = Request(**system)
+        request = Request(**{"sends": sends_of(name), **system})
         within("-n/--processes", request.processes, MOST_PROCESSES, least=2 - request.self_sends)
         within("-m/--messages", request.messages, MOST_MESSAGES)
     with implementation_of(name, command, request.processes, request.sends) as implementation:

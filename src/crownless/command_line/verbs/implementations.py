@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from re import Pattern
 
 import click
 
 from crownless.command_line import options
 from crownless.command_line.file_options import COMMAND
 from crownless.impl import own_protocols
-from crownless.oracle.conformance.bodies import to_ignore
 from crownless.oracle.conformance.in_process import InProcess
 from crownless.oracle.conformance.node import Implementation, NodeLimits
 from crownless.oracle.conformance.out_of_process import OutOfProcess
@@ -42,11 +42,11 @@ def implementation_of(
     n: int,
     sends: Sends,
     *,
-    ignore: str | None = None,
+    ignored: Pattern[str] | None = None,
     timeout: float = TIMEOUT,
 ) -> Iterator[Implementation]:
-    """`n` nodes of a class, by its name, or of a command. Raises `BadInput`."""
-    limits, ignored = NodeLimits(seconds=timeout), to_ignore(ignore)
+    """`n` nodes of a class, by its name, or of a command; `ignored` parts of packets are not compared."""
+    limits = NodeLimits(seconds=timeout)
     if (node is None) == (command is None):
         said = "no implementation is named" if node is None else f"'{node}' and a command: one implementation at a time"
         hint = "give a class, such as node.py:MyNode, or a command after --, such as -- ./their-node"
@@ -55,7 +55,8 @@ def implementation_of(
         if not own_protocols.is_own(node):
             hint = f"give its class, such as node.py:MyNode, or if it is a program: -- {node}"
             raise BadInput(f"'{node}' is no class of a file", hint=hint)
-        with closing(InProcess(own_protocols.load_node(node), n, limits, name=node, ignored=ignored)) as nodes:
+        kind = own_protocols.load_node(node)
+        with closing(InProcess(kind, n, limits, name=node, ignored=ignored, sends=sends)) as nodes:
             yield nodes
         return
     if not command:

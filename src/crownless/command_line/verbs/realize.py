@@ -9,7 +9,7 @@ import click
 
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import CHANNEL_NAMES, Verb, with_limits, with_output, with_settings
+from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, Verb, with_limits, with_output, with_settings
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
 from crownless.impl.protocol import Setting
@@ -18,11 +18,10 @@ from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
 from crownless.model_check.search.realizing import Realization, because, lines_in_notation
 from crownless.runtime.ending import Limits
-from crownless.runtime.errors import unknown_name
 from crownless.runtime.printable import some
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.text import draw
-from crownless.spec.enumeration import SENDS, Sends
+from crownless.spec.enumeration import known_sends
 
 
 @click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
@@ -31,7 +30,7 @@ from crownless.spec.enumeration import SENDS, Sends
 @click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
 @click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
 @with_settings("A parameter of the protocol.")
-@click.option("--sends", help="unicast, multicast or broadcast.  [default: what the protocol is for]")
+@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]")
 @click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
 @with_limits
 @with_output
@@ -61,7 +60,7 @@ def realize(
         processes,
         messages,
         channel=channel,
-        sends=_sends(sends),
+        sends=None if sends is None else known_sends(sends),
         self_sends=self_sends,
         parameters=settings,
     )
@@ -79,15 +78,6 @@ def realize(
     if answer.broken_by is not None or answer.generates_nothing:
         return EXIT_VIOLATED
     return EXIT_UNKNOWN if answer.stopped else EXIT_HOLDS
-
-
-def _sends(name: str | None) -> Sends | None:
-    for known in SENDS:
-        if name == known:
-            return known
-    if name is not None:
-        raise unknown_name("kind of sends", name, SENDS)
-    return None
 
 
 def _print(answer: Realization, *, drawings: bool) -> None:

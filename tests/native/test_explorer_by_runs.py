@@ -1,4 +1,7 @@
-"""The plain explorer's verdicts are those of all runs, each remembered whole; no monitor state or move is left out."""
+"""The plain explorer's verdicts are those of all runs, each remembered whole; no monitor state or move is left out.
+
+All runs are those of `second_derivations`, which calls the methods of the machine and nothing of `model_check`.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,10 @@ from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from naive_exploration import Naive, naive_moves, naive_start
+from derived_protocols import Message as Numbered
+from derived_protocols import Outcome, Outcomes, Unordered
 from native_engine_setup import monitors_for
+from second_derivations import Moves
 
 from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
@@ -149,11 +154,38 @@ def orders_broken(lines: Lines) -> tuple[str, ...]:
     return tuple(order for order in ORDERS if not keeps(c, order, pending=True))
 
 
+class TextOf(Unordered):
+    """A machine as a text: what an outcome delivers are the events of a step."""
+
+    def __init__(self, machine: ProtocolMachine) -> None:
+        super().__init__(machine.n)
+        self.machine = machine
+
+    def start(self, i: int) -> Any:
+        return self.machine.initial(i)
+
+    def send(self, i: int, local: Any, m: Numbered) -> Outcomes:
+        return self.outcomes(self.machine.send(i, local, Message(f"{i} to {m.to}, {m.number}", i, m.to)))
+
+    def take(self, i: int, local: Any, packet: Any) -> Outcomes:
+        taken_in = self.machine.deliverable(i, local, packet[2])
+        return self.outcomes(self.machine.on_packet(i, local, packet[2]) if taken_in else ())
+
+    def own(self, i: int, local: Any) -> Outcomes:
+        return self.outcomes([step for _, step in self.machine.internal(i, local)])
+
+    def outcomes(self, steps: Sequence[Step]) -> Outcomes:
+        for step in steps:
+            packets = [(packet.source, packet.destination, packet) for packet in step.packets]
+            yield Outcome(step.state, packets, step.events)  # type: ignore[arg-type]
+
+
 def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
     """Every run, by its length; two that lead to one state are one if their events are the same at each process."""
     found = AllRuns({}, [], 0, 0, 0)
-    level: dict[tuple[Naive, Lines], None] = {(naive_start(machine), ((),) * machine.n): None}
-    seen, states = set(level), set[Naive]()
+    moves_of = Moves(TextOf(machine), channel, messages)
+    level: dict[tuple[Any, Lines], None] = {(moves_of.start, ((),) * machine.n): None}
+    seen, states = set(level), set[Any]()
     transitions = terminal = 0
     depth = 0
     while level:
@@ -161,17 +193,20 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
         states |= new
         if new:
             found.levels.append(len(new))
-        moves = {state: list(naive_moves(machine, messages, channel, state)) for state, _ in level}
+        moves = {state: list(moves_of(state)) for state, _ in level}
         transitions += sum(len(moves[state]) for state in new)
         terminal += sum(not moves[state] for state in new)
-        following: dict[tuple[Naive, Lines], None] = {}
+        following: dict[tuple[Any, Lines], None] = {}
         for state, lines in level:
-            if all(move.submits or move.is_fault for move in moves[state]):
-                for name in live_properties_broken(state, lines, messages, [move.submits for move in moves[state]]):
+            kinds = {move.kind for move in moves[state]}
+            if kinds <= {"send", "fault"}:
+                blocks = sum(state[-1]) < messages and "send" not in kinds
+                for name in live_properties_broken(lines, blocks):
                     found.broken.setdefault(name, depth)
             for move in moves[state]:
                 after = list(lines)
-                for kind, message in () if move.step is None else move.step.events:
+                events: Any = move.delivered
+                for kind, message in events:
                     event = ("send" if kind == "send" else "receive", message)
                     if event in after[move.process]:
                         found.broken.setdefault("delivers-once", depth + 1)
@@ -179,7 +214,7 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
                         after[move.process] = (*after[move.process], event)
                         for order in orders_broken(tuple(after)):
                             found.broken.setdefault(order, depth + 1)
-                node = (move.target, tuple(after))
+                node = (move.after, tuple(after))
                 if node not in seen:
                     seen.add(node)
                     following[node] = None
@@ -188,11 +223,10 @@ def all_runs(machine: ProtocolMachine, messages: int, channel: str) -> AllRuns:
     return found._replace(nodes=len(seen), transitions=transitions, terminal_states=terminal)
 
 
-def live_properties_broken(state: Naive, lines: Lines, messages: int, submits: list[bool]) -> list[str]:
-    """The live properties that a run breaks by ending here."""
+def live_properties_broken(lines: Lines, blocks: bool) -> list[str]:
+    """The live properties that a run breaks by ending here; `blocks`: where no message can be submitted any more."""
     events = [event for line in lines for event in line]
     sent, received = ({message for kind, message in events if kind == which} for which in ("send", "receive"))
-    blocks = sum(map(sum, state[1])) < messages and not any(submits)
     return ["never-blocks"] * blocks + ["delivers-all"] * (not sent <= received)
 
 
