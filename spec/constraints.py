@@ -101,7 +101,8 @@ class Constraints:
                 self._explain(e, f, derived)
                 links.append(Link(self.say(e), self.say(f), self.forced[e, f].because))
                 start = f
-        on_it = frozenset(e for e in cycle if e < self.c.event_count)
+        events = (self.c.send_event[self.expected[e][0]] if e in self.expected else e for e in cycle)
+        on_it = frozenset(e for e in events if e < self.c.event_count)
         return Cycle(tuple(links), tuple(derived), on_it)
 
     def _explain(self, e: int, f: int, derived: list[Link]) -> None:

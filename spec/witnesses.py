@@ -98,7 +98,7 @@ class Cycle:
     """A cycle of events, each of which would have to precede the next: no linearization exists.
 
     `derived` holds constraints on which the cycle rests and that do not follow directly from the computation. `events`
-    are the computation's events on the cycle.
+    are the computation's events on the cycle; in place of a receive still to come, the send of its message.
     """
 
     links: tuple[Link, ...]

@@ -86,10 +86,10 @@ ONE_IN = _by_file(
             orders_of_large_computations replay rules verdicts_on_orders witnesses
         """,
         23: """
-            docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
+            any_protocol docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
         """,
         61: """
-            any_protocol broken_protocols fuzz ledger native_engine proofs_of_causal_order
+            broken_protocols fuzz ledger native_engine proofs_of_causal_order
         """,
     }
 )
@@ -117,7 +117,7 @@ IN_CI_ONE_IN = _by_file(
             pipeline_logs
         """,
         6: """
-            any_protocol broken_protocols native_engine proofs_of_causal_order symbolic_runs
+            broken_protocols native_engine proofs_of_causal_order symbolic_runs
         """,
     }
 )

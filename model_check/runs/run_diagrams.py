@@ -11,7 +11,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Event, Message
 from crownless.spec.diagrams.diagram import Diagram, Emphasis, Variable, Wait
 from crownless.spec.diagrams.emphasis import emphasis_of
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import ORDERS, Verdict, decide
 
 if TYPE_CHECKING:
     from .runs import Run, ShownAction, ShownPacket
@@ -54,6 +54,15 @@ def computation_of_run(run: Run, *, first_deliveries: bool = False) -> Computati
         return None
 
 
+def violation_of(run: Run, order: str) -> Verdict | None:
+    """The verdict on the computation that the application sees in a run that violates the order; None if it keeps it,
+    as far as it is a computation. A message in flight may be received later, unless only its loss violates the order.
+    """
+    c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
+    verdicts = [] if c is None else [decide(c, order, reading) for reading in ("pending", "lost")]
+    return next((verdict for verdict in verdicts if verdict.shows_violation), None)
+
+
 def _events(run: Run) -> list[tuple[str, str, str]]:
     """The application's events: process, kind, message."""
     return [(action.process, kind, message) for action in run.actions for kind, message in action.happened]
@@ -62,14 +71,14 @@ def _events(run: Run) -> list[tuple[str, str, str]]:
 def _emphasis(run: Run, breaks: str, picture: _Picture) -> Emphasis | None:
     """The packets of the messages that violate a property."""
     if breaks in ORDERS:
-        c = computation_of_run(run) or computation_of_run(run, first_deliveries=True)
-        verdicts = [] if c is None else [decide(c, breaks, reading) for reading in ("pending", "lost")]
-        found = next((each for verdict in verdicts if c is not None and (each := emphasis_of(c, verdict))), None)
+        violation = violation_of(run, breaks)
+        c = None if violation is None else violation.computation
+        found = None if violation is None or c is None else emphasis_of(c, violation)
         if c is None or found is None:
             return None
         drawn = [(picture.drawn_event(c, e), picture.drawn_event(c, f)) for e, f in found.pairs]
         legs = {(c.messages[m].name, q) for m, q in found.legs or ()}
-        return picture.emphasis(found.says, legs, ((e, f) for e, f in drawn if e != f))
+        return picture.emphasis(found.says, legs, ((e, f) for e, f in drawn if e != f), found.because)
     delivered = Counter((process, message) for process, kind, message in _events(run) if kind == "deliver")
     twice = [pair for pair, times in delivered.items() if times > 1]
     if breaks == "delivers-once" and twice:
@@ -152,7 +161,13 @@ class _Picture:
             if one.message in names and (not one.control or one.message not in carried)
         )
 
-    def emphasis(self, says: str, legs: set[tuple[str, int]], pairs: Iterable[tuple[int, int]] = ()) -> Emphasis:
+    def emphasis(
+        self,
+        says: str,
+        legs: set[tuple[str, int]],
+        pairs: Iterable[tuple[int, int]] = (),
+        because: tuple[str, ...] = (),
+    ) -> Emphasis:
         """The emphasis on messages on their way to receivers."""
         packets = self.packets_of({name for name, _ in legs})
         shown = frozenset(
@@ -161,7 +176,7 @@ class _Picture:
             for q in self.messages[m].receivers
             if self.packets[m].control or (self.packets[m].message, q) in legs
         )
-        return Emphasis(says, packets, tuple(pairs), shown)
+        return Emphasis(says, packets, tuple(pairs), shown, because)
 
     def drawn_event(self, c: Computation, event: int) -> int:
         """The drawn event that has this application event."""

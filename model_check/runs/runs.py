@@ -16,10 +16,12 @@ from crownless.runtime.printable import in_brackets, printable_name
 from crownless.spec.computation import Message
 from crownless.spec.dataframes import data_frame
 from crownless.spec.diagrams.diagram import Diagram
+from crownless.spec.diagrams.emphasis import NOTICED
 from crownless.spec.diagrams.text import in_text
 from crownless.spec.drawn import Drawn
+from crownless.spec.orders import ORDERS
 
-from .run_diagrams import diagram_of_run
+from .run_diagrams import diagram_of_run, violation_of
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -132,7 +134,7 @@ class Run(Drawn):
     loop: tuple[ShownAction, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        return f"{self.draw()}\n{self.say()}"
+        return "\n".join([self.draw(), self.say(), *self.why()])
 
     def __repr__(self) -> str:
         return in_brackets("; ".join(action.say() for action in self.actions))
@@ -164,6 +166,20 @@ class Run(Drawn):
         if self.loop:
             lines.insert(len(self), "and then again and again:")
         return "\n".join(lines)
+
+    def why(self, *properties: str) -> list[str]:
+        """Why it violates the orders among these properties, by default the one that it was found to violate: the cycle
+        of constraints, or the crown, in lines. None if FIFO or causal order is among them: the drawing shows why.
+        """
+        orders = [name for name in properties or (self.breaks or "",) if name in ORDERS]
+        if any(order in NOTICED for order in orders):
+            return []
+        shown: dict[str, str] = {}
+        for order in orders:
+            violation = violation_of(self, order)
+            if violation is not None:  # the same message may violate several
+                shown.setdefault(repr(violation.witness), str(violation))
+        return [line for violation in shown.values() for line in violation.splitlines()]
 
     @property
     def switches(self) -> int:

@@ -71,13 +71,15 @@ class Wait(NamedTuple):
 
 class Emphasis(NamedTuple):
     """The emphasis of a diagram: in words, by messages, and by pairs of events, one happening before the other. `legs`:
-    pairs of message and receiver; None: all receivers of all messages.
+    pairs of message and receiver; None: all receivers of all messages. `because`: constraints that cannot be drawn, one
+    in a line.
     """
 
     says: str
     messages: frozenset[int]
     pairs: tuple[tuple[int, int], ...] = ()
     legs: frozenset[tuple[int, int]] | None = None
+    because: tuple[str, ...] = ()
 
     def has(self, message: int, receiver: int) -> bool:
         """True if the message on its way to that receiver is emphasized."""

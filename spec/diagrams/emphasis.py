@@ -42,9 +42,10 @@ def emphasis_of(c: Computation, verdict: Verdict) -> Emphasis | None:
     witness = verdict.witness
     if witness is None:
         return None
-    says = f"not {verdict.order}: {'no linearization exists' if isinstance(witness, Cycle) else witness.headline(c)}"
-    messages = frozenset(_messages(witness, c))
-    return Emphasis(says, messages, tuple(_pairs(witness, c)), frozenset(_legs(witness, c)))
+    messages, legs = frozenset(_messages(witness, c)), frozenset(_legs(witness, c))
+    constraints = tuple(witness.details(c)) if isinstance(witness, Cycle) else ()
+    headline = "these constraints form a cycle" if constraints else witness.headline(c)
+    return Emphasis(f"not {verdict.order}: {headline}", messages, tuple(_pairs(witness, c)), legs, constraints)
 
 
 def _messages(witness: Witness, c: Computation) -> set[int]:

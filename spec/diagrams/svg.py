@@ -124,6 +124,9 @@ class _Drawing:
         if self.diagram.emphasis is not None:
             for line in wrapped(printable(self.diagram.emphasis.says), room, LARGE, bold=True):
                 yield "says", line
+            for constraint in self.diagram.emphasis.because:
+                for line in wrapped(printable(constraint), room):
+                    yield "quiet", line
         for line in wrapped(self.diagram.left_out, room):
             yield "quiet", line
 

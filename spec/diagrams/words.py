@@ -19,6 +19,7 @@ def in_words(diagram: Diagram) -> str:
     c = diagram.computation
     said = [f"Processes {', '.join(diagram.process_names)}; {some(len(c.messages), 'message')}."]
     said += [f"{number}. {event_in_words(diagram, event)}." for number, event in enumerate(diagram.by_row, 1)]
+    said += [f"{printable(constraint)}." for constraint in (diagram.emphasis.because if diagram.emphasis else ())]
     return " ".join([*said, diagram.left_out]).strip()
 
 

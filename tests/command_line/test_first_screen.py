@@ -19,10 +19,10 @@ from command_line_runner import Crownless
 
 from crownless import command_line
 from crownless.command_line.tables import Rows
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
-from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check

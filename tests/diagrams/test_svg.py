@@ -26,13 +26,19 @@ from crownless.spec.diagrams.labels import places
 from crownless.spec.diagrams.style import COLOURS, RULES
 from crownless.spec.diagrams.svg import in_svg
 from crownless.spec.diagrams.widths import width
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, decide
 from crownless.testing import strategies
 
 TRIANGLE = """
 Alice: send m1 to Carol; send m2 to Bob
 Bob: receive m2; send m3 to Carol
 Carol: receive m3; receive m1
+"""
+#: Causally ordered, and not by one queue.
+QUEUED = """
+P1: send m1 to P2; send m2 to P3; receive m4; receive m3
+P2: send m3 to P1; receive m1
+P3: receive m2; send m4 to P1
 """
 
 
@@ -312,6 +318,14 @@ def test_what_breaks_each_order_can_be_seen(order: str) -> None:
     assert diagram.emphasis.messages
 
 
+def test_the_constraints_that_form_a_cycle_are_written_above_the_picture() -> None:
+    c = cr.parse(QUEUED)
+    picture = in_svg(diagram_of(c, highlight="n-n"))
+    for constraint in str(decide(c, "n-n")).splitlines()[1:]:
+        assert Seen(picture).words[constraint.strip()] == 1
+    assert "P2 sends m3 → P2 receives m1: happened before." in picture  # for screen readers
+
+
 def test_lost_doubled_held_back_undone_and_crashed_are_seen_by_shape() -> None:
     messages = [Message(name, 0, (1,)) for name in ("kept", "gone", "ack", "taken back")]
     lines = [
@@ -521,9 +535,24 @@ def test_a_saved_run_starts_nobodys_code(crownless: Crownless, tmp_path: Path, s
     for verb, *options in (("show", "--variables"), ("explore", "--html", str(tmp_path / "page.html"))):
         answer = crownless(verb, str(saved), *options)
         assert (answer.code, answer.out) == (2, "")
-        assert "whose code is not here; name the protocol" in answer.err
+        assert "whose code is not here; name it: " in answer.err
     assert crownless("show", str(saved), "--svg", str(tmp_path / "picture.svg")).code == 0
     assert not (tmp_path / "started").exists()
+
+
+def test_the_local_variables_of_a_run_of_ones_own_class_are_known_if_it_is_named(
+    crownless: Crownless, tmp_path: Path
+) -> None:
+    hub, saved = f"{tmp_path / 'hub.py'}:Hub", tmp_path / "runs.json"
+    crownless("new", str(tmp_path / "hub.py"))
+    saved.write_text(crownless("check", hub, "--json").out, "utf-8")
+    said = crownless("show", str(saved), "--variables", "--protocol", hub)
+    assert said.out.splitlines()[-3:] == [
+        "  5. P2: deliver m3 from P3",
+        "       sent = 0 0 0",
+        "       delivered = 0 0 1*",
+    ]
+    assert crownless("show", str(saved), "--protocol", hub).code == 2
 
 
 def test_an_excerpt_has_all_messages_of_the_violation() -> None:

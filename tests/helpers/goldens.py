@@ -163,7 +163,7 @@ if __name__ == "__main__":
     from doc_pages import rewrite_pages
     from gallery import rewrite_gallery
     from notebooks import NOTEBOOKS, rewrite_notebook
-    from test_contributing import with_the_example
+    from worked_example import with_the_example
 
     rewrite("README.md", printed)
     rewrite_table(protocol_table(), *PROTOCOLS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from textwrap import dedent
 from typing import Any
 
@@ -14,8 +15,6 @@ from hypothesis import strategies as st
 from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.impl.workloads import Free, Program, Workload
-from crownless.model_check.check.check import run_check
-from crownless.model_check.check.request import Check
 from crownless.model_check.runs.runs import Run, run_of
 from crownless.model_check.runs.saved_runs import read_checks
 from crownless.model_check.system.monitors import DeliveryMonitor
@@ -45,27 +44,7 @@ def golden(text: str) -> str:
     return dedent(text).strip("\n")
 
 
-def shown(protocol: str, name: str, **facts: Any) -> Run:
-    """The run that a check shows for a property."""
-    (run,) = [known.run for known in run_check(Check(protocol, **facts)).properties if known.property.name == name]
-    assert run is not None
-    return run
-
-
 # -- goldens -----------------------------------------------------------------------------------------------------------
-
-
-def test_the_shortest_fifo_violation_is_two_messages_of_which_the_second_is_delivered() -> None:
-    run = shown("unordered", "fifo")
-    assert run.say() == "  1. P1: send m1 to P2\n  2. P1: send m2 to P2\n  3. P2: deliver m2 from P1"
-    assert run.draw() == golden("""
-        P1           P2   P3
-         ●─m1──╮      ┃    ┃   m1 is in flight to P2
-         ●─m2──┼─╮    ┃    ┃
-         ┃     ┊ ╰─m2▶●    ┃   deliver m2 from P1
-         ┃     ┊      ┃    ┃
-    """)
-    assert run.switches == 1
 
 
 BUFFERED = (
@@ -99,6 +78,52 @@ def test_a_run_of_the_buffers_shows_what_waits_and_the_acknowledgements() -> Non
          ┃     ┊        ┃
     """)
     assert run.switches == 3
+
+
+CROWN = ["P1: send m1 to P2", "P2: send m2 to P1"]
+RELAYED = [
+    "P1: send m1 to P2",
+    "P1: send m2 to P3",
+    "P3: deliver m2 from P1",
+    "P3: send m3 to P2",
+    "P2: deliver m3 from P3",
+]
+
+
+@pytest.mark.parametrize(
+    ("script", "properties", "said"),
+    [
+        (
+            CROWN,
+            ["synchronous", "delivers-all"],
+            """
+            synchronous: broken, no linearization exists: these constraints form a cycle
+              P1 receives m2 (still to come) → P2 sends m2: m2 is to take one instant
+              P2 sends m2 → P2 receives m1 (still to come): happened before
+              P2 receives m1 (still to come) → P1 sends m1: m1 is to take one instant
+              P1 sends m1 → P1 receives m2 (still to come): happened before
+            """,
+        ),
+        (
+            RELAYED,
+            ["n-n", "mailbox"],  # by the same message
+            """
+            n-n: broken, P2 receives m3 and not m1, which was sent earlier
+              P1 sends m1 → P1 sends m2 → P3 receives m2 → P3 sends m3
+            """,
+        ),
+        (RELAYED, ["n-n", "causal"], ""),
+        (RELAYED, ["delivers-all"], ""),
+        (RELAYED[:1], ["n-n"], ""),
+    ],
+)
+def test_why_a_run_violates_an_order_is_said_unless_the_drawing_shows_it(
+    script: list[str], properties: list[str], said: str
+) -> None:
+    run = play("unordered", "fifo", 3, *script)
+    assert "\n".join(run.why(*properties)) == golden(said)
+    assert str(run).endswith(run.say())
+    assert str(replace(run, breaks=properties[0])).endswith("\n".join([run.say(), *run.why(properties[0])]))
 
 
 def test_a_loss_is_shown_where_the_message_would_have_arrived() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 import crownless as cr
 from crownless.spec.notation import of_computation
+from crownless.testing import computations
 
 
 def test_what_is_recorded_is_judged() -> None:
@@ -70,19 +70,15 @@ def recorded(events: str) -> cr.Recorder:
     return r
 
 
-@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), max_size=6), st.lists(st.integers(0, 3)))
-def test_it_has_the_computation_that_happened(channels: list[tuple[int, int]], picks: list[int]) -> None:
-    """Runs at random: the recorder's computation is the one built event by event."""
-    r = cr.Recorder(["P1", "P2", "P3"])
-    lines: list[list[str]] = [[], [], []]
-    on_the_way: list[tuple[int, int]] = []
-    for m, (sender, receiver) in enumerate(channels):
-        r.send(f"P{sender + 1}", f"m{m}", to=f"P{receiver + 1}")
-        lines[sender].append(f"send m{m} to P{receiver + 1}")
-        on_the_way.append((m, receiver))
-        while picks and picks.pop() < len(on_the_way):
-            m_next, q = on_the_way.pop(0 if m % 2 else -1)
-            r.deliver(f"P{q + 1}", f"m{m_next}")
-            lines[q].append(f"receive m{m_next}")
-    text = "\n".join(f"P{p + 1}: {'; '.join(line)}" for p, line in enumerate(lines))
-    assert of_computation(r.computation) == of_computation(cr.parse(text))
+@given(computations(processes=(1, 3), messages=6, receivers=2, self_sends=True))
+def test_it_has_the_computation_that_happened(c: cr.Computation) -> None:
+    r = cr.Recorder(c.processes)
+    for e in c.linearization:
+        process, (kind, m) = c.processes[c.process_of[e]], c.events[e]
+        assert m is not None
+        message = c.messages[m]
+        if kind == "send":
+            r.send(process, message.name, to=[c.processes[q] for q in message.receivers])
+        else:
+            r.deliver(process, message.name)
+    assert of_computation(r.computation) == of_computation(c)

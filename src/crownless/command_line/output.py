@@ -108,11 +108,13 @@ def print_line(line: str = "") -> None:
     console().print(shown)
 
 
-def print_run(run: Run, *, drawn: bool = True) -> None:
-    """Prints the run as a drawing, and its actions in words, one per line."""
+def print_run(run: Run, *properties: str, drawn: bool = True) -> None:
+    """Prints the run as a drawing, its actions in words, one per line, and why it violates these properties, by default
+    the one that it was found to violate.
+    """
     if drawn:
         print_drawing(run.draw(unicode=speaks_unicode()))
-    for line in run.say().splitlines():
+    for line in [*run.say().splitlines(), *run.why(*properties)]:
         print_line(line)
 
 

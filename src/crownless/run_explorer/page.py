@@ -24,9 +24,12 @@ SCRIPTS = ("space.js", "words.js", "witness.js", "drawing.js", "saving.js", "run
 BREAKS = {".events .ring": "fill:none;stroke:{shown};stroke-width:2.5;stroke-dasharray:3 2"}
 
 
-def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), *, session: str = "") -> str:
-    """The page for a state space, as in `StateSpace.as_data`; it begins with the run of these choices. `session`: that
-    of the server from which it requests further states, if it is served.
+def explorer_page(
+    space: dict[str, Any], title: str, start: Sequence[int] = (), *, shows: str = "", session: str = ""
+) -> str:
+    """The page for a state space, as in `StateSpace.as_data`; it begins with the run of these choices. `shows`: what
+    that run shows, unless a user requested it. `session`: that of the server from which it requests further states, if
+    it is served.
     """
     limited = space["beyond"] and not session
     left_out = f"; only {some(space['states'], 'state')} are on this page" if limited else ""
@@ -49,6 +52,7 @@ def explorer_page(space: dict[str, Any], title: str, start: Sequence[int] = (), 
     facts = {
         **space,
         "start": list(start),
+        "shows": shows,
         "session": session,
         "id": sha256(f"{title}\n{space['scope']}\n{space['channel']}\n{space['properties']}".encode()).hexdigest()[:8],
         "layout": layout,

@@ -125,7 +125,7 @@ async function goToViolation(number) {
 /** Goes to the run in the address, or else to that with which the page begins. */
 function goToAddress() {
   undone = [];
-  if (!location.hash) return go(space.start, "", true);
+  if (!location.hash) return go(space.start, space.shows && `This is ${space.shows}: step back through it with ←, or go to the beginning and choose.`, true);
   const given = /^#run=((?:\d+(?:\.\d+)*)?)(?:&page=(\w+))?$/.exec(location.hash);
   if (given === null) return go(space.start, "The address has no run that can be read.", true);
   if (given[2] && given[2] !== space.id) return go(space.start, "The run in the address is of another page.", true);

@@ -18,6 +18,7 @@ from crownless.runtime.ending import Limits, look
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS
 
+from .first_run import first_run
 from .page import explorer_page
 from .state_space import StateSpace
 from .subjects import Explored, choices_of
@@ -45,7 +46,8 @@ class ExplorerServer(ThreadingHTTPServer):
         #: Pages of another server, which was on this port before, do not have it.
         self.session = secrets.token_hex(8)
         data = explored.space.as_data(AT_FIRST, serves_more=True)
-        self.page = explorer_page(data, explored.title, explored.start, session=self.session).encode()
+        start, shows = (explored.start, "") if explored.start else first_run(explored.space)
+        self.page = explorer_page(data, explored.title, start, shows=shows, session=self.session).encode()
 
     @property
     def address(self) -> str:

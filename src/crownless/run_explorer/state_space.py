@@ -7,7 +7,8 @@ number.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
@@ -63,6 +64,7 @@ class StateSpace:
         self.check = check
         #: False for nodes and computations: there is no protocol class to check.
         self.is_of_a_protocol = names is None and type(check.machine).shows_variables
+        self.is_of_a_computation = names is not None
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
         self.properties = [known for known in check.properties if known.kind == "always" or known == DELIVERS_ALL]
@@ -112,7 +114,7 @@ class StateSpace:
                 in_all += add(len(moves))
                 if progress is not None and not len(moves) % EVERY:
                     progress(len(moves))
-        for node in () if serves_more else self._nodes_of(start):
+        for node in () if serves_more else self.nodes_of(start):
             if node not in places:
                 add(node)
         beyond = len(self._nodes) > len(moves)
@@ -122,7 +124,7 @@ class StateSpace:
         return {
             "protocol": printable(check.protocol),
             "check": check.json() if self.is_of_a_protocol else None,
-            "promised": self._promised(),
+            "promised": self.promised,
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
             "processes": [printable(name) for name in self.names.processes],
@@ -186,6 +188,32 @@ class StateSpace:
         """The number of the move of a node that takes a step."""
         return [known[:4] for known, _ in self._moves(self._nodes[node][0])].index(step[:4])
 
+    @property
+    def promised(self) -> list[str]:
+        """The properties that the protocol must satisfy, without orders that are only of interest."""
+        of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
+        return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
+
+    def nodes_of(self, choices: Sequence[int]) -> list[int]:
+        """The nodes of a run, from the initial one on."""
+        nodes = [0]
+        for choice in choices:
+            nodes.append(self.moves(nodes[-1])[0][3 * choice + 1])
+        return nodes
+
+    def holds_back(self, node: int, *, alone: bool) -> bool:
+        """True if a packet could arrive there and is not deliverable yet; `alone`: the only one on its link."""
+        state = self._nodes[node][0]
+        links = Counter((packet.source, packet.destination) for packet in self.system.in_flight(state))
+        held = self.system.refused(state)
+        return any(not alone or links[packet.source, packet.destination] == 1 for packet in held)
+
+    def delivers_everything(self, node: int) -> bool:
+        """True if no more messages can be sent there, and all are delivered."""
+        state, monitor_state = self._nodes[node]
+        sends = any(step.hands_over for step, _ in self.system.moves(state))
+        return not sends and not self.system.undelivered(monitor_state, state)
+
     def _moves(self, state: State) -> list[tuple[LocalStep, State]]:
         """The moves of a state, in an order independent of earlier visits: choices mean the same in every space of one
         check, and in addresses.
@@ -198,19 +226,6 @@ class StateSpace:
         if number == len(self._nodes):
             self._nodes.append((state, monitor_state))
         return number
-
-    def _promised(self) -> list[str]:
-        """The properties that the protocol must satisfy, without orders that are only of interest."""
-        of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
-        return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
-
-    def _nodes_of(self, choices: Sequence[int]) -> Iterator[int]:
-        """The nodes of a run."""
-        node = 0
-        for choice in choices:
-            yield node
-            node = self.moves(node)[0][3 * choice + 1]
-        yield node
 
     def _effect(self, broken: Iterable[str]) -> int:
         """The set of these properties that the page has, as numbers."""

@@ -116,9 +116,12 @@ def _move_of(space: StateSpace, node: int, event: tuple[int, str, str]) -> tuple
     raise BadInput(f"{event[1]} {event[2]} cannot happen there", hint="draw the run: crownless show")
 
 
-def with_variables(saved: SavedCheck, run: Run) -> Run:
-    """The same run, replayed, so that its local states are known; raises `BadInput` if it cannot be replayed."""
-    follower = Follower(_check_of(saved).resolve().system())
+def with_variables(saved: SavedCheck, run: Run, protocol: str | None = None) -> Run:
+    """The same run, replayed, so that its local states are known; raises `BadInput` if it cannot be replayed.
+
+    `protocol`: whose run it is, such as `file.py:Class`; needed for a protocol that is not bundled.
+    """
+    follower = Follower(_check_of(saved, protocol).resolve().system())
     for number, action in enumerate(run.actions, 1):
         _follow(follower, number, action)
     return follower.run
@@ -128,7 +131,8 @@ def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
     if saved.processes is None:
         raise BadInput("the run does not say of which check it is", hint=SAVED_RUNS_HINT)
     if protocol is None and saved.protocol not in PROTOCOLS:  # a file of runs is data and must not start a user's code
-        hint = f"name the protocol: crownless explore {printable_name(saved.protocol)} --replay FILE"
+        name = printable_name(saved.protocol)
+        hint = f"name it: crownless explore {name} --replay FILE, or crownless show FILE --variables --protocol {name}"
         raise BadInput(f"the run is of {printable_name(saved.protocol)}, whose code is not here", hint=hint)
     free = saved.program is None
     check = Check(

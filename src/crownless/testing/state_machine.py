@@ -53,11 +53,11 @@ def stateful(
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
     (`cr.Protocol`). `sends`: `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own
-    messages, too; default: what the class says by its attribute `sends`, or else unicast.
-    `order`: the order to keep; default: the one promised, else causal order for nodes. `channel`: a
-    name, or a class; default: the one a protocol needs. `processes`: their minimum and maximum number;
-    `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing, or if the protocol has
-    timers, every message must be delivered once nothing more can happen, unless its `promises` leave that out.
+    messages, too; default: what the class says by its attribute `sends`, or else unicast. `order`: the order to keep;
+    default: the one promised, else causal order for nodes. `channel`: a name, or a class; default: the one a protocol
+    needs. `processes`: their minimum and maximum number; `messages`: the maximum number of sends. `delivers_all`: over
+    a channel that loses nothing, or if the protocol has timers, every message must be delivered once nothing more can
+    happen, unless its `promises` leave that out.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest failing walk of the smallest size, without unnecessary steps. Then hypothesis searches for
@@ -312,7 +312,8 @@ class _Protocol(StepwiseRun):
     def story(self) -> str:
         """All that has happened, drawn and in words; of a run that goes on for ever, the loop last."""
         begin, end = self._loop() if len(self.steps) > MOST_STEPS else (len(self.steps), len(self.steps))
-        return f"\n{run_of(self.system, self.steps[:begin], loop=self.steps[begin:end])}"
+        run = run_of(self.system, self.steps[:begin], loop=self.steps[begin:end])
+        return "\n".join(["", str(run), *run.why(*self.broken)])
 
     def _loop(self) -> tuple[int, int]:
         """The steps of the first loop, from one on and up to another, in which all is done that is still done later."""

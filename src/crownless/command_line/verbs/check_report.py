@@ -73,7 +73,7 @@ def print_runs(result: CheckResult) -> None:
         for name in names:
             print_line(f"  {result[name].property.meaning}")
         print_line()
-        print_run(run)
+        print_run(run, *names)
         print_line()
 
 

@@ -12,6 +12,7 @@ from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
 from crownless.command_line.options import with_limits, with_output, with_system
 from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
+from crownless.run_explorer.first_run import first_run
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.server import ExplorerServer
 from crownless.run_explorer.state_space import NODES
@@ -89,11 +90,12 @@ def explore(
             def progress(states: int) -> None:
                 line.update(some(states, "state"))
 
-            data = explored.space.as_data(max_states, limits, progress, start=explored.start)
+            start, shows = (explored.start, "") if explored.start else first_run(explored.space, max_states)
+            data = explored.space.as_data(max_states, limits, progress, start=start)
     if as_json:
-        print_json({"space": {**data, "start": explored.start}})
+        print_json({"space": {**data, "start": start}})
     if html is not None:
-        write_file("--html", html, explorer_page(data, explored.title, explored.start))
+        write_file("--html", html, explorer_page(data, explored.title, start, shows=shows))
         if not quiet and not as_json:
             say(f"{printable_name(html)}: {some(data['states'], 'state')}; open it in a browser")
     if data["beyond"]:

@@ -110,7 +110,7 @@ def _print_orders(answer: Realization) -> None:
 
 
 def _smallest(c: Computation | None, unknown: bool) -> str:
-    return some(len(c.messages), "message") if c is not None else "?" if unknown else "none"
+    return f"from {some(len(c.messages), 'message')} on" if c is not None else "?" if unknown else "none"
 
 
 def _draw(answer: Realization) -> None:

@@ -47,6 +47,7 @@ RUNS_NAMED = 3
     help="In SVG and HTML, highlight a violation of ORDER, or 'none'.  [default: FIFO or causal order]",
 )
 @click.option("--variables", is_flag=True, help="For runs, also print the local variables after each action.")
+@click.option("--protocol", metavar="FILE.py:CLASS", help="With --variables: whose run it is, if it is not bundled.")
 @with_run
 @with_log_options
 @with_ascii
@@ -57,6 +58,7 @@ def show(
     html: str | None,
     highlight: str | None,
     variables: bool,
+    protocol: str | None,
     chosen: str | None,
     log: LogOptions,
 ) -> None:
@@ -77,6 +79,8 @@ def show(
             raise BadInput("--highlight: drawings in text have no colours", hint="add --svg FILE or --html FILE")
         if highlight != "none":
             order_named(highlight)
+    if protocol is not None and not variables:
+        raise BadInput("--protocol: only with --variables", hint="add --variables")
     checks = None if log.given else saved_checks(run)
     if checks is None:
         if variables:
@@ -102,7 +106,7 @@ def show(
     if not broken:
         raise BadInput("no property is violated there, so there is no run to draw", file=run)
     if to_files or variables:
-        broken = [(check, _with_variables(check, one, run, variables), names) for check, one, names in broken]
+        broken = [(check, _with_variables(check, one, run, variables, protocol), names) for check, one, names in broken]
     if as_json:
         runs = [{"processes": list(one.processes), "breaks": names, "run": one.json()} for _, one, names in broken]
         print_json({"runs": runs})
@@ -135,12 +139,12 @@ def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedCom
     return chosen
 
 
-def _with_variables(check: SavedCheck, one: Run, file: str, required: bool) -> Run:
+def _with_variables(check: SavedCheck, one: Run, file: str, required: bool, protocol: str | None) -> Run:
     """The run with its local states, if it can be replayed."""
     from crownless.run_explorer.subjects import with_variables
 
     try:
-        return with_variables(check, one)
+        return with_variables(check, one, protocol)
     except BadInput as error:
         if required:
             raise error.at(file=file) from None

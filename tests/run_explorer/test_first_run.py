@@ -1,0 +1,50 @@
+"""The run with which a page begins: a violation, or else a packet that is held back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from browser import needs_chromium, one_browser, opened
+from command_line_runner import Crownless
+from explorer_pages import space_of
+
+from crownless.run_explorer.first_run import first_run
+from crownless.run_explorer.subjects import of_computation
+from crownless.spec.notation import parse, to_computation
+
+__all__ = ["one_browser"]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "given", "shows", "actions"),
+    [
+        ("unordered", {}, "a shortest run that violates what the protocol promises", 3),
+        ("rendezvous", {"channel": "lossy"}, "a shortest run that violates what the protocol promises", 2),
+        ("rst", {}, "a run in which a packet is held back", 4),  # a message of a third process, not of the same link
+        ("fifo-sequence", {}, "a run in which a packet is held back", 2),
+        ("fifo-ack", {}, "a run in which every message is delivered", 6),
+    ],
+)
+def test_a_page_begins_with_a_run_worth_stepping_through(
+    protocol: str, given: dict[str, Any], shows: str, actions: int
+) -> None:
+    found = first_run(space_of(protocol, 3, 3, **given))
+    assert (found.shows, len(found.choices)) == (shows, actions)
+
+
+def test_the_page_of_a_computation_begins_with_all_of_it() -> None:
+    c = to_computation(parse("P1: send x to P2; send y to P2\nP2: receive y; receive x"))
+    assert first_run(of_computation(c, "crossed").space) == ([0, 0, 0, 0], "the whole computation")
+
+
+@needs_chromium
+def test_the_page_says_which_run_it_begins_with(crownless: Crownless, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    crownless("explore", "rst", "-n", "3", "-m", "3", "--html", str(page))
+    with opened(page) as shown:
+        assert "a packet is held back: step back" in shown.locator("#said").inner_text()
+        assert shown.locator("#run li").count() == 4
+        shown.locator("#again").click()
+        assert shown.locator("#run li").count() == 0
