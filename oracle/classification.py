@@ -35,6 +35,10 @@ if TYPE_CHECKING:
 
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
+NO_INDEX = (
+    "'index' looks like {0}, not like the numbers 0, 1, 2, … of each process's events; to order by it, name its "
+    "column: --order-by THAT"
+)
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 
 
@@ -197,7 +201,7 @@ class Classification(Drawn, Mapping[str, Verdict]):
     def strongest(self) -> list[str]:
         """The strongest of the requested orders that are kept; none if there are holes, or reasons for uncertainty."""
         subject = self.subject
-        if subject.uncertain.reasons:
+        if subject.uncertain.reasons or subject.holes:
             return []
         complete = not subject.unreceived or self.reading == "pending"
         return strongest_of(self.kept, unicasts=subject.unicasts, complete=complete)
@@ -304,7 +308,9 @@ def classified(
 
 
 def hidden(order: str, holes: Sequence[Hole]) -> Verdict:
-    """The verdict on an order whose violations these holes in the log may hide."""
+    """The verdict on an order whose violations these holes may hide; no event violates asynchronous order."""
+    if order == "asynchronous":
+        return Verdict(order, kept=True)
     return Verdict(order, kept=False, unknown=f"not broken by what is logged; {first_hole(holes)}")
 
 

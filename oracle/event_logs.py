@@ -27,14 +27,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
+from crownless.oracle.logs.reasons import Reason, reason_of
 from crownless.oracle.logs.rows import Row, by_run, conflicts, refuse, row_of, rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
+
+NOTHING: Mapping[str, Collection[str | None]] = MappingProxyType({})
+#: The least number of events that make it probable that their indices are a counter.
+LEAST_COUNTED = 4
 
 
 @dataclass(frozen=True)
@@ -50,6 +56,8 @@ class LoggedRun:
     perhaps_received: tuple[tuple[str, str], ...] = ()
     #: No event has index 0, and so they were taken to count from 1.
     from_one: bool = False
+    #: What the indices seem to be instead of 0, 1, 2, … on each process: a name, or empty.
+    looks_like: str = ""
 
 
 def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:
@@ -63,14 +71,23 @@ def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[
 
 
 def logged_runs(
-    runs: Mapping[str, list[Row]], file: str | None = None, processes: Sequence[str] = ()
+    runs: Mapping[str, list[Row]],
+    file: str | None = None,
+    processes: Sequence[str] = (),
+    torn: Mapping[str, Collection[str | None]] = NOTHING,
+    leave_out: Callable[[list[Row], Reason], None] | None = None,
 ) -> Iterator[LoggedRun]:
-    """The same of the rows of each run."""
+    """The same of the rows of each run. `torn`: by run the processes of which further rows cannot be used; `leave_out`
+    gets all rows of a run that is impossible, with the reason.
+    """
     for run, rows in runs.items():
         try:
-            logged = logged_run(run, rows, processes=processes)
+            logged = logged_run(run, rows, torn.get(run, ()), processes)
         except BadInput as problem:
-            raise problem.at(file=file) from None
+            if leave_out is None:
+                raise problem.at(file=file) from None
+            leave_out(rows, reason_of(problem))
+            continue
         yield logged
 
 
@@ -101,8 +118,18 @@ def logged_run(
         computation = _computation(certain.lines)
     except Cyclic as problem:
         raise _cyclic_run(run, problem, certain.lines) from None
-    perhaps = certain.perhaps_received
-    return LoggedRun(run, computation, certain.holes, perhaps, from_one=counts_from_one(rows))
+    index, active = [row.index for row in rows], len({row.process for row in rows})
+    looks_like = index_looks_like(min(index), max(index), len(index), active, lambda: len({*index}))
+    perhaps, from_one = certain.perhaps_received, counts_from_one(rows)
+    return LoggedRun(run, computation, certain.holes, perhaps, from_one, looks_like if certain.holes else "")
+
+
+def index_looks_like(least: int, most: int, count: int, processes: int, distinct: Callable[[], int]) -> str:
+    """What the indices of so many events of several processes seem to be if some are missing; empty: places there."""
+    if least > count:
+        return "a time stamp"
+    is_counter = processes > 1 and count >= LEAST_COUNTED and most - least + 1 == count == distinct()
+    return "a counter of the whole log" if is_counter and least <= 1 else ""
 
 
 class CertainRows(NamedTuple):

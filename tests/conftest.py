@@ -18,6 +18,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from command_line_runner import Crownless
+    from pyspark.sql import SparkSession
 
 # Started in the background of a shell, the tests would ignore Ctrl-C, and so would every process that they interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -39,6 +40,16 @@ def crownless(capsys: pytest.CaptureFixture[str]) -> Crownless:
     return Crownless(capsys)
 
 
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """One session for all tests: on two processors of this machine, with four partitions a shuffle."""
+    from crownless.pipeline.session import session
+
+    started = session("local[2]", rows_in_java=False, spark_sql_shuffle_partitions="4")
+    yield started
+    started.stop()
+
+
 @pytest.fixture(scope="session", autouse=True)
 def only_the_end_is_reported() -> Iterator[None]:
     """However long a search or a call takes here, nothing is said of it before its end, unless a test asks for it."""
@@ -58,7 +69,7 @@ def _by_file(names: dict[int, str]) -> dict[str, int]:
 NOT_IN_THE_SAMPLE = _by_file(
     {
         0: """
-            cost_on_spark pipeline_exploration pipeline_live pipeline_logs spark_session
+            pipeline_exploration pipeline_live pipeline_logs spark_session
         """
     }
 )
@@ -67,26 +78,25 @@ NOT_IN_THE_SAMPLE = _by_file(
 ONE_IN = _by_file(
     {
         3: """
-            classified_logs classify_details classify_files code_base conform contributing crowns diagram_page
+            classified_logs classify_details code_base conform crowns diagram_page
             explore large_runs log_monitor printable proofs proofs_read_crownless_names run_explorer
             run_explorer_files run_explorer_pictures run_explorer_states shortest story_mattern_fuenfrocken
             unsound_proof_machines
         """,
         7: """
-            command_line command_line_bad_input command_line_classify complete_logs conform_in_process
+            command_line command_line_bad_input complete_logs conform_in_process
             conform_maelstrom conform_random delivery_disorder discovery engines explorer log_formats
-            log_matching monitors ops_comparison pinned_explorations programs renaming second_solver
-            steps_of_queue_machines story_sanchez_alvarez
+            log_matching monitors ops_comparison pinned_explorations programs renaming story_sanchez_alvarez
             story_schiper_eggli_sandoz
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """
-            checkpoints conform_examples cost_bytes cost_page cost_simulation cost_sweeps declared_symmetry
+            checkpoints conform_examples cost_simulation cost_sweeps declared_symmetry
             inclusions_of_orders incomplete_computations machines_are_pure native_parts native_rounds orders
-            orders_of_large_computations replay rules verdicts_on_orders witnesses
+            orders_of_large_computations proofs_of_queues rules verdicts_on_orders witnesses
         """,
         23: """
-            any_protocol docs endings first_screen ledger_evidence proofs_of_queues reductions symbolic_runs
+            any_protocol docs endings first_screen ledger_evidence reductions symbolic_runs
         """,
         61: """
             broken_protocols fuzz ledger native_engine proofs_of_causal_order
@@ -96,6 +106,7 @@ ONE_IN = _by_file(
 
 #: Nor of these, since each takes ten seconds or so, above all to compile what no other test needs.
 LONG = {
+    "test_the_example_is_listed_and_covered_by_every_verb_that_takes_a_protocol",
     "test_every_run_has_the_verdicts_of_the_spec",
     "test_a_program_ends_in_the_failure_that_it_is",
     "test_a_fault_is_caught_by_the_property_that_names_it_in_as_many_actions[NumbersNothing-fifo]",
@@ -108,10 +119,10 @@ LONG = {
 IN_CI_ONE_IN = _by_file(
     {
         2: """
-            complete_logs conform_maelstrom conform_random cost_bytes cost_on_spark cost_page cost_simulation
+            complete_logs conform_maelstrom conform_random cost_simulation
             cost_sweeps declared_symmetry explorer inclusions_of_orders incomplete_computations ledger_evidence
             machines_are_pure orders orders_of_large_computations pinned_explorations pipeline_exploration
-            reductions renaming rules steps_of_queue_machines verdicts_on_orders witnesses
+            reductions renaming rules verdicts_on_orders witnesses
         """,
         3: """
             pipeline_logs

@@ -82,7 +82,7 @@ def run_check(
     search = Search(resolved, limits or Limits(), progress, elsewhere, first=first)
     if on_violation is not None:
         search.report_early(on_violation)
-    named = engine or reductions or workers or checkpoint or resume
+    named = engine or chosen.reductions or workers or checkpoint or resume
     with watching():
         if chosen.name == "native" and not named:
             found = search.first_try()

@@ -51,15 +51,15 @@ class NotApplicable(BadInput):
 class Check:
     """The request of a check. None: the protocol's default.
 
-    `protocol` is a class, a machine, or a name that the registry knows. `messages` bounds the free workload; a program
-    brings its own, and so does any other `workload`. `monitors` judge runs in addition to the orders; each property
-    that they watch is decided too.
+    `protocol` is a class, a machine, or a name that the registry knows. `messages` bounds the free workload; a program,
+    which may be given by its name, brings its own, and so does any other `workload`. `monitors` judge runs in addition
+    to the orders; each property that they watch is decided too.
     """
 
     protocol: str | type[ProtocolMachine] | ProtocolMachine
     processes: int | None = None
     messages: int | None = None
-    program: Script | str | None = None  #: or its name
+    program: Script | str | None = None
     channel: str | type[Channel] | None = None
     orders: tuple[str, ...] = ()
     sends: Sends | None = None

@@ -110,8 +110,3 @@ def rows() -> list[SuiteRow]:
             found.append(_row(Check(name, channel="unordered"), BREAKS_WITHOUT_FIFO.get(name, "")))
         found += [row for row in EXTRA_CONFIGURATIONS if row.check.protocol == name]
     return found
-
-
-def checks() -> list[Check]:
-    """The checks of all rows."""
-    return [row.check for row in rows()]

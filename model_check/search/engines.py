@@ -38,7 +38,7 @@ MAX_LOCAL_PREDICATES = 40
 #: The kernels that take long to compile; the others take at most a second.
 LONG_TO_COMPILE = ("expand",)
 #: The same for the monitor of logs.
-LONG_TO_COMPILE_FOR_LOGS = ("_decide_runs",)
+LONG_TO_COMPILE_FOR_LOGS = ("_read", "_decide_runs")
 
 
 class SymmetryCheck(NamedTuple):

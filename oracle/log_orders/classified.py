@@ -7,7 +7,7 @@ computation, on which the spec finds the same order broken: what a part of a run
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -15,6 +15,7 @@ import numpy as np
 
 from crownless.oracle.classification import (
     FROM_ONE,
+    NO_INDEX,
     Classification,
     ClassifiedRuns,
     LargeRun,
@@ -28,6 +29,7 @@ from crownless.oracle.logs.formats import BY_ROW, Numbering, Progress
 from crownless.oracle.logs.layout import COPIES, EVENTS, MESSAGES, NONE, SEND, Numbers, Rows, Run
 from crownless.oracle.logs.named_rows import NamedRows, are_names, by_run
 from crownless.oracle.logs.reader import named_run
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation
 from crownless.spec.constraints import SMALLEST_UP_TO
@@ -66,6 +68,7 @@ class ClassifiedLog(ClassifiedRuns):
     #: Processes that take part in each run, also without events; of a complete log how each run delivers its messages.
     processes: Sequence[str] = ()
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
+    quarantine: Quarantine | None = None
 
     def __len__(self) -> int:
         return len(self.outcomes)
@@ -114,13 +117,15 @@ class ClassifiedLog(ClassifiedRuns):
     def decide_irregular(self, number: int) -> None:
         """Decides a run that is not well-formed; raises `BadInput` if its rows contradict each other."""
         rows = self.rows.of_run(number) if self._is_large(number) else None
-        certain = None if rows is None else certain_columns(rows)
+        certain = None if rows is None else certain_columns(rows, self._torn(number))
         if rows is not None and certain is not None:
             processes = tuple({*self.processes, *certain.processes})
-            part = _decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
+            part = decided(rows, certain.rows, self.file, self.orders, self.reading, self.numbering, processes)
             if part.is_regular[0]:
                 self.with_holes[number] = part, certain
-                self.outcomes[number] = np.where(part.outcomes[0] == BROKEN, BROKEN, UNDECIDED)
+                found = part.outcomes[0]
+                is_certain = (found == BROKEN) | np.array([order == "asynchronous" for order in self.orders])
+                self.outcomes[number] = np.where(is_certain, found, UNDECIDED)
                 return
         found = self._decided_by_spec(number)
         of = {outcome: number for number, outcome in OUTCOMES.items()}
@@ -130,10 +135,15 @@ class ClassifiedLog(ClassifiedRuns):
     def _is_large(self, number: int) -> bool:
         return int(self.rows.first[number + 1] - self.rows.first[number]) > SMALLEST_UP_TO
 
+    def _torn(self, number: int) -> Collection[str | None]:
+        """The processes of a run of which rows are in quarantine."""
+        return () if self.quarantine is None else self.quarantine.processes.get(self.name(number), ())
+
     def _decided_by_spec(self, number: int) -> Classification:
         table = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
         of_run = {self.name(number): list(rows_of_table(table, self.file))}
-        (logged,) = logged_runs(of_run, self.file, self.processes)
+        torn = {self.name(number): self._torn(number)}
+        (logged,) = logged_runs(of_run, self.file, self.processes, torn)
         found = classify(named_run(self.file, logged), self.orders, self.reading)
         for order, verdict in found.items():
             known = int(self.outcomes[number, self.orders.index(order)])
@@ -145,8 +155,9 @@ class ClassifiedLog(ClassifiedRuns):
         found = part.classification(0)
         assert isinstance(found.subject, LargeRun), "the part is as large as the run"
         subject = replace(
-            found.subject, messages=certain.messages, holes=certain.holes, perhaps_received=certain.perhaps_received
-        )
+            found.subject, messages=certain.messages, holes=certain.holes, perhaps_received=certain.perhaps_received,
+            notes=(*found.subject.notes, *[NO_INDEX.format(certain.looks_like)] * bool(certain.looks_like)),
+        )  # fmt: skip
         verdicts = (one if one.witness is not None else hidden(one.order, certain.holes) for one in found.verdicts)
         return replace(found, subject=subject, verdicts=tuple(verdicts))
 
@@ -236,14 +247,22 @@ def classified(
     numbering: Numbering = BY_ROW,
     progress: Progress | None = None,
     processes: Sequence[str] = (),
+    quarantine: Quarantine | None = None,
+    lines: Sequence[int] | None = None,
 ) -> ClassifiedLog | None:
     """The log of these rows, classified; None if some contradict each other. `processes`: some that take part in each
-    run, also without events.
+    run, also without events; `quarantine`: the other rows of the log; `lines`: where these rows are in the log.
     """
     rows = by_run(table)
+    if lines is not None:
+        rows.place = np.array(lines) if rows.place is None else np.array(lines)[rows.place]
     count = len(rows.index)
     report = None if progress is None else lambda n: progress("decided", n, count, "events")
-    log = _decided(rows, rows.numbers(), file, orders, reading, numbering, processes, report)
+    log = decided(rows, rows.numbers(), file, orders, reading, numbering, processes, report)
+    log.quarantine = quarantine
+    if quarantine is not None:
+        log.is_regular &= [not log._torn(number) for number in range(len(log))]
+        log.outcomes[~log.is_regular] = UNDECIDED
     irregular = np.flatnonzero(~log.is_regular).tolist()
     for done, number in enumerate(irregular):
         if progress is not None:
@@ -255,14 +274,14 @@ def classified(
     return log
 
 
-def _decided(
+def decided(
     rows: NamedRows,
     numbers: Rows,
     file: str,
     orders: Sequence[str],
     reading: UnreceivedPolicy,
     numbering: Numbering,
-    processes: Sequence[str],
+    processes: Sequence[str] = (),
     report: Callable[[int], None] | None = None,
 ) -> ClassifiedLog:
     """The log of these rows, which are these numbers, as far as the monitor decides it."""

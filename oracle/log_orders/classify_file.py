@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.classification import Classification, Classifications, NamedComputation
 from crownless.oracle.logs.columns import table_of_rows
-from crownless.oracle.logs.converted import ConvertedLog
+from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import (
     BY_ROW,
     CONVERTED,
@@ -22,6 +22,7 @@ from crownless.oracle.logs.formats import (
     numbering,
 )
 from crownless.oracle.logs.reader import computation_in, convert, converted_runs, runs_of
+from crownless.oracle.logs.reasons import DeliveredTwice, NotAReceiver
 from crownless.oracle.logs.rows import Row, by_run
 from crownless.oracle.logs.tables import blocks, read_table, rows_in
 from crownless.runtime.errors import BadInput
@@ -73,7 +74,9 @@ def classify_file(request: LogRequest) -> ClassifiedLog | Classifications | Iter
     content, form = content_of(request.name, request.options)
     if request.how == "runs" and form is None:
         return computation_in(as_text(content, request.name), request.name)
-    if request.how == "runs" and form is not None and form not in CONVERTED and not request.options.complete:
+    options = request.options
+    by_columns = not options.complete and options.names_receivers
+    if request.how == "runs" and form is not None and form not in CONVERTED and by_columns:
         return _of_columns(content, form, request)
     return _of_events(_events(content, form, request), request)
 
@@ -97,23 +100,44 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
     if form in CONVERTED:
         log, by = convert(content, form, name, options), Numbering(FORMATS[form].by)
     else:
-        log = ConvertedLog(list(rows_in(content, form, name, options)))
-        by = numbering(content, form, len(log.events))
-        if by.by == "line":
-            log.first_line = by.first
-        elif form == "csv":  # whose first row is not the line of column names
-            log.events = [replace(row, line=row.line - 1) for row in log.events]
-        by = Numbering("line") if form == "jsonl" else by
+        log, by = _of_rows(content, form, request)
     if options.complete:
-        complete(log, name, by.by)
+        complete(log, name, by.by, {} if options.quarantine is None else options.quarantine.may_lack())
     return log
 
 
-def _of_columns(content: bytes, form: Format, request: LogRequest) -> ClassifiedLog | Iterator[NamedComputation]:
+def _of_rows(content: bytes, form: Format, request: LogRequest) -> tuple[ConvertedLog, Numbering]:
+    """The events of a log with the columns of a log, row by row, and how they are numbered."""
+    name, options = request.name, request.options
+    rows = list(rows_in(content, form, name, options))
+    by = numbering(content, form, len(rows))
+    if by.by == "row" and form == "csv" and options.quarantine is None:  # whose first row has the column names
+        rows = [replace(row, line=row.line - 1) for row in rows]
+    elif form in ("jsonl", "csv"):
+        by = Numbering("line")
+    if options.quarantine is None:
+        runs = by_run(rows, name)
+    else:
+        spared = [DeliveredTwice, NotAReceiver] if options.complete else [NotAReceiver] * (not options.names_receivers)
+        runs = options.quarantine.usable(rows, name, spared)
+    log = ConvertedLog([row for of_run in runs.values() for row in of_run])
+    if not options.names_receivers:
+        log = with_receivers(runs, name, complete=options.complete)
+    log.by = by.by
+    return log, by
+
+
+def _of_columns(
+    content: bytes, form: Format, request: LogRequest
+) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of a log with the columns of a log; the content is that of the requested file."""
     name, options = request.name, request.options
-    if form != "jsonl" or _has_more_lines(content, SMALL_UP_TO):
-        table = read_table(content, form, name, options)
+    is_large = form != "jsonl" or _has_more_lines(content, SMALL_UP_TO)
+    if options.quarantine is not None and is_large:
+        return _of_events(_of_rows(content, form, request)[0], request)
+    if is_large:
+        with request.around_monitor():
+            table = read_table(content, form, name, options)
         if not table.num_rows:
             raise BadInput("the log is empty", hint="give one event a row", file=name)
         log = None
@@ -122,21 +146,27 @@ def _of_columns(content: bytes, form: Format, request: LogRequest) -> Classified
         if log is not None:
             return log
     # Contradictions between rows need all lines.
-    return runs_of(rows_in(content, form, name, options), name, options.processes)
+    return runs_of(rows_in(content, form, name, options), name, options.processes, options.quarantine)
 
 
-def _by_monitor(table: pa.Table, request: LogRequest, by: Numbering) -> ClassifiedLog | None:
+def _by_monitor(
+    table: pa.Table, request: LogRequest, by: Numbering, lines: Sequence[int] | None = None
+) -> ClassifiedLog | None:
+    """`lines`: where the rows are in the file, if they are not all of it."""
     from .classified import classified  # which loads what is compiled
 
     with request.around_monitor():
-        of = (request.name, request.orders, request.reading)
-        return classified(table, *of, by, request.progress, request.options.processes)
+        options, of = request.options, (request.name, request.orders, request.reading)
+        return classified(table, *of, by, request.progress, options.processes, options.quarantine, lines)
 
 
 def _one_run(request: LogRequest) -> Classifications:
     """A log of one run, of any size, classified as it is read."""
     from .large_run import classified_in_blocks  # which loads what is compiled
 
+    if not request.options.names_receivers:
+        hint = "leave --one-run out, or name the receivers"
+        raise BadInput("--column peer=- does not go with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
         return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
@@ -154,25 +184,33 @@ def _has_more_lines(content: bytes, than: int) -> bool:
 def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of these events, with the log's notes, deliveries and uncertainties for each."""
     name, processes = request.name, request.options.processes
+    quarantine = request.options.quarantine
     if len(log.events) <= SMALL_UP_TO:
-        return converted_runs(log, name, processes)
-    by = BY_ROW if log.first_line is None else Numbering("line", log.first_line)
+        return converted_runs(log, name, processes, quarantine)
 
     def by_monitor(events: Sequence[Row]) -> ClassifiedLog | None:
-        return _by_monitor(table_of_rows(events), request, by)
+        if log.by is None:
+            return _by_monitor(table_of_rows(events), request, BY_ROW)
+        return _by_monitor(table_of_rows(events), request, Numbering(log.by, 0), [row.line for row in events])
 
     every = by_monitor(log.events)
     if every is None:
-        return converted_runs(log, name, processes)
+        return converted_runs(log, name, processes, quarantine)
     if not log.notes and not any(uncertain != CERTAIN for uncertain in log.uncertain.values()):
         every.deliveries = log.deliveries
         return every
     unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
     certain = by_monitor(log.without_unordered) if unordered else None
+    worst_rows = [row for rows in log.at_worst().values() for row in rows]
+    at_worst = by_monitor(worst_rows) if worst_rows else None
+    worst = dict[str, Classification]()
+    if at_worst is not None:
+        worst = {at_worst.name(number): at_worst.classification(number) for number in range(len(at_worst))}
     return Classifications(
         _as_far_as_certain(
             every.classification(number),
             None if certain is None else certain.classification(number),
+            worst.get(every.name(number)),
             log,
             request.reading,
         )
@@ -181,11 +219,20 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 
 
 def _as_far_as_certain(
-    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
+    found: Classification,
+    certain: Classification | None,
+    at_worst: Classification | None,
+    log: ConvertedLog,
+    reading: UnreceivedPolicy,
 ) -> Classification:
-    """The certain part of the classification, with notes; `certain`: that of the events with a known order."""
+    """The certain part of the classification, with notes; `certain`: that of the events with a known order; `at_worst`:
+    that of all that may have happened.
+    """
     run = found.subject.run or ""
     uncertain = log.uncertain.get(run, CERTAIN)
+    if at_worst is not None:
+        kept = set(at_worst.kept)
+        uncertain = replace(uncertain, reasons={o: why for o, why in uncertain.reasons.items() if o not in kept})
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
     if certain is not None:

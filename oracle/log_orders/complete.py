@@ -12,7 +12,7 @@ All other contradictions are rejected as usual, and so are gaps, which show that
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,6 +76,8 @@ class Delivery:
     """How a run of a complete log delivers its messages: all violations of `PROPERTIES`."""
 
     violations: tuple[DeliveryViolation, ...] = ()
+    #: True if rows were left out, which may hold deliveries and sends.
+    may_lack_events: bool = False
 
     def of(self, name: str) -> tuple[DeliveryViolation, ...]:
         """The violations of the property of that name."""
@@ -94,22 +96,26 @@ class Delivery:
     def json(self) -> dict[str, Any]:
         return {
             name: {
-                "verdict": "violated" if self.of(name) else "holds",
+                "verdict": "violated" if self.of(name) else "unknown" if self.may_lack_events else "holds",
                 "violations": [one.json() for one in self.of(name)],
             }
             for name in PROPERTIES
         }
 
 
-def complete(log: ConvertedLog, name: str, by: Literal["line", "row"]) -> None:
+def complete(
+    log: ConvertedLog, name: str, by: Literal["line", "row"], torn: Mapping[str, Collection[str | None]]
+) -> None:
     """Notes how each run of the named log delivers its messages; violations of `delivers-once` become internal events.
 
-    `by`: the unit of row numbers. Raises `BadInput` for rows that contradict each other in other ways, and for gaps.
+    `by`: the unit of row numbers; `torn`: by run the processes, or None for any, of which rows were left out. Raises
+    `BadInput` for rows that contradict each other in other ways, and for gaps.
     """
     left_out, deliveries = set[int](), dict[str, Delivery]()
     for run, rows in by_run(log.events, name).items():
+        lacks = torn.get(run, ())
         try:
-            _refuse_what_is_not_complete(run, rows)
+            _refuse_what_is_not_complete(run, rows, lacks)
         except BadInput as problem:
             raise problem.at(file=name) from None
 
@@ -119,27 +125,29 @@ def complete(log: ConvertedLog, name: str, by: Literal["line", "row"]) -> None:
 
         found = []
         for reason, several, about in _not_once(rows):
+            if lacks and reason.kind is NeverSent:
+                continue
             left_out |= set(map(id, several))
             found.append(violation(DELIVERS_ONCE.name, reason, several[0].process, [*about, *several]))
         delivered = {(row.process, row.message) for row in rows if row.kind == "deliver" and id(row) not in left_out}
         for row in rows:
             for receiver in row.peers if row.kind == "send" else ():
-                if (receiver, row.message) not in delivered:
+                if (receiver, row.message) not in delivered and not {receiver, None} & {*lacks}:
                     reason = NeverDelivered(row.process, row.message, receiver)
                     found.append(violation(DELIVERS_ALL.name, reason, receiver, [row]))
-        for row in log.to_nobody.get(run, ()):
+        for row in log.to_nobody.get(run, ()) if not lacks else ():
             reason = NeverDeliveredAnywhere(row.process, row.message)
             found.append(violation(DELIVERS_ALL.name, reason, None, [row]))
         found.sort(key=lambda one: (PROPERTIES.index(one.violates), one.lines))
-        deliveries[run] = Delivery(tuple(found))
+        deliveries[run] = Delivery(tuple(found), bool(lacks))
     log.deliveries = deliveries
     log.events = [row.as_internal() if id(row) in left_out else row for row in log.events]
 
 
-def _refuse_what_is_not_complete(run: str, rows: list[Row]) -> None:
+def _refuse_what_is_not_complete(run: str, rows: list[Row], lacks: Collection[str | None]) -> None:
     """Raises `BadInput` for gaps, and for rows that contradict each other, unless they violate `delivers-once`."""
     for row, gap in rows_and_gaps(lines_of_processes(rows)):
-        if gap is not None:
+        if gap is not None and not {row.process, None} & {*lacks}:
             where = f"run {run}: " if run else ""
             raise BadInput(f"{where}the log is not complete: {gap.text}", hint=NOT_COMPLETE, line=row.line)
     for conflict in all_conflicts(rows):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import in_natural_order, natural
-from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
-from crownless.oracle.logs.lost_events import Hole, gap, missing_send
+from crownless.oracle.event_logs import in_natural_order, index_looks_like, natural
+from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Numbers, Rows, no_events, on_lines
+from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.named_rows import NamedRows
 
 
@@ -22,21 +23,24 @@ class CertainColumns(NamedTuple):
     processes: tuple[str, ...]
     holes: tuple[Hole, ...]
     perhaps_received: tuple[tuple[str, str], ...]
+    #: What the indices seem to be instead of 0, 1, 2, … on each process: a name, or empty.
+    looks_like: str
 
 
-def certain_columns(named: NamedRows) -> CertainColumns | None:
+def certain_columns(named: NamedRows, quarantined: Collection[str | None] = ()) -> CertainColumns | None:
     """What is certain of these rows of one run; None if one is no event, or if some contradict each other.
 
-    Only a deliver at a process that is no receiver is left for `logs.layout` to find.
+    `quarantined`: the processes of which further rows cannot be used; None if a row may be of any. Only a deliver at a
+    process that is no receiver is left for `logs.layout` to find.
     """
     rows = named.numbers()
     _, process, place, kind, message, peer, first_receiver, receivers = rows
     sends, delivers = np.flatnonzero(kind == SEND), np.flatnonzero(kind == DELIVER)
     of_sender, count = delivers[peer[delivers] != NONE], np.diff(first_receiver)
-    if not _are_events(rows, sends, delivers) or (count[peer[of_sender]] != 1).any():
+    if no_events(rows).any():
         return None
     names, messages = len(named.processes), int(message.max()) + 1
-    before, places = _on_lines(process, place)
+    before, places = on_lines(process, place)
     delivered = _at(message[delivers], process[delivers], names)
     named_senders = receivers[first_receiver[peer[of_sender]]]
     sender = np.full(messages, NONE, np.int32)
@@ -57,6 +61,7 @@ def certain_columns(named: NamedRows) -> CertainColumns | None:
     gaps = place - 1 > before
     torn = np.bincount(process[of_anyone], minlength=names) < len(np.unique(message[of_anyone]))
     torn[process[gaps]] = True
+    torn |= np.array([None in quarantined or name in quarantined for name in named.processes])
     torn[sender[message[np.setdiff1d(unsent, of_anyone)]]] = True
 
     of_copy = np.repeat(sends, count[peer[sends]])
@@ -70,32 +75,17 @@ def certain_columns(named: NamedRows) -> CertainColumns | None:
     peers = np.where(kind == SEND, np.arange(len(kind)), NONE).astype(np.int32)
     ends = np.append(0, np.cumsum(left)).astype(np.int32)
 
+    looks = int(place.min()), int(place.max()), len(place), len(np.unique(process))
     mentioned = np.unique(np.concatenate([process, receiver, named_senders])).tolist()
     perhaps = zip(_names(named, of_copy[~is_certain]), receiver[~is_certain].tolist(), strict=True)
     return CertainColumns(
         Rows(rows.first, process, places, kinds, message, peers, ends, receiver[is_certain]),
         len(sends),
         tuple(named.processes[p] for p in mentioned),
-        _holes(named, process, before, np.flatnonzero(gaps), unsent),
+        (*_holes(named, process, before, np.flatnonzero(gaps), unsent), *map(quarantined_rows, quarantined)),
         in_natural_order((name, named.processes[q]) for name, q in perhaps),
+        index_looks_like(*looks, lambda: len(np.unique(place))),
     )
-
-
-def _are_events(rows: Rows, sends: Numbers, delivers: Numbers) -> bool:
-    """True if the rows have all that events need."""
-    needed = (rows.process, rows.place, rows.message[sends], rows.message[delivers], rows.peer[sends])
-    is_complete = all(column.min(initial=0) >= 0 for column in needed)
-    return is_complete and bool((rows.kind != NO_KIND).all() and (rows.peer[delivers] >= NONE).all())
-
-
-def _on_lines(process: Numbers, place: Numbers) -> tuple[Numbers, Numbers]:
-    """Of each row the place of the row before it on its line, and what its own place is without gaps."""
-    order = np.lexsort((place, process))
-    begins, number = np.append(True, np.diff(process[order]) != 0), np.arange(len(order))
-    before, places = np.empty((2, len(order)), np.int64)
-    before[order] = np.where(begins, int(place.min() == 1) - 1, np.roll(place[order], 1))
-    places[order] = number - np.maximum.accumulate(np.where(begins, number, 0))
-    return before, places
 
 
 def _at(message: Numbers, process: Numbers, names: int) -> Numbers:

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, not_decided
+from crownless.oracle.classification import FROM_ONE, Classification, LargeRun, hidden, not_decided
 from crownless.oracle.event_logs import logged_run, rows_of
 from crownless.oracle.logs.columns import json_line
 from crownless.oracle.logs.events import Events
-from crownless.oracle.logs.layout import DELIVER, INTERNAL, NO_KIND, NONE, SEND, Numbers, Rows
+from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows, no_events
 from crownless.oracle.logs.lost_events import Hole, first_hole, gap, missing_send
 from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reasons import ONE_A_LINE, BeforeFirst, TwoEvents, UnusableRow
@@ -47,16 +47,6 @@ def classified_in_blocks(
     for line, table in blocks:
         run.add(table, line)
     return run.classification()
-
-
-def no_events(numbers: Rows) -> Numbers:
-    """True for each row that is not an event."""
-    kind, peer = numbers.kind, numbers.peer
-    bad: Numbers = (numbers.process < 0) | (numbers.place < 0) | (kind == NO_KIND)
-    bad |= (kind != INTERNAL) & (numbers.message < 0)
-    named = np.append(np.diff(numbers.first_receiver), 0)[np.maximum(peer, NONE)]
-    bad |= ((kind == SEND) & (peer < 0)) | ((kind == DELIVER) & ((peer < NONE) | (named > 1)))
-    return bad
 
 
 class RunMonitor:
@@ -265,6 +255,8 @@ class RunMonitor:
         broken = self.broken(order, self._gaps(holes) if holes else ())
         if broken is not None:
             return broken
+        if holes and order == "asynchronous":
+            return hidden(order, holes)
         if holes:
             return not_decided(order, f"{first_hole(holes)}; behind holes no event is judged block by block")
         if outcome == KEPT:

@@ -8,17 +8,19 @@ not be read as columns keeps its `text` (Spark only).
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import LargeIndex
-from .rows import COLUMNS, Row, row_of
+from .reasons import BY_ANOTHER, LargeIndex, missing_columns, reason_of
+from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from .formats import LogOptions
 
 PLAIN_COLUMNS = (*COLUMNS, "text")
 #: Separates the receivers of a message to several in `peer`; no name contains it, since it is not printable.
@@ -34,26 +36,27 @@ _TYPES = {
     "message": ("texts", "whole numbers"),
     "peer": ("texts", "lists of texts"),
 }
-#: The most columns of a file that are named.
-MOST_NAMED = 20
 
 
-def check_columns(schema: pa.Schema, file: str, has: Sequence[str] = (), *, named: bool = True) -> None:
+def check_columns(
+    schema: pa.Schema, file: str, has: Sequence[str] = (), needed: Collection[str] = COLUMNS, *, named: bool = True
+) -> None:
     """Raises `BadInput` if the columns of a file are not those of a log; `has` names them, if not the schema.
 
-    `named`: messages have names, in the column `message`.
+    `needed`: the columns of ours that are read; `named`: messages have names, in the column `message`.
     """
+    import pyarrow as pa
+
     optional = ("run",) if named else ("run", "message")
-    for name, types in _TYPES.items():
-        if name in schema.names:
-            kind = schema.field(name).type
-            if _in_words(kind) not in (*types, *["nothing"] * (name in optional)):
-                hint = f"give it as {' or '.join(types)}"
-                raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
-        elif name not in optional:
-            theirs = shortened(has or schema.names)
-            hint = f"the file has {theirs}; if one is the '{name}', say so: --column {name}=THAT"
-            raise BadInput(f"there is no column '{name}'", hint=hint, file=file)
+    missing = [name for name in needed if name not in schema.names and name not in optional]
+    if missing:
+        names, hint = missing_columns(missing, has or schema.names)
+        raise BadInput(f"{names} missing", hint=hint, file=file)
+    for name in needed:
+        kind, types = schema.field(name).type if name in schema.names else pa.null(), _TYPES[name]
+        if _in_words(kind) not in (*types, *["nothing"] * (name in optional)):
+            hint = BY_ANOTHER if name == "index" else f"give it as {' or '.join(types)}"
+            raise BadInput(f"the column '{name}' is of type {kind}", hint=hint, file=file)
 
 
 def _in_words(kind: pa.DataType) -> str:
@@ -68,23 +71,20 @@ def _in_words(kind: pa.DataType) -> str:
     return "whole numbers" if pa.types.is_integer(kind) else "nothing" if pa.types.is_null(kind) else str(kind)
 
 
-def shortened(names: Sequence[str]) -> str:
-    """The names of a file's columns; only the first if there are many."""
-    first = ", ".join(map(repr, names[:MOST_NAMED]))
-    return f"{first} and {len(names) - MOST_NAMED:,} more" if len(names) > MOST_NAMED else first or "no columns"
-
-
-def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None) -> pa.Table:
+def plain_table(table: pa.Table, kinds: Mapping[str, str] | None = None, *, ordered: bool = False) -> pa.Table:
     """A table with the columns of a log as plain rows; names may stay dictionary-encoded.
 
-    `kinds`: the log's own names for kinds of events.
+    `kinds`: the log's own names for kinds of events; `ordered`: `index` is to be replaced (`order_by`), and kept as is.
     """
     import pyarrow as pa
     import pyarrow.compute as pc
 
     columns = {name: table[name] for name in COLUMNS if name in table.schema.names}
-    columns["peer"] = _plain_peers(columns["peer"].combine_chunks())
+    if "peer" in columns:
+        columns["peer"] = _plain_peers(columns["peer"].combine_chunks())
     for name, column in columns.items():
+        if name == "index" and ordered:
+            continue
         if name == "index":
             try:
                 columns[name] = column.cast(pa.int64())
@@ -118,8 +118,23 @@ def _plain_peers(peers: pa.Array) -> pa.Array:
     return pc.replace_substring(peers.cast(pa.string()), PEER_SEPARATOR, _NOT_IN_NAMES)
 
 
-def table_of_rows(rows: Sequence[Row]) -> pa.Table:
-    """Rows as plain rows of a table."""
+def our_columns(table: pa.Table, options: LogOptions) -> pa.Table:
+    """The columns of a log, by our names, in a table with the names of the file."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    has, found = table.schema.names, {}
+    for name, parts in options.parts.items():
+        if len(parts) > 1 and all(part in has for part in parts):
+            texts = [table[part].cast(pa.string()) for part in parts]
+            found[name] = pc.binary_join_element_wise(*texts, JOINED_BY)
+        elif len(parts) == 1 and parts[0] in has:
+            found[name] = table[parts[0]]
+    return pa.table(found) if found else table.select([])
+
+
+def table_of_rows(rows: Sequence[Row], values: Sequence[str | None] | None = None) -> pa.Table:
+    """Rows as plain rows of a table; `values`: instead of their indices."""
     import pyarrow as pa
 
     columns = {
@@ -131,7 +146,10 @@ def table_of_rows(rows: Sequence[Row]) -> pa.Table:
         "peer": [PEER_SEPARATOR.join(row.peers) if row.peers else None for row in rows],
         "text": [row.text for row in rows],
     }
-    return pa.table(columns, schema=pa.schema(plain_types()))
+    types = dict(plain_types())
+    if values is not None:
+        columns["index"], types["index"] = list(values), pa.string()
+    return pa.table(columns, schema=pa.schema(types.items()))
 
 
 def plain_types() -> list[tuple[str, pa.DataType]]:
@@ -141,16 +159,22 @@ def plain_types() -> list[tuple[str, pa.DataType]]:
     return [(name, pa.int64() if name == "index" else pa.string()) for name in PLAIN_COLUMNS]
 
 
-def rows_of_table(table: pa.Table, file: str, first: int = 1, *, named: bool = True) -> Iterator[Row]:
+def rows_of_table(table: pa.Table, file: str, first: int = 1, options: LogOptions | None = None) -> Iterator[Row]:
     """Plain rows as events, the first one on the line of this number; raises `BadInput` with the file and the line."""
-    line = first
+    line, named, receivers, quarantine = first, True, True, None
+    if options is not None:
+        named, receivers, quarantine = not options.unnamed, options.names_receivers, options.quarantine
     for batch in table.to_batches(max_chunksize=1 << 12):
         look()
         for row in batch.to_pylist():
+            while quarantine is not None and line in quarantine.unread:
+                line += 1
             try:
-                yield row_of(line, fields_of_row(row), named=named)
+                yield row_of(line, fields_of_row(row), named=named, receivers=receivers, has=COLUMNS)
             except BadInput as problem:
-                raise problem.at(file=file, line=line) from None
+                if quarantine is None:
+                    raise problem.at(file=file, line=line) from None
+                quarantine.add(line, row, reason_of(problem))
             line += 1
 
 

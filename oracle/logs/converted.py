@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from crownless.oracle.log_orders.uncertain import CERTAIN, Uncertain, Unordered, all_but, copies_left_out
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 
+from .reasons import DeliveredTwice
 from .rows import Row
 
 if TYPE_CHECKING:
@@ -31,10 +32,27 @@ class ConvertedLog:
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
     #: By run, the sends without receivers whose messages are never delivered; they are internal events here.
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
+    #: True if no send names its receivers.
+    receivers_are_unknown: bool = False
     #: For a complete log, by run, how it delivers its messages.
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
-    #: The line of the first event, if each following line is the next event.
-    first_line: int | None = None
+    #: The unit of the numbers of events, if they are those of a file with the columns of a log.
+    by: Literal["line", "row"] | None = None
+
+    def at_worst(self) -> dict[str, list[Row]]:
+        """By run, its events if each message that is not delivered had gone to every process; without runs that have
+        none, and if sends name their receivers.
+        """
+        runs: dict[str, list[Row]] = {run: [] for run in self.to_nobody if self.receivers_are_unknown}
+        lost = {run: {row.line: row for row in self.to_nobody[run]} for run in runs}
+        everyone: dict[str, dict[str, None]] = {}
+        for row in self.events:
+            everyone.setdefault(row.run, {})[row.process] = None
+        for row in self.events:
+            if row.run in runs:
+                send = lost[row.run].get(row.line)
+                runs[row.run].append(row if send is None else replace(send, peers=tuple(everyone[row.run])))
+        return runs
 
     @property
     def without_unordered(self) -> list[Row]:
@@ -86,6 +104,22 @@ class ConvertedLog:
             self.doubt(run, all_but(["asynchronous"], TO_NOBODY))
             messages = few([row.message for row in to_nobody], "message")
             self.note(run, f"{messages} without a named receiver, and not delivered: left out")
+
+
+def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:
+    """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it.
+
+    An order is kept if it is kept, too, if each message that is not delivered was sent to every process of the run.
+    """
+    log = ConvertedLog()
+    for run, rows in runs.items():
+        try:
+            log.add(run, rows, DeliveredTwice.hint, complete=complete)
+        except BadInput as problem:
+            raise problem.at(file=name) from None
+        log.note(run, "no column has the receivers of a send: they are the processes that deliver the message")
+    log.receivers_are_unknown = True
+    return log
 
 
 def few(things: Collection[str], thing: str) -> str:

@@ -6,7 +6,9 @@ name here, whose function `read` converts a content to the rows of a log.
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,10 +17,11 @@ from typing import Literal, NamedTuple
 from crownless.model_check.runs.named_files import path_of
 from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.printable import printable_name
-from crownless.runtime.reading import read_bytes
+from crownless.runtime.reading import read_bytes, read_text
 
 from .reasons import KINDS
 from .rows import COLUMNS, is_name
+from .skipped import Quarantine
 
 #: Gets the activity ("read"), the amount done, the total if known, and the unit.
 Progress = Callable[[str, int, "int | None", str], None]
@@ -36,7 +39,7 @@ class LogFormat(NamedTuple):
     called: str
     suffixes: str
     beginning: bytes | None = None
-    options: tuple[str, ...] = ("columns", "kinds", "complete", "processes")
+    options: tuple[str, ...] = ("columns", "kinds", "complete", "processes", "order_by", "quarantine")
     is_converted: bool = False
     by: Literal["line", "row"] = "row"
 
@@ -48,7 +51,13 @@ FORMATS: dict[Format, LogFormat] = {
     "otlp": LogFormat(
         "OpenTelemetry spans", ".otlp .otlp.json", rb'\s*\{\s*"resourceSpans"', ("complete", "processes"), True
     ),
-    "itf": LogFormat("an ITF trace", ".itf .itf.json", rb'\s*\{\s*"(#meta|vars|states)"', is_converted=True),
+    "itf": LogFormat(
+        "an ITF trace",
+        ".itf .itf.json",
+        rb'\s*\{\s*"(#meta|vars|states)"',
+        ("columns", "kinds", "complete", "processes"),
+        is_converted=True,
+    ),
     "jsonl": LogFormat("JSON", ".jsonl .ndjson .json .log", rb"\s*\{"),
     "shiviz": LogFormat(
         "a log of ShiViz",
@@ -64,6 +73,10 @@ COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4"}
 _BY_SUFFIX = {suffix: name for name, form in FORMATS.items() for suffix in form.suffixes.split()}
 #: The number of bytes that identify the format of a content.
 _HEAD = 1 << 12
+#: Instead of a column: events are ordered by the line they are on; no column has the receivers of a send.
+BY_LINE, NO_COLUMN = "line", "-"
+#: Between the columns that make up a name.
+PLUS = "+"
 
 
 @dataclass(frozen=True)
@@ -71,9 +84,12 @@ class LogOptions:
     """How a log is read, where its file does not say, and facts that its lines do not contain.
 
     `columns` and `kinds`: the log's own names of columns (`{"message": "msg_id"}`) and of event kinds
-    (`{"recv": "deliver"}`); `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`: no
-    event is missing; `processes`: participants of each run, even without events; `unnamed`: messages have no names, and
-    `message` is a payload. Raises `BadInput` for invalid names.
+    (`{"recv": "deliver"}`), where `topic+offset` is a name made of two columns, and `-` for `peer` says that sends do
+    not name their receivers; `pattern`: the expression that finds messages in the events of a ShiViz log; `complete`:
+    no event is missing; `processes`: participants of each run, even without events; `unnamed`: messages have no names,
+    and `message` is a payload; `order_by`: instead of `index`, the column that orders the events of each process, or
+    `line`; `quarantine` gets the rows that cannot be used, which are otherwise refused. Raises `BadInput` for invalid
+    names.
     """
 
     form: Format | None = None
@@ -83,14 +99,19 @@ class LogOptions:
     complete: bool = False
     processes: tuple[str, ...] = ()
     unnamed: bool = False
+    order_by: str | None = None
+    quarantine: Quarantine | None = None
 
     def __post_init__(self) -> None:
-        for column in self.columns:
+        for column, theirs in self.columns.items():
             if column not in COLUMNS:
-                raise unknown_name("column", column, COLUMNS)
-        for kind in self.kinds.values():
+                raise _unknown("column", column, COLUMNS, theirs, f"--column {theirs}={column}")
+        for theirs, kind in self.kinds.items():
             if kind not in KINDS:
-                raise unknown_name("kind", kind, KINDS)
+                raise _unknown("kind", kind, KINDS, theirs, f"--kind {kind}={theirs}")
+        if self.order_by is not None and "index" in self.columns:
+            hint = "leave one of them out: with --order-by no index is needed"
+            raise BadInput("the column 'index' and --order-by both order the events", hint=hint)
         known: dict[str, str] = {}
         for name, theirs in self.named.items():
             if known.setdefault(theirs, name) != name:
@@ -103,8 +124,30 @@ class LogOptions:
 
     @property
     def named(self) -> dict[str, str]:
-        """The name of each column in the file."""
-        return {name: self.columns.get(name, name) for name in COLUMNS}
+        """The name of each column in the file that is read; that of the column to order by as `index`."""
+        names = {name: self.columns.get(name, name) for name in COLUMNS}
+        if self.order_by is not None:
+            names["index"] = self.order_by
+        if self.order_by == BY_LINE:
+            del names["index"]
+        if names["peer"] == NO_COLUMN:
+            del names["peer"]
+        return names
+
+    @property
+    def parts(self) -> dict[str, list[str]]:
+        """The columns of the file that each column is made of."""
+        return {name: theirs.split(PLUS) for name, theirs in self.named.items()}
+
+    @property
+    def theirs(self) -> list[str]:
+        """The columns of the file that are read."""
+        return list(dict.fromkeys(theirs for parts in self.parts.values() for theirs in parts))
+
+    @property
+    def names_receivers(self) -> bool:
+        """False if sends do not name their receivers."""
+        return "peer" in self.named
 
     @property
     def given(self) -> dict[str, str]:
@@ -116,8 +159,40 @@ class LogOptions:
             "pattern": "--pattern",
             "complete": "--complete",
             "processes": "--process",
+            "order_by": "--order-by",
+            "quarantine": "--skip-bad",
         }
-        return {name: option for name, option in options.items() if getattr(self, name)}
+        return {name: option for name, option in options.items() if getattr(self, name) not in (None, False, (), {})}
+
+
+def read_mapping(name: str) -> LogOptions:
+    """The options in a file, in TOML or JSON, with the names of `crownless.read_log`; raises `BadInput`."""
+    text = read_text(Path(name), name)
+    hint = 'such as: order_by = "ts", and below it the tables [columns] message = "msg_id", [kinds] recv = "deliver"'
+    try:
+        given = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
+    except ValueError as problem:
+        raise BadInput(f"it is neither TOML nor JSON: {problem}", hint=hint, file=name) from None
+    fields = {"format": str, "columns": dict, "kinds": dict, "pattern": str, "order_by": str}
+    for key, value in given.items():
+        if key not in fields:
+            raise unknown_name("key", key, fields).at(file=name)
+        texts = value.values() if isinstance(value, dict) else [value]
+        if not isinstance(value, fields[key]) or not all(isinstance(text, str) for text in texts):
+            raise BadInput(f"'{key}' cannot be {value!r}", hint=hint, file=name)
+    if given.get("format", "csv") not in FORMATS:
+        raise unknown_name("format", given["format"], FORMATS).at(file=name)
+    given["form"] = given.pop("format", None)
+    try:
+        return LogOptions(**given)
+    except BadInput as problem:
+        raise problem.at(file=name) from None
+
+
+def _unknown(thing: str, name: str, known: Collection[str], theirs: str, reversed_option: str) -> BadInput:
+    """The error for an unknown column or kind, with a hint if it stands where the log's own name belongs."""
+    error = unknown_name(thing, name, known)
+    return BadInput(error.message, hint=f"it is {reversed_option}") if theirs in known else error
 
 
 def content_of(name: str, options: LogOptions) -> tuple[bytes, Format | None]:

@@ -27,7 +27,7 @@ from crownless.runtime.printable import printable_name, some
 
 from .converted import ConvertedLog
 from .formats import LogOptions
-from .reasons import KINDS, UnknownKind
+from .reasons import KINDS, unknown_kind
 from .rows import Row
 
 EVENT = "event"
@@ -99,7 +99,7 @@ def _event(state: Mapping[str, Any], options: LogOptions) -> _Event | None:
             raise BadInput("an event has no 'kind'", hint=f"one of {', '.join(KINDS)}")
         return None
     if not isinstance(kind, str) or kind not in KINDS:
-        unknown = UnknownKind(printable_name(_text(kind)))
+        unknown = unknown_kind(_text(kind))
         raise BadInput(unknown.text, hint=unknown.hint)
     kind = "deliver" if kind == "receive" else kind
     process = _name(found["process"], "process")

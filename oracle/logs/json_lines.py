@@ -6,7 +6,7 @@ or null (in ignored columns also decimals). The loop is several times as fast as
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from crownless.model_check.native.compiled import compiled
 from crownless.runtime.ending import look
 from crownless.runtime.reading import as_text
 
-from .columns import plain_table, table_of_rows
+from .columns import our_columns, plain_table, table_of_rows
 from .formats import LogOptions
 from .layout import NONE
 from .rows import COLUMNS, rows_of_lines
@@ -29,6 +29,10 @@ BLOCK = 1 << 22
 WORTH_A_LOOP = 1 << 19
 #: The column of whole numbers; and the text columns in which whole numbers count as texts.
 INDEX, RUN, MESSAGE = (COLUMNS.index(name) for name in ("index", "run", "message"))
+#: The first of the other columns, of texts and numbers.
+OTHERS = len(COLUMNS)
+#: No key, since it does not show.
+NOT_A_KEY = "\0"
 #: More digits may not fit into a number.
 DIGITS = 18
 
@@ -38,24 +42,28 @@ N, U, L = b"nul"
 
 
 def read_json_lines(content: bytes, name: str, options: LogOptions, first: int = 1) -> pa.Table:
-    """The plain rows of a log, whose first line has this number; raises `BadInput` for a line that is not an event."""
+    """The plain rows of a log, whose first line has this number; raises `BadInput` for a line that is not an event.
+
+    If the options order the events, `index` is the value by which they do.
+    """
     import pyarrow as pa
 
     if not content.isascii():
         as_text(content, name)  # which refuses what is not UTF-8
     content = content.removeprefix(b"\xef\xbb\xbf")
-    loop = PlainLines(options.named, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
+    loop = PlainLines(options, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
     tables: list[pa.Table] = []
     for begin, past in _blocks_of_lines(content, BLOCK if loop else len(content)):
         look()
         batch = loop.read(memoryview(content)[begin:past]) if loop else None
         if batch is not None:
-            tables.append(plain_table(pa.Table.from_batches([batch]), options.kinds))
+            tables.append(_plain(batch, options))
             continue
         line = first + content.count(b"\n", 0, begin)
         text = content[begin:past].decode().split("\n")
-        tables.append(table_of_rows([*rows_of_lines(text, name, options, line)]))
-    return pa.concat_tables(tables) if tables else table_of_rows([])
+        values: list[str | None] | None = [] if options.order_by is not None else None
+        tables.append(table_of_rows([*rows_of_lines(text, name, options, line, values)], values))
+    return pa.concat_tables(tables) if tables else table_of_rows([], None if options.order_by is None else [])
 
 
 def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
@@ -68,30 +76,45 @@ def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
         begin = past
 
 
-def read_plain_lines(content: bytes) -> pa.Table | None:
+def read_plain_lines(content: bytes, options: LogOptions | None = None) -> pa.Table | None:
     """The rows in lines of a log; None if they are not UTF-8, or one is not in the simplest form."""
-    import pyarrow as pa
 
     try:
         content.decode()
     except UnicodeDecodeError:
         return None
-    batch = PlainLines({name: name for name in COLUMNS}, len(content) + 1).read(content)
-    return None if batch is None else plain_table(pa.Table.from_batches([batch]))
+    options = options or LogOptions()
+    batch = PlainLines(options, len(content) + 1).read(content)
+    return None if batch is None else _plain(batch, options)
+
+
+def _plain(batch: pa.RecordBatch, options: LogOptions) -> pa.Table:
+    import pyarrow as pa
+
+    ours = our_columns(pa.Table.from_batches([batch]), options)
+    return plain_table(ours, options.kinds, ordered=options.order_by is not None)
 
 
 class PlainLines:
-    """The compiled loop, with room for blocks of up to `size` bytes."""
+    """The compiled loop, with room for blocks of up to `size` bytes.
 
-    def __init__(self, named: Mapping[str, str], size: int) -> None:
-        keys = [named[name].encode() for name in COLUMNS]
+    It reads the columns of a log, under the names of the file; as texts those that order events, or make up others.
+    """
+
+    def __init__(self, options: LogOptions, size: int) -> None:
+        plain = {name: theirs[0] for name, theirs in options.parts.items() if len(theirs) == 1}
+        if options.order_by is not None:
+            plain.pop("index", None)
+        others = [theirs for theirs in options.theirs if theirs not in plain.values()]
+        self.columns = [*(plain.get(name, NOT_A_KEY) for name in COLUMNS), *others]
+        keys = [name.encode() for name in self.columns]
         self.first_key = np.cumsum([0, *map(len, keys)])
         self.keys = np.frombuffer(b"".join(keys), np.uint8)
         self.size = size
         self.index = np.empty(size // 2 + 1, np.int64)
-        self.offsets = np.zeros((len(COLUMNS), size // 2 + 2), np.int32)
-        self.letters = np.empty((len(COLUMNS), size), np.uint8)
-        self.has_value = np.empty((len(COLUMNS), size // 2 + 1), np.bool_)
+        self.offsets = np.zeros((len(keys), size // 2 + 2), np.int32)
+        self.letters = np.empty((len(keys), size), np.uint8)
+        self.has_value = np.empty((len(keys), size // 2 + 1), np.bool_)
 
     def read(self, lines: bytes | memoryview) -> pa.RecordBatch | None:
         """The rows in these lines; None if one is not in the simplest form, or there is not enough room."""
@@ -114,7 +137,8 @@ class PlainLines:
             parts: list[Any] = [self.index[:rows]] if column == INDEX else [of, self.letters[column, : of[-1]]]
             kind = pa.int64() if column == INDEX else pa.string()
             columns.append(pa.Array.from_buffers(kind, rows, mask + [pa.py_buffer(part.tobytes()) for part in parts]))
-        return pa.record_batch(columns, list(COLUMNS))
+        named = [(name, column) for name, column in zip(self.columns, columns, strict=True) if name != NOT_A_KEY]
+        return pa.record_batch([column for _, column in named], [name for name, _ in named])
 
 
 @compiled
@@ -216,16 +240,16 @@ def _past_value(lines: Any, at: Any, column: Any) -> Any:
     if lines[at] == QUOTE:
         past = _past_text(lines, at + 1)
         return NONE if past == NONE or column == INDEX else past + 1
-    if column != INDEX and column != RUN and column != MESSAGE and column != NONE:
+    if column != INDEX and column != RUN and column != MESSAGE and column != NONE and column < OTHERS:
         return NONE
     if lines[at] == MINUS:
         at += 1
         if lines[at] == ZERO and column != NONE:
             return NONE  # as text it would differ
     past = _past_digits(lines, at)
-    if past == at or past - at > DIGITS or (lines[at] == ZERO and past - at > 1):
+    if past == at or (past - at > DIGITS and column < OTHERS) or (lines[at] == ZERO and past - at > 1):
         return NONE
-    if column == NONE and lines[past] == POINT:
+    if (column == NONE or column >= OTHERS) and lines[past] == POINT:
         at = past + 1
         past = _past_digits(lines, at)
         return NONE if past == at else past

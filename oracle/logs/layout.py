@@ -36,6 +36,30 @@ class Rows(NamedTuple):
     receiver: Numbers
 
 
+def no_events(rows: Rows) -> Numbers:
+    """True for each row that is not an event."""
+    kind, peer = rows.kind, rows.peer
+    bad: Numbers = (rows.process < 0) | (rows.place < 0) | (kind == NO_KIND)
+    bad |= (kind != INTERNAL) & (rows.message < 0)
+    named = np.append(np.diff(rows.first_receiver), 0)[np.maximum(peer, NONE)]
+    bad |= ((kind == SEND) & (peer < 0)) | ((kind == DELIVER) & ((peer < NONE) | (named > 1)))
+    return bad
+
+
+def on_lines(line: Numbers, place: Numbers) -> tuple[Numbers, Numbers]:
+    """For each row the place of the row before it on its line, and its own place if there were no gaps.
+
+    Rows with one place on one line keep one place. Before the first place there is 0 if the least one of all is 1.
+    """
+    order = np.lexsort((place, line))
+    begins = np.append(True, np.diff(line[order]) != 0)
+    before, places = np.empty((2, len(order)), np.int64)
+    before[order] = np.where(begins, int(place.min() == 1) - 1, np.roll(place[order], 1))
+    number = np.cumsum(place[order] != before[order])
+    places[order] = number - np.maximum.accumulate(np.where(begins, number, 0))
+    return before, places
+
+
 def read_only(rows: Rows) -> Rows:
     """The rows as read-only arrays: all then have one type, for which loops are compiled once."""
     views = [column.view() for column in rows]

@@ -18,10 +18,12 @@ from crownless.oracle.log_orders.clocked import read_clocked
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import UnreceivedPolicy, Verdict
 
+from .formats import LogOptions
 from .lost_events import Hole
 from .reader import converted_runs, named_run
-from .reasons import ByClock, Copy, Cyclic, Reason, UnusableRow
-from .rows import Row, conflicts, process_of, read_row
+from .reasons import ByClock, Cyclic, Reason
+from .rows import Row, rows_of_lines
+from .skipped import Quarantine
 
 NO_ROW = "no row of it can be used"
 
@@ -79,19 +81,8 @@ def usable_rows(texts: Sequence[str]) -> tuple[list[Row], set[str | None], list[
     """The usable rows without contradictions, with their positions here as line numbers; the processes of the other
     rows (None if a row names none); and these other rows, with the reasons.
     """
-    rows: list[Row] = []
-    processes_with_gaps: set[str | None] = set()
-    quarantine: list[tuple[str, Reason]] = []
-    for number, text in enumerate(texts):
-        try:
-            rows.append(read_row(number, text))
-        except UnusableRow as unusable:
-            quarantine.append((text, unusable.reason))
-            processes_with_gaps.add(process_of(text))
-    contradicting: set[int] = set()
-    for row, reason, _ in conflicts(rows):
-        contradicting.add(row.line)
-        quarantine.append((texts[row.line], reason))
-        if reason.kind is not Copy:
-            processes_with_gaps.add(row.process)
-    return [row for row in rows if row.line not in contradicting], processes_with_gaps, quarantine
+    left_out = Quarantine()
+    rows = rows_of_lines(texts, options=LogOptions(quarantine=left_out), first=0)
+    usable = left_out.without_conflicts("", list(rows))
+    processes_with_gaps = left_out.of_any_run.union(*left_out.processes.values())
+    return usable, processes_with_gaps, [(texts[line], reason) for line, reason in left_out.rows]

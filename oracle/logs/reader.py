@@ -7,17 +7,18 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
-from crownless.oracle.classification import FROM_ONE, NamedComputation
-from crownless.oracle.event_logs import LoggedRun, logged_runs
+from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
+from crownless.oracle.event_logs import LoggedRun, logged_run, logged_runs
 from crownless.oracle.log_orders.uncertain import CERTAIN
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
 from crownless.spec import notation
 from crownless.spec.notation import ReceiveStatement
 
-from .converted import ConvertedLog
+from .converted import ConvertedLog, with_receivers
 from .formats import CONVERTED, Format, LogOptions, content_of
 from .rows import Row, by_run, row_of
+from .skipped import Quarantine
 from .tables import rows_in
 
 
@@ -27,19 +28,37 @@ def subjects(name: str, options: LogOptions | None = None) -> Iterator[NamedComp
     content, form = content_of(name, options)
     if form is None:
         return computation_in(as_text(content, name), name)
+    return runs_in(content, form, name, options)
+
+
+def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[NamedComputation]:
+    """The runs of the log in a content of that format."""
     if form in CONVERTED:
         return converted_runs(convert(content, form, name, options), name)
+    if not options.names_receivers:
+        return converted_runs(with_receivers(by_run(rows_in(content, form, name, options), name), name), name)
     return runs_of(rows_in(content, form, name, options), name)
 
 
-def runs_of(rows: Iterable[Row], name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: participants of each, even without events."""
-    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
+def runs_of(
+    rows: Iterable[Row], name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
+) -> Iterator[NamedComputation]:
+    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: gets rows
+    that cannot be used.
+    """
+    if quarantine is None:
+        return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
+    runs = quarantine.usable(rows, name)
+    logged = logged_runs(runs, name, processes, quarantine.processes, quarantine.add_run)
+    return map(partial(named_run, name), logged)
 
 
 def named_run(name: str, logged: LoggedRun) -> NamedComputation:
     """A run of the log of that name, to be classified."""
-    notes = (FROM_ONE,) if logged.from_one else ()
+    notes = (
+        *[FROM_ONE] * logged.from_one,
+        *[NO_INDEX.format(logged.looks_like)] * bool(logged.looks_like),
+    )
     perhaps = logged.perhaps_received
     return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
 
@@ -70,10 +89,16 @@ def convert(content: bytes, form: Format, name: str, options: LogOptions | None 
     return log
 
 
-def converted_runs(log: ConvertedLog, name: str, processes: Sequence[str] = ()) -> Iterator[NamedComputation]:
+def converted_runs(
+    log: ConvertedLog, name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
+) -> Iterator[NamedComputation]:
     """The runs of a log of another format, each with its notes and uncertainties."""
-    for found in runs_of(log.events, name, processes):
+    at_worst = log.at_worst()
+    for found in runs_of(log.events, name, processes, quarantine):
         run = found.run or ""
         delivery = log.deliveries.get(run)
         notes = (*found.notes, *log.notes.get(run, ()), *(() if delivery is None else delivery.notes))
-        yield replace(found, notes=notes, uncertain=log.uncertain.get(run, CERTAIN), delivery=delivery)
+        uncertain = log.uncertain.get(run, CERTAIN)
+        if run in at_worst:
+            uncertain = replace(uncertain, at_worst=logged_run(run, at_worst[run]).computation)
+        yield replace(found, notes=notes, uncertain=uncertain, delivery=delivery)

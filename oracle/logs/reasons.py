@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, nearest
+from crownless.runtime.printable import printable_name
 
 #: The highest allowed index.
 MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
+#: What logs often call the columns, apart from names that look similar.
+USUAL_NAMES = {
+    "process": ("node", "host", "service", "client"),
+    "index": ("ts", "time", "timestamp", "at", "seq"),
+    "kind": ("event", "type", "action", "op"),
+    "message": ("msg_id", "id", "uuid"),
+    "peer": ("to", "destination", "receiver", "target"),
+}
+#: The most columns of a file that are named.
+MOST_NAMED = 20
 
+CUT_OFF = "--skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
-OWN_INDEX = "number the events of a process 0, 1, 2, … and distinguish runs by 'run'"
+OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
 FROM_0 = "count the events of a process from 0"
+BY_ANOTHER = "number the events of a process 0, 1, 2, …, or order them by a time stamp: --order-by THAT"
 
 Fact = str | int | tuple[str, ...]
 
@@ -61,25 +75,32 @@ class UnusableRow(BadInput):
         self.reason = reason
 
 
+def reason_of(problem: BadInput) -> Reason:
+    """The reason in an error about a row."""
+    return problem.reason if isinstance(problem, UnusableRow) else Cyclic(problem.message)
+
+
 #: Reasons in a single row.
-NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list")
+NotJson = ReasonKind("NotJson", "not JSON: {0}", f"{ONE_A_LINE}, as jq -c '.[]' does with a list; {CUT_OFF}")
 NotAnObject = ReasonKind("NotAnObject", "{0} is not an event", ONE_A_LINE)
 MissingField = ReasonKind("MissingField", "'{0}' is missing", "give {1}")
+MissingFields = ReasonKind("MissingFields", "{0} missing", "{1}")
 BadField = ReasonKind("BadField", "'{0}' cannot be {1}", "give {2}")
 NegativeIndex = ReasonKind("NegativeIndex", "'index' is {0}", FROM_0)
 LargeIndex = ReasonKind("LargeIndex", f"'index' is more than {MOST_INDEX:,}", FROM_0)
-OF_KIND = f"known: {', '.join(KINDS)}; if the log calls one of them so: --kind {{0}}=THAT"
-UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", OF_KIND)
+UnknownKind = ReasonKind("UnknownKind", "unknown kind '{0}'", "{1}")
 NoReceiver = ReasonKind("NoReceiver", "{0} sends {1} without a receiver", "name a receiver in 'peer'")
 ReceiverTwice = ReasonKind("ReceiverTwice", "{0} sends {1} to {2} twice", "name each receiver once in 'peer'")
+OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}")
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
-ONCE = "give each event once, and distinguish runs by 'run'"
+ONCE = "give each event once, and distinguish runs by 'run'; --skip-bad leaves copies out"
+IF_TWICE = "if the system does so: --complete; otherwise give each message of a run a name of its own"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)
-DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", OWN_NAME)
+DeliveredTwice = ReasonKind("DeliveredTwice", "{0} delivers {1} twice", IF_TWICE)
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
 SendersDiffer = ReasonKind("SendersDiffer", "{0} is said to be sent by {1}", CORRECT, " and by ")
 NotAReceiver = ReasonKind(
@@ -96,5 +117,31 @@ NeverDeliveredAnywhere = ReasonKind("NeverDeliveredAnywhere", "{1}, which {0} se
 #: Reasons in a run that is in progress, or read block by block.
 BeforeFirst = ReasonKind("BeforeFirst", "{0} has an event {1}, but events count from {2}")
 AfterEnd = ReasonKind("AfterEnd", "it came after the run had ended")
+
+
+def unknown_kind(kind: str) -> Reason:
+    """The reason for a row whose kind is not known, with the option that says which one it is."""
+    meant = nearest(kind, KINDS) or "send"
+    say = f"--kind {printable_name(kind)}={meant}"
+    others = " or =".join(one for one in KINDS if one not in (meant, "receive"))
+    return UnknownKind(printable_name(kind), f"known: {', '.join(KINDS)}; say which one it is: {say}, or ={others}")
+
+
+def missing_columns(missing: Sequence[str], has: Sequence[str]) -> tuple[str, str]:
+    """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them."""
+    *rest, last = [f"'{name}'" for name in missing]
+    left, options = [name for name in has if name not in ("run", *USUAL_NAMES)], []
+    for name in missing:
+        near = nearest(name, left)
+        option = "--order-by " if name == "index" and near is None else f"--column {name}="
+        near = near or next((one for one in left if one.casefold() in USUAL_NAMES[name]), None)
+        left = [one for one in left if one != near]
+        options.append(option + ("THAT" if near is None else printable_name(near)))
+    shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MOST_NAMED]) or "no columns"
+    more = f" and {len(has) - MOST_NAMED:,} more" if len(has) > MOST_NAMED else ""
+    hint = f"it has {shown}{more}; say which is which: {' '.join(options)}"
+    hint += " (or peer=-, if sends do not name receivers)" * ("--column peer=THAT" in options)
+    return f"{', '.join(rest)} and {last} are" if rest else f"{last} is", hint
+
 
 KINDS_OF_REASONS = [kind for kind in list(globals().values()) if isinstance(kind, ReasonKind)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from crownless.runtime.ending import look
-from crownless.runtime.errors import BadInput
-from crownless.runtime.printable import printable_name
+from crownless.runtime.errors import BadInput, nearest
 
 from .reasons import (
     KINDS,
@@ -20,18 +20,22 @@ from .reasons import (
     DeliveredTwice,
     LargeIndex,
     MissingField,
+    MissingFields,
     NegativeIndex,
     NoReceiver,
     NotAnObject,
     NotAReceiver,
     NotJson,
     Reason,
+    ReasonKind,
     ReceiverTwice,
     SendersDiffer,
     SentTwice,
     TwoEvents,
-    UnknownKind,
     UnusableRow,
+    missing_columns,
+    reason_of,
+    unknown_kind,
 )
 
 if TYPE_CHECKING:
@@ -41,9 +45,11 @@ if TYPE_CHECKING:
 UNREADABLE = "?"
 #: The columns of a log; others are ignored.
 COLUMNS = ("run", "process", "index", "kind", "message", "peer")
+#: Between the values of columns that together make up a name.
+JOINED_BY = "-"
 MEANING = {
     "process": "the name of the event's process, a string",
-    "index": "the event's number on its process, an integer counted from 0",
+    "index": "the event's number on its process, an integer counted from 0, or a time stamp by --order-by",
     "kind": "one of " + ", ".join(KINDS),
     "message": "the message's name, a string or an integer, or add --match if the log has none",
     "run": "the run's name, a string or an integer",
@@ -90,23 +96,55 @@ class Row:
 
 
 def rows_of_lines(
-    lines: Iterable[str], file: str | None = None, options: LogOptions | None = None, first: int = 1
+    lines: Iterable[str],
+    file: str | None = None,
+    options: LogOptions | None = None,
+    first: int = 1,
+    values: list[str | None] | None = None,
 ) -> Iterator[Row]:
-    """The events in lines of JSON, the first with this number; raises `BadInput` with the file and the line."""
-    columns, kinds, unnamed = (options.columns, options.kinds, options.unnamed) if options else ({}, {}, False)
+    """The events in lines of JSON, the first with this number; raises `BadInput` with the file and the line.
+
+    `values` gets the value of each event by which the options order them; their indices are then 0.
+    """
+    unnamed, receivers = (options.unnamed, options.names_receivers) if options else (False, True)
+    quarantine = options.quarantine if options else None
+    translated = options is not None and bool(options.columns or options.kinds or options.order_by)
+    parts = options.parts if options is not None else {}
     for number, text in enumerate(lines, first):
         if number % LOOKS_EVERY == 0:
             look()
         if not text.strip():
             continue
+        fields: dict[str, Any] = {}
         try:
-            fields = fields_of(text)
-            fields |= {name: fields.get(theirs) for name, theirs in columns.items()}
-            if kinds and isinstance(kind := fields.get("kind"), str):
-                fields["kind"] = kinds.get(kind, kind)
-            yield row_of(number, fields, named=not unnamed)
+            fields = theirs = fields_of(text, exactly=values is not None)
+            if options is not None and translated:
+                fields = _our_fields(theirs, parts, options.kinds)
+            value = fields.get("index")
+            if values is not None:
+                fields["index"] = 0
+            row = row_of(number, fields, named=not unnamed, receivers=receivers, has=theirs)
         except BadInput as problem:
-            raise problem.at(file=file, line=number) from None
+            if quarantine is None:
+                raise problem.at(file=file, line=number) from None
+            quarantine.add(number, fields, reason_of(problem))
+            continue
+        if values is not None:
+            values.append(None if value is None else str(value))
+        yield row
+
+
+def _our_fields(
+    fields: Mapping[str, Any], parts: Mapping[str, Sequence[str]], kinds: Mapping[str, str]
+) -> dict[str, Any]:
+    """The fields of an event by our names of columns and kinds, given the names of the file and its fields."""
+    ours: dict[str, Any] = {}
+    for name, theirs in parts.items():
+        found = [fields.get(part) for part in theirs]
+        ours[name] = found[0] if len(found) == 1 else None if None in found else JOINED_BY.join(map(str, found))
+    if isinstance(kind := ours.get("kind"), str):
+        ours["kind"] = kinds.get(kind, kind)
+    return ours
 
 
 def read_row(line: int, text: str) -> Row:
@@ -114,25 +152,35 @@ def read_row(line: int, text: str) -> Row:
     return row_of(line, fields_of(text))
 
 
-def fields_of(text: str | bytes) -> dict[str, Any]:
-    """The fields of the object in a line of JSON; raises `UnusableRow`."""
+def fields_of(text: str | bytes, *, exactly: bool = False) -> dict[str, Any]:
+    """The fields of the object in a line of JSON; raises `UnusableRow`. `exactly`: decimals are `Decimal`."""
     try:
-        fields = json.loads(text)
+        fields = json.loads(text, parse_float=Decimal) if exactly else json.loads(text)
     except json.JSONDecodeError as problem:
         raise UnusableRow(NotJson(problem.msg), column=problem.colno) from None
     except (ValueError, RecursionError):
         raise UnusableRow(NotJson("a number is too long, or the nesting too deep")) from None
     if not isinstance(fields, dict):
-        raise UnusableRow(NotAnObject(_in_words(fields)))
+        raise UnusableRow(NotAnObject(in_words(fields)))
     return fields
 
 
-def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Row:
+def row_of(
+    line: int,
+    fields: Mapping[str, object],
+    *,
+    named: bool = True,
+    receivers: bool = True,
+    has: Iterable[str] | None = None,
+) -> Row:
     """The event with these fields, on the line of this number; raises `UnusableRow`.
 
     `named`: `message` is the name of the message. Otherwise it is a payload, which may be left out, and a deliver must
-    name its sender.
+    name its sender. `receivers`: a send names its receivers; `has`: the names of the columns in the file.
     """
+    has = fields if has is None else has
+    if fields.get("process") is None or fields.get("index") is None or fields.get("kind") is None:
+        _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers)
     process = _name(fields, "process")
     index = fields.get("index")
     if type(index) is not int:
@@ -141,22 +189,39 @@ def row_of(line: int, fields: Mapping[str, object], *, named: bool = True) -> Ro
         raise UnusableRow(NegativeIndex(index) if index < 0 else LargeIndex())
     kind = _name(fields, "kind")
     if kind not in KINDS:
-        raise UnusableRow(UnknownKind(printable_name(kind)))
+        raise UnusableRow(unknown_kind(kind))
     run = "" if fields.get("run") in (None, "") else _name(fields, "run", integers=True)
     if kind == "internal":
         return Row(line, run, process, index, kind)
     if named:
+        _refuse_missing(["message"], fields, has)
         message = _name(fields, "message", integers=True)
     elif fields.get("message") is None:
         message = ""
     else:
         message = _name(fields, "message", integers=True, meaning=PAYLOAD)
     if kind == "send":
-        return Row(line, run, process, index, kind, message, _receivers(process, message, fields.get("peer")))
+        if receivers:
+            _refuse_missing(["peer"], fields, has)
+        to = _receivers(process, message, fields.get("peer")) if receivers else ()
+        return Row(line, run, process, index, kind, message, to)
     sender = fields.get("peer")
     if not is_name(sender) and (sender is not None or not named):
         raise _unusable("peer", sender, SENDER if named else SENDER_OF_UNNAMED)
     return Row(line, run, process, index, "deliver", message, () if sender is None else (sender,))
+
+
+def _refuse_missing(
+    names: Sequence[str], fields: Mapping[str, object], has: Iterable[str], others: Sequence[str] = ()
+) -> None:
+    """Raises `UnusableRow` if several of these fields are missing, or one for which the file has a similar column.
+
+    `others`: fields that are then named too, if they are missing.
+    """
+    missing = [name for name in names if fields.get(name) is None]
+    if len(missing) > 1 or (missing and nearest(missing[0], [name for name in has if name not in COLUMNS])):
+        missing += [name for name in others if fields.get(name) is None]
+        raise UnusableRow(MissingFields(*missing_columns(missing, list(has))))
 
 
 def process_of(text: str) -> str | None:
@@ -214,13 +279,14 @@ def _unusable(key: str, value: object, meaning: str = "") -> UnusableRow:
     hidden = next((character for character in text if not character.isprintable()), None)
     if hidden is not None:
         meaning = f"{meaning}; no name holds {json.dumps(hidden)}, which does not show"
-    return UnusableRow(MissingField(key, meaning) if value is None else BadField(key, _in_words(value), meaning))
+    return UnusableRow(MissingField(key, meaning) if value is None else BadField(key, in_words(value), meaning))
 
 
-def _in_words(value: object) -> str:
+def in_words(value: object) -> str:
+    """A value in an error: as JSON, if it is short."""
     if isinstance(value, (dict, list)):
         return "an object" if isinstance(value, dict) else "a list"
-    text = json.dumps(value)
+    text = json.dumps(value, default=float)
     return text if len(text) <= 40 else text[:39] + "…"
 
 
@@ -252,6 +318,17 @@ def conflicts(rows: Iterable[Row]) -> Iterator[Conflict]:
         if id(conflict.row) not in found:
             found.add(id(conflict.row))
             yield conflict
+
+
+def without_conflicts(rows: Sequence[Row], but: Collection[ReasonKind] = ()) -> tuple[list[Row], list[Conflict]]:
+    """The rows without those that contradict others, and the latter, as `conflicts` has them; conflicts of some kinds
+    are no reason.
+    """
+    found: dict[int, Conflict] = {}
+    for conflict in all_conflicts(list(rows)):
+        if conflict.reason.kind not in but:
+            found.setdefault(id(conflict.row), conflict)
+    return [row for row in rows if id(row) not in found], list(found.values())
 
 
 def all_conflicts(rows: list[Row]) -> Iterator[Conflict]:

@@ -8,21 +8,24 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from itertools import chain
-from pathlib import Path
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import chain, islice
+from operator import add
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
-from crownless.runtime.errors import BadInput
+from crownless.runtime.errors import BadInput, unknown_name
 from crownless.runtime.reading import as_text
 
-from .columns import check_columns, plain_table, rows_of_table, shortened
-from .formats import FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
+from .columns import check_columns, our_columns, plain_table, rows_of_table
+from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
+from .reasons import BY_ANOTHER, MOST_NAMED, OtherCells
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.csv as pc
     import pyarrow.parquet as pq
 
 #: Separates receivers in a CSV cell.
@@ -35,33 +38,53 @@ CSV_BLOCK = 1 << 24
 
 def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
     """The events of a log, each with its line in the file; raises `BadInput` for an unusable one."""
-    if form == "jsonl":
-        refuse_unknown_columns(content, name, options)
-        lines = as_text(content, name).split("\n")
+    if form != "jsonl":
+        return rows_of_table(read_table(content, form, name, options), name, 2 if form == "csv" else 1, options)
+    refuse_unknown_columns(content, name, options)
+    skips = options.quarantine is not None  # a line that was cut off may end within a character
+    lines = (content.decode("utf-8-sig", "surrogateescape") if skips else as_text(content, name)).split("\n")
+    if options.order_by is None:
         return rows_of_lines(lines, name, options)
-    table = read_table(content, form, name, options)
-    return rows_of_table(table, name, 2 if form == "csv" else 1, named=not options.unnamed)
+    from .order_by import Places  # which loads what is compiled
+
+    values: list[str | None] = []
+    rows = list(rows_of_lines(lines, name, options, 1, values))
+    return iter(Places(options.order_by, name, quarantine=options.quarantine).of_rows(rows, values))
 
 
 def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> pa.Table:
     """The plain rows of a log."""
     import pyarrow as pa
 
+    def line_of(row: int) -> int:
+        if form == "jsonl":
+            lines = (line for line, text in enumerate(content.split(b"\n"), 1) if text.strip())
+            return next(islice(lines, row, None))
+        return row + 1 + (form == "csv")
+
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
 
         refuse_unknown_columns(content, name, options)
-        return read_json_lines(content, name, options)
-    if form == "csv":
-        as_text(content, name)  # to report where a byte is not UTF-8
-    return pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
+        table = read_json_lines(content, name, options)
+    else:
+        if form == "csv" and options.quarantine is None:
+            as_text(content, name)  # to report where a byte is not UTF-8
+        table = pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
+    if options.order_by is None:
+        return table
+    from .order_by import Places
+
+    return Places(options.order_by, name, quarantine=options.quarantine).of_table(table, line_of)
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
     """Raises `BadInput` if no line of JSON has the column names of the options."""
-    for column, theirs in options.columns.items():
-        if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
-            raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
+    for column, parts in options.parts.items():
+        given = column in options.columns or (column == "index" and options.order_by is not None)
+        for theirs in parts if given else ():
+            if theirs.isascii() and theirs.isalnum() and f'"{theirs}"'.encode() not in content:
+                raise BadInput(f"no line has {theirs!r}", hint=f"say what is called '{column}' there", file=name)
 
 
 # -- tables ------------------------------------------------------------------------------------------------------------
@@ -94,18 +117,22 @@ def _as_plain_rows(table: pa.Table, form: Format, name: str, options: LogOptions
     several = [given for given, count in Counter(has).items() if count > 1]
     if several:
         raise BadInput(f"it has two columns {several[0]!r}", hint="give each column a name of its own", file=name)
-    missing = [given for given in options.columns.values() if given not in has]
-    if missing:
-        raise BadInput(f"there is no column {missing[0]!r}", hint=f"the file has {shortened(has)}", file=name)
-    ours = {column: given for column, given in options.named.items() if given in has}
-    table = table.select([*ours.values()]).rename_columns([*ours])
-    if form == "csv" and "index" in ours:
-        table = _with_numbers(table, name, first)
-    check_columns(table.schema, name, has, named=not options.unnamed)
-    if form == "csv":
+    given = [options.order_by] if options.order_by not in (None, BY_LINE) else []
+    given += [part for column in options.columns for part in options.parts.get(column, ())]
+    for theirs in given:
+        if theirs not in has:
+            hint = unknown_name("column", theirs, has[:MOST_NAMED]).hint
+            raise BadInput(f"there is no column {theirs!r}", hint=hint, file=name)
+    table = our_columns(table, options)
+    ordered = options.order_by is not None
+    if form == "csv" and "index" in table.schema.names and not ordered:
+        table = _with_numbers(table, name, first, lenient=options.quarantine is not None)
+    needed = [column for column in options.named if column != "index" or not ordered]
+    check_columns(table.schema, name, has, needed, named=not options.unnamed)
+    if form == "csv" and options.names_receivers:
         table = _with_several_receivers(table)
     try:
-        return plain_table(table, options.kinds)
+        return plain_table(table, options.kinds, ordered=ordered)
     except BadInput as problem:
         raise problem.at(file=name) from None
 
@@ -118,17 +145,14 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    separator = "\t" if ".tsv" in Path(name.lower()).suffixes[-2:] else ","
-    if name == "-":
-        file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
-        heading = file.peek(1 << 12).split(b"\n", 1)[0]
-        separator = "\t" if b"\t" in heading and b"," not in heading else ","
+    file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
+    separator = _separator_in(file.peek(1 << 12), options)
     reader = pc.open_csv(
         file,
         pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-        pc.ParseOptions(delimiter=separator, newlines_in_values=True),
+        pc.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=_skipping(options)),
         pc.ConvertOptions(
-            column_types=dict.fromkeys(options.named.values(), pa.string()),
+            column_types=dict.fromkeys(options.theirs, pa.string()),
             strings_can_be_null=True,
             null_values=[""],
             quoted_strings_can_be_null=True,
@@ -137,14 +161,44 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     return reader.schema, iter(reader)
 
 
-def _with_numbers(table: pa.Table, name: str, first: int) -> pa.Table:
-    """The column `index` as numbers; the first row has this number, and is on the line after it."""
+def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
+    """Leaves out lines with too few or too many cells, if the options do."""
+    quarantine = options.quarantine
+    if quarantine is None:
+        return None
+
+    def skip(row: pc.InvalidRow) -> str:
+        quarantine.unread.add(row.number)
+        quarantine.add(row.number, {}, OtherCells(row.actual_columns, row.expected_columns))
+        return "skip"
+
+    return skip
+
+
+def _separator_in(head: bytes, options: LogOptions) -> str:
+    """What separates the cells of the first line: it gives the most names of columns, or else the most cells."""
+    heading = head.decode("utf-8-sig", "replace").split("\n", 1)[0]
+
+    def cells(separator: str) -> tuple[int, int]:
+        names = [cell.strip(' "\r') for cell in heading.split(separator)]
+        return len({*options.theirs} & {*names}), len(names)
+
+    return max(",\t;|", key=cells)
+
+
+def _with_numbers(table: pa.Table, name: str, first: int, *, lenient: bool) -> pa.Table:
+    """The column `index` as numbers; the first row has this number, and is on the line after it.
+
+    `lenient`: what is no number is missing; otherwise it raises `BadInput`.
+    """
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    column, hint = table["index"], "number the events of a process 0, 1, 2, …"
+    column, hint = table["index"], BY_ANOTHER
     usable = pc.fill_null(pc.match_substring_regex(column, r"^-?[0-9]{1,18}$"), False)
-    if not pc.all(usable, min_count=0).as_py():
+    if lenient:
+        column = pc.if_else(usable, column, None)
+    elif not pc.all(usable, min_count=0).as_py():
         number = usable.to_pylist().index(False)
         given = column[number].as_py()
         problem = "'index' is missing" if given is None else f"'index' cannot be {given[:40]!r}"
@@ -226,12 +280,20 @@ def blocks(
         head = b"" if form else _read(file, size, name)
         form = form or format_in(head) or (None if head.strip() else "jsonl")
         if form == "jsonl":
-            yield from _of_lines(head, file, name, options, progress, size)
+            found = _of_lines(head, file, name, options, progress, size)
         elif form in ("csv", "parquet", "arrow") and not head:
-            yield from (block for block in _tables(file, form, name, options) if block[1].num_rows)
+            found = (block for block in _tables(file, form, name, options) if block[1].num_rows)
         else:
             problem = f"{form} is not read block by block here" if form else "this is no event log"
             raise BadInput(problem, hint="give it as a file; if it is CSV: --format csv", file=name)
+        if options.order_by is None:
+            yield from found
+            return
+        from .order_by import Places
+
+        places = Places(options.order_by, name, in_blocks=True)
+        for first, table in found:
+            yield first, places.of_table(table, partial(add, first))
 
 
 def _read(file: Any, size: int, name: str) -> bytes:

@@ -243,7 +243,7 @@ def _unusable_as_text(batches: Batches) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    from crownless.oracle.log_orders.large_run import no_events
+    from crownless.oracle.logs.layout import no_events
 
     for batch in batches:
         runs = Named.of(batch["run"])

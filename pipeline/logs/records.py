@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from crownless.oracle.classification import ClassifiedRuns
-from crownless.oracle.log_orders.classified import ClassifiedLog
-from crownless.oracle.log_orders.monitor import BROKEN, COLUMN, KEPT, UNDECIDED, Monitor
+from crownless.oracle.log_orders.classified import ClassifiedLog, decided
+from crownless.oracle.log_orders.monitor import BROKEN, KEPT, Monitor
 from crownless.oracle.log_orders.witnesses import WitnessesByShape
 from crownless.oracle.logs.columns import json_line
+from crownless.oracle.logs.formats import BY_ROW
 from crownless.oracle.logs.layout import Numbers
-from crownless.oracle.logs.named_rows import NamedRows, are_names
+from crownless.oracle.logs.named_rows import NamedRows
 from crownless.oracle.logs.quarantine import RunResult, judge_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import as_json
@@ -116,11 +117,8 @@ def _schema() -> pa.Schema:
 
 def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
     """The records of these runs, and the number of their rows that were judged."""
-    monitor = Monitor(rows.numbers(), query.reading == "pending")
-    decided = monitor.outcomes(query.orders)
-    decided[~are_names(rows.named["run"].names, empty=True)] = UNDECIDED
-    found = decided[:, [COLUMN[order] for order in query.orders]]
-    left = (found == UNDECIDED).any(axis=1)
+    log = decided(rows, rows.numbers(), "", query.orders, query.reading, BY_ROW)
+    found, left = log.outcomes, ~log.by_monitor
     judged = int(np.diff(rows.first)[~left].sum())
     records: list[Record] = []
     for run in np.flatnonzero(left).tolist():
@@ -135,7 +133,7 @@ def records_of_runs(rows: NamedRows, query: Query) -> Iterator[pa.RecordBatch]:
         records += data_quality_records(name, by_spec)
         judged += by_spec.judged
     yield batch_of([*records, record(JUDGED, None, rows=judged)])
-    yield from _verdicts_by_monitor(rows, monitor, np.flatnonzero(~left), found, query)
+    yield from _verdicts_by_monitor(rows, log.monitor, np.flatnonzero(~left), found, query)
 
 
 def _verdicts_by_monitor(

@@ -20,6 +20,7 @@ from . import (  # noqa: F401
     buffers,
     bundled,
     costs,
+    definitions,
     delays,
     failures,
     fig_8,

@@ -158,22 +158,14 @@ BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
 
 @claim(
     "MG10",
-    "[MG] §4.2 and §5.1, Lemma 1",
+    "[MG] §5.1, Lemma 1",
     "If e ↦ f, and not by one message, then e ≺ f, or e ≺ s1 and r1 → f for some message, or e ⇝ g → f.",
     {
         "Lemma 1 by the letter, of ↦ as printed": "proved",
         "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ": "refuted",
         "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →": "checked",
-        "§4.2: a computation is synchronous if and only if it has no crown by →_ℰ as printed": "refuted",
-        "§4.2, 'easy to see': who has a crown restricted to ℰ, by →_ℰ as printed, has one by ↦ as printed": "proved",
-        (
-            "§4.2, 'easy to see', where a crown restricted to ℰ is one of the computation of ℰ alone, as the words "
-            "beside →_ℰ have it ('the causality chain is formed by the events in ℰ')"
-        ): "refuted",
     },
-    reading="by the letter it only repeats the definition of ↦ in §4.2. What is false is there: → leaves out the event "
-    "itself, so that neither →_ℰ nor ↦ as printed has the chain s1 ≺ s2 ⇝ r2, and two messages that overtake each "
-    "other have no crown by either",
+    reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG25)",
     errata=[
         Erratum(
             "error",
@@ -198,19 +190,8 @@ def mg10(quick: bool) -> list[Evidence]:
         for split in splits
         for e, f in split.own_pairs()
     )
-    crownless = next((split.whole for split in splits if _is_crownless(split)), None)
-    title = "not synchronous, and without a crown by →_ℰ or ↦ as §4.2 prints them"
-    no_crown = found(title, crownless, "counterexample-mg10", scope).refutes()
-    inclusion = conditions.maps_to_holds_what_is_printed()
     of_chains = conditions.lemma_1_of_chains() & fact(left_out, "by chains Lemma 1 leaves out pairs")
-    return [conditions.lemma_1(), of_chains, pairs, no_crown, inclusion, no_crown]
-
-
-def _is_crownless(split: Split) -> bool:
-    """True if the application's part is not synchronous, and has no crown by either printed relation."""
-    if decide(split.application, "synchronous").kept:
-        return False
-    return not any(map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed)))
+    return [conditions.lemma_1(), of_chains, pairs]
 
 
 @claim(
@@ -219,7 +200,7 @@ def _is_crownless(split: Split) -> bool:
     "Under the send condition, s1 ↦ r2 implies r1 → r2 or s1 ≺ r2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
     not_said={"of one message, as s1 ↦ r1": "refuted"},
-    reading="↦ as printed, or as §5 needs it (MG10), which is wider",
+    reading="↦ as printed, or as §5 needs it (MG25), which is wider",
 )
 def mg11(quick: bool) -> list[Evidence]:
     inclusion = conditions.maps_to_holds_what_is_printed()
@@ -231,7 +212,7 @@ def mg11(quick: bool) -> list[Evidence]:
     "[MG] §5.1, Lemma 3",
     "Under the send and receive conditions, who has no strong crown of size 2 has no crown of size 2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
-    reading="crowns by ↦ as printed, or as §5 needs it (MG10), which is wider; of two distinct messages (MG2)",
+    reading="crowns by ↦ as printed, or as §5 needs it (MG25), which is wider; of two distinct messages (MG2)",
 )
 def mg12(quick: bool) -> list[Evidence]:
     return [conditions.lemma_3() & conditions.maps_to_holds_what_is_printed(), conditions.lemma_3()]
@@ -246,7 +227,7 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
     "Under the send and receive conditions, a crown of size k implies a strong one of size k or less.",
     {
         "crowns by ↦ as printed": "refuted",
-        "crowns by ↦ as §5 needs it (MG10)": "refuted",
+        "crowns by ↦ as §5 needs it (MG25)": "refuted",
         f"either, with more than RC: {STRONG_RC}": "proved",
     },
     reading="AC is RC; crowns of two or more distinct messages (MG2)",

@@ -66,6 +66,14 @@ class Split(Conditions):
             )
         )
 
+    def leads_within_own(self, e: int, f: int) -> bool:
+        """→_ℰ with 'before or the same' for ≺ s1 and for r1 →."""
+        return self.precedes(e, f) or any(
+            (e == self.send(m) or self.precedes(e, self.send(m)))
+            and (self.receive(m) == f or self.leads_within_own(self.receive(m), f))
+            for m in self.own
+        )
+
     def chain_leads(self, e: int, f: int) -> bool:
         """True if a chain of events whose first message, if any, is the application's leads from e to f."""
         c = self.whole

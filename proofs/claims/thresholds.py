@@ -1,4 +1,4 @@
-"""The claim of [SA] that a threshold bounds the number of entries kept and carried."""
+"""The claims of [SA] on size: a threshold bounds the number of entries kept and carried."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import NamedTuple
 from crownless.impl.protocol import Setting
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.extra_messages import State as ExtraState
+from crownless.impl.protocols.rst import Rst
 from crownless.impl.variants.for_matrices import ClearsOnce
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
@@ -20,8 +21,13 @@ from crownless.proofs.theorems.smallest_clearing import Clearings
 
 from . import bundled
 from .claim import Erratum, claim
-from .evidence import enumerated, program, system_of
+from .evidence import enumerated, in_some_state, program, proved, system_of
+from .matrices import LockstepProduct, guards_in, same_guard
 
+ANY_THRESHOLD = (
+    "any number of processes and messages, none to oneself, extra messages at any time; that the machine sends them so "
+    "is shown up to 4 processes"
+)
 #: When P1 has heard from both others, its matrix has four entries, the text's k = n + 1, and one column is cleared.
 #: Four messages in the free workload show the same, with k = 2 or 3 and in many more states.
 FOUR_ENTRIES = """
@@ -102,33 +108,9 @@ MESSAGES, DELIVERIES = 10, 5
     ],
 )
 def sa6(quick: bool) -> list[Evidence]:
-    left = left_by_one()
-    fullest = bundled.program_of(bundled.run("counterexample-sa6"))
-    cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, fullest)]
-    cases += [] if quick else [(4, 3), (4, SEVEN_ENTRIES)]
-    fits, count, too_small = True, 0, set()
-    for n, what in cases:
-        for k in range(1, n * n + 1):
-            largest = _largest(ExtraMessages, n, k, what)
-            count += largest.states
-            most = max(largest.kept, largest.carried)
-            fits &= (k < n or most < k) and (k < n - 1 or most <= k) and (k <= (n - 1) ** 2 or not largest.any_extra)
-            too_small |= {(n, k)} if most > k else set()
-    acts = _largest(ExtraMessages, 3, 4, FOUR_ENTRIES).any_extra
-    patterns = _full_patterns(3)
-    bounded = enumerated(
-        "of n entries or more two are in one of the n - 1 columns, and clearing goes on until there are fewer: every "
-        "pattern of three processes",
-        patterns,
-        lambda matrix: _goes_on(ExtraMessages, matrix),
-    ) & fact(
-        fits and acts and too_small == {(3, 1), (4, 1), (4, 2)},
-        f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
-        "n-1, more only for k < n-1",
-        "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
-        + f"; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving",
-    )
-    three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (cases[0][1], FOUR_ENTRIES))
+    left, patterns = left_by_one(), _full_patterns(3)
+    bounded = _bounded(quick)
+    three = max(_largest(ClearsOnce, 3, 4, what).kept for what in (_cases(quick)[0][1], FOUR_ENTRIES))
     one_is_not_enough = any(not _goes_on(ClearsOnce, matrix) for matrix in patterns)
     smallest = (
         "that the bundled run is a smallest is left to the full run"
@@ -146,6 +128,110 @@ def sa6(quick: bool) -> list[Evidence]:
             three <= 4 and one_is_not_enough and (quick or _none_smaller()), "of a program of ten messages at n=4, k=5"
         ),
     ]
+
+
+@claim(
+    "SA14",
+    "[SA] Abstract",
+    "Messages have a size of O(k), for a constant k with n < k ≤ n².",
+    {"counted in entries of the matrix": "checked", "counted in bits": "refuted"},
+    reading="in entries, as Θ(n²) is of the matrix protocol (§1). A constant k serves one n, as k > n",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "An entry counts the messages of a channel, so that no number of bits is enough for k of them.",
+            "A message carries at most k entries, each with a counter that grows with the number of messages.",
+            "The sizes that the text compares, Θ(n²) and n, are numbers of entries, too.",
+        )
+    ],
+)
+def sa14(quick: bool) -> list[Evidence]:
+    m = 4 if quick else 6
+    text = f"P1: {'; '.join(f'send m{k} to P2' for k in range(m))}\nP2: {'; '.join(['receive'] * m)}"
+    grows = in_some_state(
+        f"the last of {m} messages from P1 to P2 has one entry, {m - 1}",
+        system_of(extra(2, 3), program(text)),
+        lambda now: any(packet.stamp == ((0, 1, m - 1),) for packet in now.in_flight),
+    )
+    counts = proved("extra-messages", "safe", scope=ANY_THRESHOLD).saying(
+        "z3: a sender's own entry is the number of messages that it sent, which has no bound"
+    )
+    return [_bounded(quick), (grows & counts).refutes()]
+
+
+@claim(
+    "SA15",
+    "[SA] Abstract",
+    "With extra messages the matrices can be coded even in linear space.",
+    "checked",
+    reading="in entries, as Θ(n²) is; by the least threshold, k = n + 1",
+)
+def sa15(quick: bool) -> Evidence:
+    few = all(
+        max(largest.kept, largest.carried) <= n
+        for n, what in _cases(quick)
+        for largest in [_largest(ExtraMessages, n, n + 1, what)]
+    )
+    return _bounded(quick) & fact(few, "at most n entries are kept and carried for k = n + 1")
+
+
+@claim(
+    "SA16",
+    "[SA] Abstract",
+    "A message may wait for an extra message although causal order lets it be delivered.",
+    "checked",
+    reading="not without extra messages: the guard is then that of the matrix protocol",
+)
+def sa16(quick: bool) -> Evidence:
+    without = same_guard(extra(3, never(3)), Rst(3), Free(3, 3))
+    return waits_for_an_extra_message() & without.saying(
+        "without extra messages the same guard as rst",
+        "one program; without extra messages every interleaving of 3 processes, up to 3 messages",
+    )
+
+
+@cache
+def waits_for_an_extra_message() -> Evidence:
+    """A run of the program with four entries."""
+    return in_some_state(
+        "a message waits for an extra message, and not for causal order",
+        system_of(LockstepProduct(extra(3, 4), Rst(3)), program(FOUR_ENTRIES)),
+        lambda now: (False, True) in guards_in(now),
+    )
+
+
+def _cases(quick: bool) -> list[tuple[int, int | str]]:
+    """Numbers of processes, each with the number of messages in the free workload, or a program."""
+    fullest = bundled.program_of(bundled.run("counterexample-sa6"))
+    cases: list[tuple[int, int | str]] = [(3, 3 if quick else 5), (3, FOUR_ENTRIES), (4, fullest)]
+    return cases if quick else [*cases, (4, 3), (4, SEVEN_ENTRIES)]
+
+
+@cache
+def _bounded(quick: bool) -> Evidence:
+    """For every threshold that bounds them at all, the entries that a process keeps and a message carries."""
+    cases = _cases(quick)
+    fits, count, too_small = True, 0, set()
+    for n, what in cases:
+        for k in range(1, n * n + 1):
+            largest = _largest(ExtraMessages, n, k, what)
+            count += largest.states
+            most = max(largest.kept, largest.carried)
+            fits &= (k < n or most < k) and (k < n - 1 or most <= k) and (k <= (n - 1) ** 2 or not largest.any_extra)
+            too_small |= {(n, k)} if most > k else set()
+    acts = _largest(ExtraMessages, 3, 4, FOUR_ENTRIES).any_extra
+    return enumerated(
+        "of n entries or more two are in one of the n - 1 columns, and clearing goes on until there are fewer: every "
+        "pattern of three processes",
+        _full_patterns(3),
+        lambda matrix: _goes_on(ExtraMessages, matrix),
+    ) & fact(
+        fits and acts and too_small == {(3, 1), (4, 1), (4, 2)},
+        f"for every k from 1 to n² in {count:,} states: fewer than k kept and carried for k ≥ n, at most k for k = "
+        "n-1, more only for k < n-1",
+        "; ".join(f"{n} processes, up to {what} messages" for n, what in cases if isinstance(what, int))
+        + f"; {sum(isinstance(what, str) for _, what in cases)} programs; every interleaving",
+    )
 
 
 def _full_patterns(n: int) -> list[tuple[tuple[int, ...], ...]]:

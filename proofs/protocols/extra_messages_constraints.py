@@ -9,6 +9,7 @@ for any number of processes and messages, unless finite sorts are given, e.g. to
 - *Lemma 2*: the constraints after a step imply those before it.
 - *Lemma 3*: those after a delivery imply those that the message carried, from the delivery on.
 - *Proposition 5*: a message whose number DELIV has not reached is not delivered.
+- *Theorem 6*, a step: a constraint that is not met counts a message that was sent before, and is not delivered.
 """
 
 from __future__ import annotations
@@ -173,6 +174,26 @@ def number_claim(protocol: type[ProtocolMachine] = ExtraMessages, *, by_receiver
         "DELIV is less than its number": now.local(here).deliv[there] < run.number(m),
     }
     return Claim("Proposition 5", given, z3.Not(now.delivered(m)))
+
+
+def unmet_claim(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> Claim:
+    """The step of Theorem 6: if a message m to P_i carries n for P_k, and DELIV_i[k] < n, then message n from P_k to
+    P_i was sent before m, and is not delivered.
+    """
+    run = WithExtraMessages(protocol, **sorts)
+    m, now, k = run.m, run.before, run.terms.any_process("k")
+    i, n = run.receiver(run.m), run.stamp(run.m)[k][run.receiver(run.m)]
+    missing = run.numbered(k, i, n)
+    names = (
+        "there is a message of each number",
+        "no stamp counts more than there are",
+        "a stamp's entries happened before",
+        COUNTS,
+        "DELIV counts no more than there are",
+    )
+    unmet = {"m is sent": now.sent(m), "it carries n for P_k": now.local(i).deliv[k] < n}
+    shows = z3.And(now.sent(missing), run.precedes(missing, m), z3.Not(now.delivered(missing)))
+    return Claim("the step of Theorem 6", {**_of_the_proof(run, *names), **unmet}, shows)
 
 
 def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:

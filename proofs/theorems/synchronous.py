@@ -129,6 +129,12 @@ class InTime(AnyComputation):
             "SYNC: T grows along ≺": self.events(lambda e, f: z3.Implies(self.precedes(e, f), time(e) < time(f))),
         }
 
+    def only_messages(self) -> Hypotheses:
+        def of_some(e: Term) -> Term:
+            return self.some_message(lambda m: z3.Or(self.send(m) == e, self.receive(m) == e))
+
+        return {"every event is a send or a receive": self.events(of_some, of=1)}
+
     def leads_in_time(self) -> Hypotheses:
         within = self.events(lambda e, f: z3.Implies(self.leads(e, f), self.in_time(e, f)))
         return {"→ lies within what holds ≺ and ⇝ and is transitive": within}
@@ -213,9 +219,7 @@ def theorem_2_claims() -> list[Claim]:
 
     ranked = {
         **c.happened_before(),
-        "every event is a send or a receive": c.events(
-            lambda e: c.some_message(lambda m: z3.Or(c.send(m) == e, c.receive(m) == e)), of=1
-        ),
+        **c.only_messages(),
         "messages are sorted": c.messages(grows),
         "an event has the time of its message": c.messages(has_rank, of=1),
     }

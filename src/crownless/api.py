@@ -97,26 +97,27 @@ def read_log(
     columns: Mapping[str, str] | None = None,
     kinds: Mapping[str, str] | None = None,
     pattern: str | None = None,
+    order_by: str | None = None,
 ) -> list[NamedComputation]:
     """The runs of an event log: a file, `-` for standard input, a bundled name, or lines of JSON.
 
     Each has its `computation`, and the `holes` in the log. `format`: needed if the file name does not show it;
     `columns`: the log's names of columns, `{"message": "msg_id"}`; `kinds`: its names of kinds of events,
-    `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log, as for `crownless classify`.
+    `{"recv": "deliver"}`; `pattern`: the expression that finds messages in a ShiViz log; `order_by`: the column of
+    numbers or times that orders each process's events, or `line`, instead of `index`; all as for `crownless classify`.
     Raises `BadInput` with the invalid line.
     """
     from crownless.oracle.logs.formats import FORMATS, LogOptions
-    from crownless.oracle.logs.reader import runs_of, subjects
-    from crownless.oracle.logs.rows import rows_of_lines
+    from crownless.oracle.logs.reader import runs_in, subjects
 
     if format is not None and format not in FORMATS:
         raise unknown_name("format", format, FORMATS)
-    options = LogOptions(format, dict(columns or {}), dict(kinds or {}), pattern)
+    options = LogOptions(format, dict(columns or {}), dict(kinds or {}), pattern, order_by=order_by)
     if isinstance(file, str | os.PathLike):
         return list(subjects(os.fspath(file), options))
     if format is not None or pattern is not None:
         raise BadInput("lines are of JSON", hint="give `format` and `pattern` with a file")
-    return list(runs_of(rows_of_lines(file, None, options), ""))
+    return list(runs_in("\n".join(file).encode(), "jsonl", "", options))
 
 
 def classify(

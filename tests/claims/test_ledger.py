@@ -22,10 +22,10 @@ from crownless.spec import bibliography, library
 from crownless.spec.diagrams.text import draw
 
 #: The number of claims that each text makes.
-CLAIMED = {"MF": 25, "SES": 18, "MG": 21, "KU": 9, "SA": 13}
+CLAIMED = {"MF": 25, "SES": 18, "MG": 28, "KU": 9, "SA": 17}
 MAY_BE_OPEN = {"MF25"}
 #: Claims that hold, but not as one might read them or as they are proved; what shows that is bundled, too.
-HOLD_AND_ARE_DRAWN = {"SES16", "SA6", "MG10", "MG17"}
+HOLD_AND_ARE_DRAWN = {"SES16", "SA6", "MG17"}
 
 each_claim = pytest.mark.parametrize("entry", CLAIMS.values(), ids=lambda entry: entry.id)
 
@@ -247,29 +247,18 @@ def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str)
     assert first.startswith(f"# To {claim}, {CLAIMS[claim].source}: ")
 
 
+LEFT_TO_THE_FULL_RUN = "the bundled counterexample is verified; that none is smaller is left to the full run"
+ONLY_WHEN = "P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged:\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "code", "parts"),
     [
-        (
-            "claims MG14 --quick",
-            0,
-            [
-                "  drawn by: crownless show counterexample-mg14\n",
-                "the bundled counterexample is verified; that none is smaller is left to the full run",
-            ],
-        ),
-        (
-            "show counterexample-mg14",
-            0,
-            ["SC, RC and PR hold, c1 acknowledges m3:\n", "─c1", "see: crownless claims MG14\n"],
-        ),
+        ("claims MG14 --quick", 0, ["  drawn by: crownless show counterexample-mg14\n", LEFT_TO_THE_FULL_RUN]),
+        ("show counterexample-mg14", 0, ["c1 acknowledges m3:\n", "─c1", "see: crownless claims MG14\n"]),
         ("classify counterexample-mg13", 1, ["note: control messages (c1) count as messages here\n"]),
         ("classify counterexample-mg14-application", 1, ["crown of size 3"]),
-        (
-            "show counterexample-mg20",
-            0,
-            ["P4 may acknowledge m1 only when the chain m2, m3, m4 is acknowledged:\n"],
-        ),
+        ("show counterexample-mg20", 0, [ONLY_WHEN]),
         ("classify counterexample-mg20", 2, ["is a run of a protocol"]),
         ("list", 0, ["counterexample-sa6"]),
     ],

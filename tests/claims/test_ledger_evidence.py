@@ -34,8 +34,8 @@ from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
+from crownless.proofs.claims import definitions, fig_8, impossibilities, mf, monitored_machines, sa
 from crownless.proofs.claims import evidence as kinds
-from crownless.proofs.claims import fig_8, impossibilities, mf, monitored_machines, sa
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
 from crownless.proofs.induction import proving
@@ -225,6 +225,15 @@ def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.num
     return original(by_receiver=False, **sorts)
 
 
+def _entries_of_any_messages(original: Any = constraints.unmet_claim, **sorts: Any) -> Claim:
+    claim: Claim = original(**sorts)
+    return claim._replace(given=without(lambda: dict(claim.given), "a stamp's entries happened before")())
+
+
+def _sends_later(self: FifoSequence, i: int, state: Any, message: Any, original: Any = FifoSequence.send) -> Any:
+    return [step._replace(events=()) for step in original(self, i, state, message)]
+
+
 def _fifo_is_causal(c: Any, order: str) -> bool:
     return by_search.keeps(c, "causal" if order == "fifo" else order)
 
@@ -294,9 +303,7 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG7", "commits when it asks", fig_8, "commit_claims", of_variant(fig_8.commit_claims, fig_8.CommitsWhenItAsks)),
     ("MG7", "commits on acknowledgement", fig_8, "commit_claims", COMMITS_LATER),
     ("MG9", "acknowledges while passive", WATCHED, "kind", fig_8_variants.AcknowledgesAtOnce),
-    ("MG10", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
     ("MG10", "chains as printed", Split, "chain_leads", Split.maps_to_as_printed),
-    ("MG10", "→_ℰ is →", Split, "leads_within_own_as_printed", Split.leads),
     ("MG11", "without SC", conditions.AnySplit, "send_condition", lambda self: z3.BoolVal(True)),
     ("MG12", "without RC", conditions.AnySplit, "receive_condition", lambda self: z3.BoolVal(True)),
     ("MG13", "no crown of two", CROWN, "of_two_messages", nothing),
@@ -316,6 +323,22 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("MG17", "commits as in Fig. 8", fig_8, "CommitsAtAcknowledgement", MurtyGarg),
     ("MG17", "sends as in Fig. 8", fig_8, "SendsWhenWanted", MurtyGarg),
     ("MG18", "asks no process", MurtyGarg, "must_request", lambda self, i, j: True),
+    ("MG22", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
+    ("MG22", "internal events count", IN_TIME, "only_messages", nothing),
+    ("MG23", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
+    ("MG23", "no message is excepted", synchronous.InTime, "is_message", lambda self, e, f: z3.BoolVal(False)),
+    ("MG24", "waits for nothing", FifoSequence, "deliverable", always),
+    ("MG24", "commits no send", FifoSequence, "send", _sends_later),
+    ("MG25", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
+    ("MG25", "→_ℰ is →", Split, "leads_within_own_as_printed", Split.leads),
+    ("MG25", "the same event is left out", Split, "leads_within_own", Split.leads_within_own_as_printed),
+    ("MG25", "→_ℰ goes through control messages", Split, "leads_within_own", Split.leads),
+    ("MG26", "↦ as printed is wide enough", Split, "maps_to_as_printed", Split.maps_to),
+    ("MG26", "chains as printed", conditions.AnySplit, "maps_to", conditions.AnySplit.maps_to_as_printed),
+    ("MG27", "SC has the sender know", Split, "send_condition", definitions._knows_receives),
+    ("MG27", "SP says nothing", conditions.AnySplit, "send_protocol", lambda self: z3.BoolVal(True)),
+    ("MG28", "nothing satisfies RC", Split, "receive_condition", lambda self: False),
+    ("MG28", "no ranks", CROWN, "of_ranks", nothing),
     ("KU2", "waits for nothing", Rst, "deliverable", always),
     ("SA1", "asks for nothing", ExtraMessages, "satisfied", always),
     ("SA4", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
@@ -324,6 +347,12 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SA8", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
     ("SA8", "forgets what it had", ExtraMessages, "after_delivering", FORGETS),
     ("SA9", "learns nothing", ExtraMessages, "after_delivering", LEARNS_NOTHING),
+    ("SA14", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
+    ("SA14", "clears all", ExtraMessages, "after_sending", CLEARS_ALL),
+    ("SA15", "clears nothing", ExtraMessages, "clearings", lambda self, i, state: [(state, ())]),
+    ("SA16", "waits for nothing", ExtraMessages, "satisfied", always),
+    ("SA17", "waits for nothing", ExtraMessages, "satisfied", always),
+    ("SA17", "entries are any messages", constraints, "unmet_claim", _entries_of_any_messages),
     ("SA11", "the sender's DELIV", constraints, "number_claim", _by_the_sender),
 ]  # fmt: skip
 
@@ -375,7 +404,7 @@ def test_that_the_second_increment_is_needless_is_seen_to_fail(monkeypatch: pyte
 
 def test_hypotheses_of_the_constraints_are_needed() -> None:
     last = [constraints.clearing_claims()[-2], constraints.clearing_claims()[-1], constraints.delivery_claims()[-1]]
-    for claim in [*last, constraints.number_claim()]:
+    for claim in [*last, constraints.number_claim(), constraints.unmet_claim()]:
         assert not any(without_each(*claim).values())
 
 

@@ -1,13 +1,15 @@
-"""The command `check`: exit codes, JSON keys, tables and runs."""
+"""The commands `check`, `classify` and `count`: exit codes, JSON keys, tables and runs."""
 
 from __future__ import annotations
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
 from command_line_runner import Crownless
+from log_files import event, written
 
 from crownless.command_line.options import parse_size
 from crownless.command_line.verbs.check import how_far
@@ -16,6 +18,7 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.search.engines import cpus
 from crownless.model_check.system.exploration import Exploration
+from crownless.spec.orders import ORDERS
 
 
 def test_check_of_a_protocol_that_holds_exits_0_and_prints_every_stable_key(crownless: Crownless) -> None:
@@ -254,3 +257,92 @@ def test_a_program_run_is_shown_with_the_programs_own_process_names(crownless: C
     file = tmp_path / "checks.json"
     file.write_text(crownless("check", "rst", "--program", str(program), "--json").out)
     assert "Alice" in crownless("show", str(file)).out
+
+
+# -- classify, count ---------------------------------------------------------------------------------------------------
+
+
+def test_classify_reports_of_fig_8_what_the_text_says(crownless: Crownless) -> None:
+    answer = crownless("classify", "mf-fig8", "--json")
+    assert answer.code == 1
+    facts = answer.json
+    assert {"file", "processes", "messages", "orders", "strongest", "crowns"} <= facts.keys()
+    assert (facts["processes"], facts["messages"]) == (3, 6)
+    verdicts = {name: order["verdict"] for name, order in facts["orders"].items()}
+    assert list(verdicts) == list(ORDERS)
+    assert [name for name, verdict in verdicts.items() if verdict == "kept"] == ["asynchronous", "fifo", "causal"]
+    cycle = facts["orders"]["mailbox"]["witness"]["cycle"]
+    assert {link["before"] for link in cycle} == {f"P{p} sends {m}" for p, m in zip("332211", "afcbed", strict=True)}
+    assert facts["orders"]["synchronous"]["witness"]["kind"] == "crown"
+    assert facts["strongest"] == ["causal"]
+
+
+def test_classify_names_the_pair_and_chain_of_the_alice_bob_carol_log(crownless: Crownless) -> None:
+    answer = crownless("classify", "kuper-alice-bob-carol.jsonl", "--json")
+    assert answer.code == 1
+    causal = answer.json["orders"]["causal"]
+    assert causal["verdict"] == "broken"
+    witness = causal["witness"]
+    assert (witness["first"], witness["second"], witness["receiver"]) == ("m1", "m3", "Carol")
+    assert [(step["process"], step["event"], step["message"]) for step in witness["chain"]] == [
+        ("Alice", "send", "m1"),
+        ("Alice", "send", "m2"),
+        ("Bob", "receive", "m2"),
+        ("Bob", "send", "m3"),
+    ]
+
+
+def test_classify_exits_0_if_every_requested_order_is_kept(crownless: Crownless) -> None:
+    assert crownless("classify", "mf-fig8", "--order", "causal", "--order", "fifo").code == 0
+    assert crownless("classify", "mf-fig8", "--order", "mailbox").code == 1
+    assert crownless("classify", "mf-fig5", "mf-fig8", "--order", "causal").code == 0
+
+
+def test_a_log_with_a_hole_is_unknown_and_exits_3(crownless: Crownless, tmp_path: Path) -> None:
+    events = [("P1", 0, "send", "x", "P2"), ("P2", 0, "deliver", "x", "P1"), ("P2", 2, "send", "y", "P1")]
+    log = written(tmp_path, [event(*fields) for fields in events])
+    answer = crownless("classify", log, "--order", "causal")
+    assert answer.code == 3
+    assert "unknown" in answer.out
+    assert "hole: " in answer.out
+    facts = crownless("classify", log, "--json").json
+    assert facts["orders"]["causal"]["verdict"] == "unknown"
+    assert facts["holes"]
+
+
+def test_a_send_into_a_hole_is_named(crownless: Crownless, tmp_path: Path) -> None:
+    sends = [("a", 0, "send", "x1", "b"), ("a", 1, "send", "x2", "c"), ("a", 2, "send", "x3", "c")]
+    at_c = [("c", 0, "deliver", "x3", "a"), ("c", 2, "send", "y", "b")]
+    log = written(tmp_path, [event(*fields) for fields in [*sends, *at_c]])
+    printed = crownless("classify", log).out.splitlines()
+    assert "hole: c: event 1 is missing" in printed
+    assert "x2: not received, or in a hole of c" in printed
+    assert "4 messages" in printed[0]
+    assert any(line.startswith("not received: x1, y; read as lost for good") for line in printed)
+    facts = crownless("classify", log, "--json").json
+    assert facts["perhaps_received"] == [{"message": "x2", "receiver": "c"}]
+    assert facts["unreceived"] == [{"message": "x1", "receiver": "b"}, {"message": "y", "receiver": "b"}]
+
+
+def test_unreceived_messages_can_be_read_as_lost_or_pending(crownless: Crownless, tmp_path: Path) -> None:
+    file = tmp_path / "one.txt"
+    file.write_text("P1: send x to P2; send y to P3\nP2:\nP3: receive y\n")
+    lost = crownless("classify", str(file), "--json").json
+    pending = crownless("classify", str(file), "--unreceived", "pending", "--json").json
+    assert lost["strongest"] == ["mailbox"]
+    assert pending["strongest"] == ["synchronous"]
+    assert "x" in crownless("classify", str(file)).out
+
+
+def test_count_prints_all_seven_orders(crownless: Crownless) -> None:
+    answer = crownless("count", "-n", "4", "-m", "3", "--json")
+    assert answer.code == 0
+    expected = dict(zip(ORDERS, [2120, 1688, 1664, 1664, 1664, 1664, 1440], strict=True))
+    known = {"processes": 4, "messages": 3, "counts": expected}
+    assert answer.json == {"crownless": version("crownless"), **known, "complete": True, "stopped": None}
+
+
+def test_crownless_alone_prints_its_help(crownless: Crownless) -> None:
+    answer = crownless()
+    assert answer.code == 0
+    assert "Exit codes" in answer.out

@@ -306,12 +306,7 @@ def test_json_is_one_object_with_the_version(
 
 
 @pytest.mark.parametrize(
-    ("command", "key"),
-    [
-        ("claims KU9", "claims"),
-        ("prove rst", "proofs"),
-        ("prove rst --discover", "discoveries"),
-    ],
+    ("command", "key"), [("claims KU9", "claims"), ("prove rst", "proofs"), ("prove rst --discover", "discoveries")]
 )
 def test_json_is_one_object_also_where_nothing_is_known_yet(command: str, key: str) -> None:
     arguments = [sys.executable, "-m", "crownless", *command.split(), "--json", "--max-seconds", "0"]
@@ -338,13 +333,6 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
     assert out.index("Example") < out.index("Options:")
     expected = {"--json", "--ascii"} | ({"--quiet", "--max-seconds"} if verb not in ("list", "new", "show") else set())
     assert {option for option in expected if option not in out} == set()
-
-
-def test_classify_says_first_what_is_kept_and_the_strongest(crownless: Crownless) -> None:
-    _, out, _ = crownless("classify", "mf-fig8", "--quiet")
-    first, second, *_ = out.splitlines()
-    assert first.startswith("mf-fig8: 3 processes")
-    assert second == ("keeps asynchronous, fifo, causal (strongest: causal); breaks mailbox, one-n, n-n, synchronous")
 
 
 def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> None:

@@ -1,4 +1,4 @@
-"""`import crownless as cr`: what the names of the package do, and how answers look."""
+"""`import crownless as cr`: what the names of the package do, how answers look, and what verbs import."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import logging
 import pickle
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from inspect import getdoc, signature
 from pathlib import Path
-from typing import Any
 from unittest.mock import patch
 
 import networkx as nx
@@ -17,27 +16,17 @@ import pytest
 from asymmetric_machines import LastAcceptsAll
 
 import crownless as cr
+from crownless.impl.protocols.unordered import Unordered
 from crownless.model_check.check import check as checking
 from crownless.model_check.system.monitors import Monitor, Observation
-from crownless.spec.computation import Message
 
 SWAPPED = "P1: send x to P2; send y to P2\nP2: receive y; receive x"
 
 
-class Hub(cr.Protocol):
+class Hub(Unordered):
     """Sends at once and holds nothing back."""
 
     promises = "causal"
-
-    def initial(self, i: int) -> tuple[int, ...]:
-        return ()
-
-    def send(self, i: int, state: Any, message: Message) -> Sequence[cr.Step]:
-        packets = [cr.Packet(i, q, "message", message) for q in message.receivers]
-        return [cr.Step(state, packets, [cr.sent(message)])]
-
-    def on_packet(self, i: int, state: Any, packet: cr.Packet) -> Sequence[cr.Step]:
-        return [cr.Step(state, (), [cr.delivered(packet.message)])]
 
 
 # -- the surface -------------------------------------------------------------------------------------------------------
@@ -227,3 +216,37 @@ def test_tables_are_data_frames() -> None:
 def test_one_order_may_be_given_as_it_is() -> None:
     assert list(cr.classify("P1: send x to P2\nP2: receive x", "fifo")) == ["fifo"]
     assert list(cr.check("unordered", 2, 2, orders="fifo").violations) == ["fifo"]
+
+
+# -- what verbs import -------------------------------------------------------------------------------------------------
+
+
+LARGE = ("crownless.pipeline", "crownless.proofs", "networkx", "numba", "numpy", "pyarrow", "pyspark", "z3")
+
+#: Runs a verb, then prints which of the modules that are given are loaded.
+RUN = """
+import sys
+from crownless.command_line import main
+try:
+    main(sys.argv[2:])
+except SystemExit as ended:
+    print(ended.code, [name for name in sys.argv[1].split(",") if name in sys.modules], file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        "--help",
+        "--version",
+        "classify mf-fig5",
+        "classify mf-fig4",
+        "check rst -n 2 -m 3 --quiet",
+        "count -n 2 -m 2",
+        "show mf-fig5",
+    ],
+)
+def test_a_verb_loads_no_large_library_that_it_does_not_use(arguments: str) -> None:
+    command = [sys.executable, "-c", RUN, ",".join(LARGE), *arguments.split()]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.stderr.splitlines()[-1].split(maxsplit=1)[1] == "[]", ended.stderr

@@ -48,10 +48,7 @@ def test_the_form_of_lines_is_recognised(form: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ends", "said"),
     [
-        (
-            "sys.exit('no such thing')",
-            "given 'init 0 3' it exits with code 1; its standard error ends: no",
-        ),
+        ("sys.exit('no such thing')", "given 'init 0 3' it exits with code 1; its standard error ends: no"),
         ("os.execv('/nonexistent', ['x'])", "No such file"),
     ],
 )
@@ -134,10 +131,7 @@ KEYS = ["type", "to", "body", "message", "src", "dest", "in_reply_to"]
         st.builds(" ".join, st.lists(st.sampled_from(["packet", "deliver", "ok", "1", "-1", "", "9" * 5000]))),
         st.recursive(
             st.one_of(st.none(), st.booleans(), st.floats(), st.integers(), st.text()),
-            lambda parts: st.one_of(
-                st.lists(parts),
-                st.dictionaries(st.sampled_from(KEYS), parts),
-            ),
+            lambda parts: st.one_of(st.lists(parts), st.dictionaries(st.sampled_from(KEYS), parts)),
         ).map(json.dumps),
     )
 )

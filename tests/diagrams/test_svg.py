@@ -5,13 +5,14 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from command_line_runner import Crownless
 from hypothesis import given
 from hypothesis import strategies as st
+from log_rows import random_computation
+from relays import Relay
 from svg_reading import Seen
 
 import crownless as cr
@@ -42,19 +43,6 @@ P3: receive m2; send m4 to P1
 """
 
 
-class DeliversAtOnce:
-    """A node that delivers whatever arrives."""
-
-    def __init__(self, process: int, processes: int, transmit: Callable[..., None], deliver: Callable[[str], None]):
-        self.transmit, self.on_message = transmit, deliver
-
-    def on_send(self, to: int, message: str) -> None:
-        self.transmit(to, message)
-
-    def on_packet(self, source: int, packet: str) -> None:
-        self.on_message(packet)
-
-
 def sizes(processes: int, messages: int) -> Computation:
     """A computation in which the next process sends to the one after it, of so many messages."""
     lines: list[list[Event]] = [[] for _ in range(processes)]
@@ -67,24 +55,11 @@ def sizes(processes: int, messages: int) -> Computation:
     return Computation.of_lines(processes, sent, lines)
 
 
-def crowded(processes: int, messages: int, seed: int = 0, receivers: int = 1, name: str = "m") -> Computation:
+def crowded(processes: int, messages: int, several: float = 0, name: str = "m") -> Computation:
     """Random messages, of which any that is on its way may arrive next; some are never received."""
-    choose = random.Random(seed)
-    lines: list[list[Event]] = [[] for _ in range(processes)]
-    sent: list[Message] = []
-    flight: list[tuple[int, int]] = []
-    while len(sent) < messages or len(flight) > messages / 10:
-        if len(sent) < messages and (not flight or choose.random() < 0.6):
-            sender = choose.randrange(processes)
-            others = [q for q in range(processes) if q != sender]
-            to = sorted(choose.sample(others, min(choose.randint(1, receivers), len(others))))
-            flight += [(len(sent), q) for q in to]
-            lines[sender].append(Event("send", len(sent)))
-            sent.append(Message(f"{name}{len(sent) + 1}", sender, tuple(to)))
-        else:
-            m, q = flight.pop(choose.randrange(len(flight)))
-            lines[q].append(Event("receive", m))
-    return Computation.of_lines(processes, sent, lines)
+    c = random_computation(random.Random(0), processes, messages, disorder=1, loss=0.1, several=several, at_once=0.6)
+    named = tuple(message._replace(name=f"{name}{k}") for k, message in enumerate(c.messages, 1))
+    return Computation(c.processes, named, c.lines)
 
 
 def broadcasts(processes: int) -> Computation:
@@ -177,7 +152,7 @@ def covered(c: Computation) -> Counter[str]:
 @pytest.mark.parametrize(("processes", "messages"), [(2, 20), (6, 50), (12, 200)])
 @pytest.mark.parametrize("name", ["m", "message-"])
 def test_names_of_messages_cover_no_event_and_no_other_name(processes: int, messages: int, name: str) -> None:
-    found = covered(crowded(processes, messages, receivers=3, name=name))
+    found = covered(crowded(processes, messages, several=0.6, name=name))
     assert found["names"] > messages / 2
     assert found["on an event"] == found["on a sign"] == found["outside"] == 0
     assert found["on a name"] <= found["names"] * 0.04
@@ -453,9 +428,9 @@ def test_local_variables_are_said_at_each_event_with_what_changed() -> None:
         cr.check("unordered", 2, 2)["fifo"],
         cr.check("unordered", 2, 2)["fifo"].run,
         cr.read_log("kuper-alice-bob-carol")[0],
-        cr.conform(DeliversAtOnce, 2, 2),
-        cr.conform(DeliversAtOnce, 2, 2)["fifo"],
-        cr.conform_at_random(DeliversAtOnce, 2, 3, runs=50, orders=["fifo"]),
+        cr.conform(Relay, 2, 2),
+        cr.conform(Relay, 2, 2)["fifo"],
+        cr.conform_at_random(Relay, 2, 3, runs=50, orders=["fifo"]),
     ],
     ids=lambda thing: type(thing).__name__,
 )

@@ -37,8 +37,3 @@ class Crownless:
         printed = self.capture.readouterr()
         assert isinstance(exit_.value.code, int)
         return Answer(exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", ""))
-
-
-def _event(process: str, index: int, kind: str, message: str, peer: str, run: int = 0) -> str:
-    event = {"run": run, "process": process, "index": index, "kind": kind, "message": message, "peer": peer}
-    return json.dumps(event) + "\n"

@@ -55,17 +55,21 @@ def random_computation(
     loss: float,
     several: float,
     at_once: float | None = None,
+    internal: float = 0,
 ) -> Computation:
     """A run of n processes: the more disorder, the less messages are delivered in the order sent.
 
-    A step is a send with probability `at_once`: the greater, the more messages are in flight.
+    A step is a send with probability `at_once`: the greater, the more messages are in flight; and an internal event
+    with probability `internal`.
     """
     lines: list[list[Event]] = [[] for _ in range(n)]
     sent: list[Message] = []
     flying: list[tuple[int, int]] = []
     at_once = at_once or chance.choice([0.2, 0.5, 0.8])
     while len(sent) < messages or flying:
-        if len(sent) < messages and (not flying or chance.random() < at_once):
+        if internal and chance.random() < internal:
+            lines[chance.randrange(n)].append(Event("internal", None))
+        elif len(sent) < messages and (not flying or chance.random() < at_once):
             p = chance.randrange(n)
             others = [q for q in range(n) if q != p or chance.random() < 0.1] or [p]
             receivers = chance.sample(others, chance.randint(1, len(others)) if chance.random() < several else 1)

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Any
 
+from log_files import rows_of
+from log_rows import random_computation
 from witness_checks import check_witness, from_json
 
 from crownless.oracle.classification import NamedComputation, classify
@@ -45,41 +47,17 @@ def log(*lines: str, first: int = 0) -> list[str]:
 
 def random_run(chance: Random, run: str, *, holes: bool = True, multicasts: bool = True) -> list[Event]:
     """A run of a few processes: more or less orderly; perhaps with lost messages, multicasts, holes."""
-    n, m, disorder = chance.randint(1, 5), chance.randint(0, 7), chance.choice([0.0, 0.1, 0.5])
-    several = multicasts and chance.random() < 0.1
-    to_self, loss = chance.random() < 0.3, chance.choice([0, 0, 0.15])
-    at_once, base = chance.choice([0.15, 0.5]), chance.choice([0, 0, 0, 1])
-    index, sent = [base] * n, 0
-    events: list[Event] = []
-    flying: list[tuple[int, int, int]] = []
-
-    def happen(p: int, kind: str, **more: Any) -> None:
-        events.append({"run": run, "process": f"P{p + 1}", "index": index[p], "kind": kind, **more})
-        index[p] += 1
-
-    while sent < m or flying:
-        if chance.random() < 0.05:
-            happen(chance.randrange(n), "internal")
-        elif sent < m and (not flying or chance.random() < at_once):
-            p = chance.randrange(n)
-            others = [q for q in range(n) if to_self or q != p]
-            if not others:
-                break
-            receivers = chance.sample(others, chance.randint(1, len(others)) if several else 1)
-            names = [f"P{q + 1}" for q in receivers]
-            happen(p, "send", message=f"m{sent}", peer=names if len(names) > 1 else names[0])
-            flying += [(sent, p, q) for q in receivers]
-            sent += 1
-        else:
-            message, p, q = flying.pop(chance.randrange(len(flying)) if chance.random() < disorder else 0)
-            peer = {"peer": f"P{p + 1}"} if chance.random() < 0.7 else {}
-            if chance.random() >= loss:
-                happen(q, chance.choice(["deliver", "receive"]), message=f"m{message}", **peer)
-    if not events:
-        happen(0, "internal")
+    c = random_computation(
+        chance, chance.randint(1, 5), chance.randint(0, 7), disorder=chance.choice([0.0, 0.1, 0.5]),
+        loss=chance.choice([0, 0, 0.15]), several=float(multicasts and chance.random() < 0.1), internal=0.05,
+    )  # fmt: skip
+    base = chance.choice([0, 0, 0, 1])
+    events = [{**row, "index": base + row["index"]} for row in rows_of(c, chance=chance, run=run)]
+    for row in events:
+        row["kind"] = chance.choice(["deliver", "receive"]) if row["kind"] == "deliver" else row["kind"]
     if holes and chance.random() < 0.2:
-        events = [event for event in events if chance.random() > 0.1] or events
-    return events
+        events = [row for row in events if chance.random() > 0.1] or events
+    return events or [{"run": run, "process": "P1", "index": base, "kind": "internal"}]
 
 
 def random_events(seed: int, runs: int, **which: bool) -> list[Event]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from crownless.impl.protocol import ProtocolMachine, Setting
+from crownless.impl.protocol import ProtocolMachine
 from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.native import search, workers
 from crownless.model_check.native.checkpoints import Checkpoint
@@ -20,8 +20,6 @@ from crownless.model_check.system.monitors import Monitor, monitors_of
 from crownless.model_check.system.system import System
 from crownless.runtime.ending import Limits
 from crownless.runtime.errors import BadInput
-from crownless.spec.enumeration import Sends
-from crownless.spec.notation import Script
 
 REDUCED = ("symmetry",)
 #: In what explorations must agree.
@@ -79,28 +77,13 @@ def question(
     n: int | None = None,
     messages: int | None = None,
     channel: str | None = None,
-    *,
-    program: Script | None = None,
-    orders: tuple[str, ...] = (),
-    sends: Sends | None = None,
-    self_sends: bool = False,
-    parameters: Mapping[str, Setting] | None = None,
-    clocks: tuple[str, ...] = (),
+    **asked: Any,
 ) -> Question:
-    """A protocol by name, or a machine that is in no registry. Raises `BadInput` if it does not support that."""
-    check = Check(
-        protocol,
-        n,
-        messages,
-        program,
-        channel,
-        orders,
-        sends,
-        self_sends,
-        parameters or {},
-        clocks,
-    )
-    return Question(check.resolve())
+    """A protocol by name, or a machine that is in no registry; `asked`: other arguments of `Check`.
+
+    Raises `BadInput` if it does not support that.
+    """
+    return Question(Check(protocol, n, messages, channel=channel, **asked).resolve())
 
 
 def reported(found: Exploration) -> dict[str, Any]:

@@ -31,6 +31,9 @@ class Pin(NamedTuple):
     slow: bool = False
 
 
+ONE_ROUND: Mapping[str, int | tuple[int, ...]] = {"rounds": (0, 1, 0)}
+EARLY, LATE = {"causal": 6, "fifo": 6}, {"causal": 8, "fifo": 8}
+
 PINS = (
     Pin("unordered", "unordered", 2, 3, Counts(49, 96, 6, 4), {"fifo": 3, "causal": 3}),
     Pin("unordered", "unordered", 3, 3, Counts(545, 1344, 6, 56), {"fifo": 3, "causal": 3}),
@@ -79,50 +82,20 @@ PINS = (
     Pin("isis", "unordered", 3, 3, Counts(2538, 6555, 9, 101), {}, sends="broadcast"),
     Pin("isis", "fifo", 3, 3, Counts(1701, 3768, 9, 101), {}, sends="broadcast"),
     Pin("isis-gc", "fifo", 2, 3, Counts(2686, 4844, 12, 76), {}),
-    Pin("isis-gc", "fifo", 3, 2, Counts(1029, 2000, 9, 58), {}, settings={"rounds": (0, 1, 0)}),
-    Pin("isis-gc", "unordered", 2, 3, Counts(7722, 18002, 12, 322), {"causal": 6, "fifo": 6, "delivers-once": 7}),
+    Pin("isis-gc", "fifo", 3, 2, Counts(1029, 2000, 9, 58), {}, settings=ONE_ROUND),
+    Pin("isis-gc", "unordered", 2, 3, Counts(7722, 18002, 12, 322), {**EARLY, "delivers-once": 7}),
+    Pin("isis-gc", "unordered", 3, 2, Counts(1391, 3138, 9, 66), {**LATE, "delivers-once": 9}, settings=ONE_ROUND),
+    Pin("isis-gc", "unordered", 3, 2, Counts(77092, 304698, 19, 147), {**LATE, "delivers-once": 9}, slow=True),
+    Pin("isis-gc", "fifo", 3, 3, Counts(14523, 32870, 11, 586), {"causal": 10}, settings=ONE_ROUND),
     Pin(
-        "isis-gc",
-        "unordered",
-        3,
-        2,
-        Counts(1391, 3138, 9, 66),
-        {"causal": 8, "fifo": 8, "delivers-once": 9},
-        settings={"rounds": (0, 1, 0)},
-    ),
-    Pin(
-        "isis-gc",
-        "unordered",
-        3,
-        2,
-        Counts(77092, 304698, 19, 147),
-        {"causal": 8, "fifo": 8, "delivers-once": 9},
-        slow=True,
-    ),
-    Pin("isis-gc", "fifo", 3, 3, Counts(14523, 32870, 11, 586), {"causal": 10}, settings={"rounds": (0, 1, 0)}),
-    Pin(
-        "isis-gc",
-        "unordered",
-        2,
-        2,
-        Counts(1233, 2616, 16, 12),
-        {"causal": 6, "fifo": 6, "delivers-once": 7},
-        settings={"rounds": 2},
+        "isis-gc", "unordered", 2, 2, Counts(1233, 2616, 16, 12), {**EARLY, "delivers-once": 7}, settings={"rounds": 2}
     ),
     Pin("isis-gc-waits", "fifo", 2, 3, Counts(2686, 4844, 12, 76), {}),
-    Pin("isis-gc-waits", "fifo", 3, 2, Counts(1029, 1994, 9, 58), {}, settings={"rounds": (0, 1, 0)}),
+    Pin("isis-gc-waits", "fifo", 3, 2, Counts(1029, 1994, 9, 58), {}, settings=ONE_ROUND),
     Pin("isis-gc-waits", "unordered", 2, 3, Counts(5774, 12522, 12, 274), {"delivers-once": 7}),
-    Pin(
-        "isis-gc-waits",
-        "unordered",
-        3,
-        2,
-        Counts(1113, 2242, 9, 64),
-        {"delivers-once": 9},
-        settings={"rounds": (0, 1, 0)},
-    ),
+    Pin("isis-gc-waits", "unordered", 3, 2, Counts(1113, 2242, 9, 64), {"delivers-once": 9}, settings=ONE_ROUND),
     Pin("isis-gc-waits", "unordered", 3, 2, Counts(64204, 243894, 19, 141), {"delivers-once": 9}, slow=True),
-    Pin("isis-gc-waits", "fifo", 3, 3, Counts(14555, 32806, 12, 584), {}, settings={"rounds": (0, 1, 0)}),
+    Pin("isis-gc-waits", "fifo", 3, 3, Counts(14555, 32806, 12, 584), {}, settings=ONE_ROUND),
     Pin("isis-gc-waits", "unordered", 2, 2, Counts(951, 1876, 16, 12), {"delivers-once": 7}, settings={"rounds": 2}),
     Pin("cbcast", "unordered", 2, 3, Counts(49, 80, 6, 4), {}),
     Pin("cbcast", "unordered", 3, 3, Counts(923, 2262, 9, 10), {}),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Setting
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
@@ -15,7 +15,6 @@ from crownless.model_check.system.monitors import Monitor, Observation
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits
 from crownless.spec import library, notation
-from crownless.spec.enumeration import Sends
 from crownless.spec.notation import Script, SendStatement
 
 
@@ -25,27 +24,12 @@ def check(
     messages: int = 3,
     *,
     program: Script | str | None = None,
-    channel: str = "unordered",
-    orders: tuple[str, ...] = (),
-    sends: Sends | None = None,
-    crash: str | None = None,
-    parameters: Mapping[str, Setting] | None = None,
     limits: Limits | None = None,
+    **asked: Any,
 ) -> CheckResult:
-    """What `run_check` says of a machine, by default over an unordered channel."""
+    """What `run_check` says of a machine, by default over an unordered channel; the program may be a text."""
     script = notation.parse(program) if isinstance(program, str) else program
-    request = Check(
-        kind,
-        processes,
-        messages,
-        script,
-        channel=channel,
-        orders=orders,
-        sends=sends,
-        crash=crash,
-        parameters=parameters or {},
-    )
-    return run_check(request, limits)
+    return run_check(Check(kind, processes, messages, script, **{"channel": "unordered", **asked}), limits)
 
 
 def violations(result: CheckResult) -> dict[str, int]:

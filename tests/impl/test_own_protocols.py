@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from importlib.metadata import EntryPoint
+from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 from command_line_runner import Crownless
@@ -35,16 +34,16 @@ class Hub(cr.Protocol):
 
 
 @pytest.fixture
-def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder of its own with `hub.py` in it, in which commands are run."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    own_protocols._loaded.cache_clear()
-    for name in [name for name in sys.modules if name == "hub" or name.startswith("crownless_own_")]:
-        del sys.modules[name]
+    monkeypatch.delitem(sys.modules, "hub", raising=False)
+    own_protocols.registered.cache_clear()
     file = tmp_path / "hub.py"
     file.write_text(HUB)
-    return file
+    yield file
+    own_protocols.registered.cache_clear()
 
 
 @pytest.mark.parametrize("spelled", ["hub.py:Hub", "./hub.py:Hub", "hub:Hub", "hub.py"])
@@ -202,14 +201,18 @@ def test_names_lead_back_to_the_class(hub: Path) -> None:
     assert name_of(Rst) == qualified_name_of(Rst) == "rst"
 
 
-def test_an_installed_package_registers_protocols_by_name(hub: Path, crownless: Crownless) -> None:
-    point = EntryPoint("hub", "hub:Hub", own_protocols.GROUP)
-    with patch.object(own_protocols, "registered", lambda: {"hub": point}), patch.object(sys, "path", [".", *sys.path]):
-        code, out, _ = crownless("check", "hub", "-n", "2", "-m", "2")
-        assert code == 1
-        assert "hub breaks fifo, causal:" in out
-        _, _, err = crownless("check", "hubb")
-    assert "did you mean 'hub'?" in err
+def test_an_installed_package_registers_protocols_by_name(
+    hub: Path, crownless: Crownless, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    metadata = hub.parent / "hub-1.0.dist-info"
+    metadata.mkdir()
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: hub\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text("[crownless.protocols]\nhub = hub:Hub\n")
+    monkeypatch.syspath_prepend(hub.parent)
+    code, out, _ = crownless("check", "hub", "-n", "2", "-m", "2")
+    assert code == 1
+    assert "hub breaks fifo, causal:" in out
+    assert "did you mean 'hub'?" in crownless("check", "hubb").err
 
 
 # -- the template ------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Logs of many lines: what the monitor says of them is what the spec says, in whatever format they are."""
+"""Logs of many lines: what the monitor says of them, and of holes in them, is what the spec says, in any format."""
 
 from __future__ import annotations
 
@@ -10,17 +10,26 @@ from typing import Any
 
 import pytest
 from command_line_runner import Crownless
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from log_files import SUFFIXES, Row, by_the_monitor, classified, rows_of, written  # noqa: F401
 from log_rows import random_computation
-from log_runs import random_events
+from log_runs import random_events, random_run
 
 from crownless.oracle.classification import Classification, LargeRun, classify
-from crownless.oracle.event_logs import read_log
+from crownless.oracle.event_logs import certain_rows, read_log
 from crownless.oracle.log_orders import classify_file as opening
 from crownless.oracle.log_orders.classified import ClassifiedLog
 from crownless.oracle.log_orders.classify_file import LogRequest, classify_file
+from crownless.oracle.log_orders.holes import CertainColumns, certain_columns
+from crownless.oracle.log_orders.monitor import ASYNCHRONOUS, UNDECIDED, Monitor
+from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.layout import INTERNAL, NONE, SEND, Rows
+from crownless.oracle.logs.named_rows import NamedRows, by_run
 from crownless.oracle.logs.reader import named_run
+from crownless.oracle.logs.rows import Row as LoggedRow
+from crownless.oracle.logs.rows import rows_of_lines
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -49,18 +58,11 @@ def by_spec(found: Sequence[Row], reading: UnreceivedPolicy) -> Iterator[Classif
 
 
 @pytest.mark.parametrize("reading", READINGS)
-@pytest.mark.parametrize("smallest", [None, 0])
-def test_every_run_has_the_verdicts_of_the_spec(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, smallest: int | None, reading: UnreceivedPolicy
-) -> None:
-    """Also if what is certain of a run with holes, however small, is found by columns, as of a large one."""
-    if smallest is not None:
-        monkeypatch.setattr("crownless.oracle.log_orders.classified.SMALLEST_UP_TO", smallest)
+def test_every_run_has_the_verdicts_of_the_spec(tmp_path: Path, reading: UnreceivedPolicy) -> None:
     found = random_events(5, 400)
     log = log_of(written(tmp_path, found), reading)
     expected = list(by_spec(found, reading))
     assert len(log) == len(expected) == 400
-    assert len(log.with_holes) > 20 or smallest is None
     for number, known in enumerate(expected):
         assert log.name(number) == known.subject.run
         outcomes = dict(zip(log.orders, log.outcomes[number].tolist(), strict=True))
@@ -215,5 +217,73 @@ def test_the_command_line_sums_up_and_shows_the_first_run_that_breaks_each(
     by_monitor = crownless("classify", name)
     assert by_monitor.code == 1
     assert by_monitor.out.startswith("400 computations; --json has each of them\n")
+    first = log_of(name).first_broken("fifo")
+    assert first is not None
+    assert f"{name}, {log_of(name).name(first)}" in by_monitor.out.replace(", run run", ", run")
     monkeypatch.setattr(opening, "SMALL_UP_TO", 100_000)
     assert crownless("classify", name) == by_monitor
+
+
+# -- holes -------------------------------------------------------------------------------------------------------------
+
+
+#: What is changed of some events, which may contradict others then, or which make further holes.
+OTHER: dict[str, list[str] | list[int]] = {
+    "process": ["P1", "P2", "P9"],
+    "index": [0, 1, 2, (1 << 63) - 1],
+    "message": ["m0", "m1"],
+    "peer": ["P1", "P2"],
+}
+
+
+def with_losses(chance: Random) -> list[LoggedRow]:
+    """A random run in random order that has lost some events, and of which a few are changed."""
+    events = random_run(chance, "", multicasts=chance.random() < 0.5)
+    events = chance.sample(events, chance.randint(1, len(events)) if chance.random() < 0.5 else len(events))
+    for event in chance.sample(events, chance.choice([0, 0, 0, 1])):
+        field = chance.choice(list(OTHER))
+        event[field] = chance.choice(OTHER[field])
+    return list(rows_of_lines(map(json.dumps, events)))
+
+
+def by_columns(named: NamedRows) -> CertainColumns | None:
+    """What is certain, if the monitor can use it: if not, the rows contradict each other, or are in a cycle."""
+    found = certain_columns(named)
+    usable = found is not None and Monitor(found.rows).outcomes()[0, ASYNCHRONOUS] != UNDECIDED
+    return found if usable else None
+
+
+def event_of(named: NamedRows, rows: Rows, row: int) -> tuple[str, int, str, str, list[str]]:
+    """The process of a row, its place, its kind, its message and its receivers."""
+    process, kind, peer = named.processes[rows.process[row]], rows.kind[row], rows.peer[row]
+    if kind == INTERNAL:
+        return process, int(rows.place[row]), "internal", "", []
+    message = str(named.named["message"].names[rows.message[row]].as_py())
+    if kind != SEND:
+        assert peer == NONE
+        return process, int(rows.place[row]), "deliver", message, []
+    receivers = rows.receiver[rows.first_receiver[peer] : rows.first_receiver[peer + 1]].tolist()
+    return process, int(rows.place[row]), "send", message, [named.processes[q] for q in receivers]
+
+
+@settings(max_examples=500)
+@given(st.randoms(use_true_random=False))
+def test_columns_say_what_rows_say(chance: Random) -> None:
+    rows = with_losses(chance)
+    named = by_run(table_of_rows(rows))
+    try:
+        expected = certain_rows(rows)
+    except BadInput:
+        assert by_columns(named) is None
+        return
+    found = certain_columns(named)
+    assert found is not None
+    assert (found.holes, found.perhaps_received) == (expected.holes, expected.perhaps_received)
+    assert {*found.processes} == {*expected.lines}
+    assert found.messages == sum(row.kind == "send" for row in rows)
+    certain = {
+        row.line: (process, place, row.kind, row.message, list(row.peers) if row.kind == "send" else [])
+        for process, line in expected.lines.items()
+        for place, row in enumerate(line)
+    }
+    assert [event_of(named, found.rows, k) for k in range(len(rows))] == [certain[row.line] for row in rows]

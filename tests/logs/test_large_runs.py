@@ -10,10 +10,9 @@ from random import Random
 
 import pytest
 from command_line_runner import Crownless
-from log_files import SUFFIXES, rows_of
+from log_files import SUFFIXES
 from log_files import written as in_format
-from log_rows import random_computation
-from test_streaming_monitor import in_some_order
+from log_runs import random_run
 
 from crownless.oracle import classification as oracle
 from crownless.oracle.log_orders.large_run import classified_in_blocks
@@ -47,34 +46,36 @@ def test_blocks_of_csv_have_the_column_names_though_one_holds_a_line_break(tmp_p
 
 
 @pytest.mark.parametrize("reading", ["lost", "pending"])
-@pytest.mark.parametrize("several", [0.0, 0.4])
-@pytest.mark.parametrize("disorder", [0.0, 0.1])
-def test_verdicts_are_those_of_the_log_read_whole(
-    disorder: float, several: float, reading: UnreceivedPolicy, tmp_path: Path
+def test_verdicts_are_those_of_the_log_read_whole_and_with_holes_as_far_as_is_certain(
+    reading: UnreceivedPolicy, tmp_path: Path
 ) -> None:
-    chance = Random(str((disorder, several, reading)))
-    for _ in range(25):
-        c = random_computation(
-            chance, chance.randint(2, 5), 12, disorder=disorder, loss=chance.choice([0, 0.05]), several=several
-        )
-        order = list(c.linearization) if chance.random() < 0.5 else in_some_order(c, chance)
-        first = chance.choice([0, 1])
-        rows = [{**row, "index": first + row["index"]} for row in rows_of(c, order, chance)]
+    chance, broken_with_holes = Random(reading), 0
+    for _ in range(300):
+        rows = random_run(chance, "r")
+        if chance.random() < 0.5:
+            chance.shuffle(rows)
+            rows.sort(key=lambda row: min(row["index"], 2))  # so that it is known early from where events count
         name = in_format(tmp_path, rows)
         (subject,) = subjects(name)
         known = oracle.classify(subject, tuple(ORDERS), reading)
         found = in_blocks(name, reading, chance.choice([200, 1000]))
-        assert found.outcomes == known.outcomes, str(c)
+        for order, verdict in found.items():
+            undecided = verdict.outcome == "unknown" and (subject.holes or order == "n-n")
+            assert verdict.outcome == known[order].outcome or undecided, (order, rows)
+        broken_with_holes += bool(subject.holes and "broken" in found.outcomes.values())
+        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
+        assert found.json()["orders"].keys() == known.json()["orders"].keys()
+        if subject.holes:
+            continue
         assert found.strongest == known.strongest
         assert (found.subject.processes, found.subject.messages) == (subject.processes, subject.messages)
         assert sorted(found.subject.unreceived) == sorted(subject.unreceived)
-        assert all(verdict.shows_violation for verdict in found.verdicts if verdict.outcome == "broken")
         for verdict in found.verdicts:
             if isinstance(verdict.witness, Unreceived) and verdict.computation is not None:
                 of = verdict.computation
                 name_and_receiver = of.messages[verdict.witness.message].name, of.processes[verdict.witness.receiver]
                 assert name_and_receiver in subject.unreceived
-        assert found.json()["orders"].keys() == known.json()["orders"].keys()
+    assert broken_with_holes > 1 or reading == "pending"
 
 
 def event(process: str, index: int, kind: str, message: str = "m", peer: object = None, **more: object) -> str:
@@ -89,12 +90,8 @@ MORE = [event("P3", k, "internal", note="x" * 100) for k in range(9)]
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        ([SEND, *MORE, event("P1", 1, "send", peer="P2")], "m is sent twice"),
-        ([SEND, *MORE, event("P3", 9, "deliver")], "P3 delivers m, which is sent to P2"),
-        ([SEND, *MORE, event("P2", 0, "deliver", peer="P3")], "m is said to be sent by P1 and by P3"),
-        ([SEND, *MORE, event("P1", 0, "internal")], "P1 has two events 0"),
         ([SEND, *MORE, event("P1", 1, "odd")], ":11: unknown kind 'odd'"),
-        ([SEND, *MORE, '{"process": "P1"}'], ":11: 'index' is missing"),
+        ([SEND, *MORE, '{"process": "P1"}'], ":11: 'index', 'kind', 'message' and 'peer' are missing"),
         ([SEND, *MORE, "{"], ":11:2: not JSON"),
         ([SEND, *MORE, event("P1", 1, "internal", run="b")], "of several runs, such as '' and 'b'"),
         ([event("P1", 1, "internal"), *[event("P2", 1 + k, "internal", note="x" * 99) for k in range(9)], DELIVER], ""),
@@ -128,7 +125,7 @@ def test_a_run_with_holes_is_not_judged(tmp_path: Path) -> None:
         ([SEND, event("P2", 0, "deliver", "x")], "P2 delivers x, whose send is not in the log"),
     ):
         found = in_blocks(written(tmp_path / "log.jsonl", lines))
-        assert set(found.outcomes.values()) == {"unknown"}
+        assert {order for order, outcome in found.outcomes.items() if outcome != "unknown"} == {"asynchronous"}
         assert hole in [hole.text for hole in found.subject.holes]
 
 

@@ -10,16 +10,15 @@ import json
 import re
 from collections import defaultdict
 from collections.abc import Sequence
-from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from log_runs import Known, agree, by_classify, event, known_of, log, random_log, random_run
+from log_runs import Known, agree, by_classify, event, known_of, log, random_log
 
 from crownless.oracle.event_logs import read_log
 from crownless.oracle.log_orders.large_run import RunMonitor
 from crownless.oracle.logs.quarantine import judge_run
-from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock
+from crownless.oracle.logs.reasons import KINDS_OF_REASONS, AfterEnd, BeforeFirst, ByClock, OtherCells
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy
 
@@ -107,10 +106,12 @@ class Small(NamedTuple):
 
 
 FROM_MAILBOX = "mailbox one-n n-n synchronous"
-FROM_CAUSAL, FROM_FIFO, ALL = f"causal {FROM_MAILBOX}", f"fifo causal {FROM_MAILBOX}", " ".join(ORDERS)
+FROM_CAUSAL, FROM_FIFO, NOTHING = f"causal {FROM_MAILBOX}", f"fifo causal {FROM_MAILBOX}", " ".join(ORDERS)
+#: What a hole may hide: no event violates asynchronous order.
+ALL = FROM_FIFO
 #: a from P1 is not received, b from P1 is; then these are broken, and if anything is missing the others unknown.
 LOST = log("P1: a>P3 b>P2", "P2: b", "P3: -")
-BEHIND_A, BESIDE = "one-n n-n synchronous", "asynchronous fifo causal mailbox"
+BEHIND_A, BESIDE = "one-n n-n synchronous", "fifo causal mailbox"
 OF_P1, OF_P2, OF_P3 = (f"P{p}: rows of it are in quarantine" for p in (1, 2, 3))
 GAP_OF_P1, OF_ANY = "P1: event 1 is missing", "any process: rows of it are in quarantine"
 P1_AGAIN = "P1 has two events 0"
@@ -143,6 +144,9 @@ SMALL = {
     "a send is missing, of an unnamed sender": Small(
         [*LOST, *log("P4: z")], "", ALL, {"P4 delivers z, whose send is not in the log"}
     ),
+    "a send is missing, of another named sender": Small(
+        [*LOST, *log("P4: z<P2")], BEHIND_A, BESIDE, {"P4 delivers z, whose send is not in the log"}
+    ),
     "a send is missing, not of its own receiver": Small(
         log("P1: a>P3 b>P2", "P2: b", "P3: z"), BEHIND_A, BESIDE, {"P3 delivers z, whose send is not in the log"}
     ),
@@ -153,7 +157,7 @@ SMALL = {
     "a bad line of one that has no other": Small(
         [*OVERTAKEN[:3], event("P9", 0, "odd", "v"), '{"run": "r", "process": "P9", "index": "?"}'],
         FROM_FIFO,
-        "asynchronous",
+        "",
         {"P9: rows of it are in quarantine"},
         ["'index' cannot be \"?\"", "unknown kind 'odd'"],
     ),
@@ -189,18 +193,19 @@ SMALL = {
         ["'message' cannot be \"x\\u0085\"", "'peer' cannot be \"P\\u2028\"", "'peer' cannot be \"\\u200b\"",
          "'process' cannot be \"P\\u00a0\""],
     ),
-    "nothing that can be used": Small([event("P1", 0, "odd", "v")], "", ALL, set(), ["unknown kind 'odd'"]),
+    "nothing that can be used": Small([event("P1", 0, "odd", "v")], "", NOTHING, set(), ["unknown kind 'odd'"]),
     "a cyclic log": Small(
-        log("P1: x y>P2", "P2: y x>P1"), "", ALL, set(),
+        log("P1: x y>P2", "P2: y x>P1"), "", NOTHING, set(),
         ["the computation is cyclic: P1 receives x → P1 sends y → P2 receives y → P2 sends x → P1 receives x"] * 4,
     ),
     "every other kind of line that is no event": Small(
         [*LOST, "9" * 10_000, "[1]", event("P2", 1, "internal", run=0.5), event("P2", -1, "internal"),
          event("P2", 1, "send", "v"), event("P2", 1, "send", "v", []), event("P2", 1, "send", "v", ["P1", "P1"]),
-         event("P2", 1 << 70, "internal")],
+         event("P2", 1 << 70, "internal"), '{"run": "r", "process": "P2"}'],
         "", ALL, {OF_ANY, OF_P2},
         ["not JSON: a number is too long, or the nesting too deep", "a list is not an event",
          "'run' cannot be 0.5", "'index' is -1", "'peer' is missing",
+         "'index', 'kind', 'message' and 'peer' are missing",
          "P2 sends v without a receiver", "P2 sends v to P1 twice",
          "'index' is more than 9,223,372,036,854,775,807"],
     ),
@@ -241,7 +246,8 @@ def test_a_small_log(name: str) -> None:
 
     blocks = in_blocks(small.lines, small.reading, 3)
     if isinstance(blocks, str):  # a copy may come after what it copies is forgotten
-        assert small.reasons
+        others = ["no linearization exists", "of several runs"]  # of a cycle, and of rows that name no run
+        assert any(reason.partition(", one a copy")[0] in blocks for reason in [*small.reasons, *others])
         return
     for (_, order), (verdict, _, _) in blocks.items():
         assert verdict == known[order] or (small.holes and verdict == "unknown") or order == "n-n"
@@ -256,9 +262,9 @@ def test_an_unusable_row_is_refused_by_classify_with_the_same_reason(name: str) 
 
 
 def test_small_logs_have_each_kind_of_reason() -> None:
-    """But for the reasons that only some ways have: clocks, runs that have not ended, and complete logs."""
+    """But for the reasons that only some ways have: clocks, runs that have not ended, CSV, and complete logs."""
     reasons = [why for small in SMALL.values() for _, why in judge_run("r", small.lines, ()).quarantine]
-    others = {ByClock, BeforeFirst, AfterEnd}
+    others = {ByClock, BeforeFirst, AfterEnd, OtherCells}
     assert {why.kind for why in reasons} >= {
         kind for kind in KINDS_OF_REASONS if kind not in others and not kind.name.startswith("Never")
     }
@@ -276,8 +282,8 @@ def test_every_verdict_and_witness_of_many_runs_is_that_of_classify(reading: Unr
     assert not unusable(records)
     for order in ORDERS:
         outcomes = [verdict for (_, of), (verdict, _, _) in known.items() if of == order]
-        assert all(outcomes.count(verdict) > 10 for verdict in ("kept", "unknown"))
-        assert outcomes.count("broken") > 10 or order == "asynchronous"
+        assert outcomes.count("kept") > 10
+        assert all(outcomes.count(verdict) > 10 for verdict in ("broken", "unknown")) or order == "asynchronous"
 
 
 def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one() -> None:
@@ -291,22 +297,3 @@ def test_without_witnesses_the_verdicts_are_the_same_and_the_first_run_has_one()
             shown = [run for run in broken if found[run, order][1] is not None]
             # Of each bucket of runs the first has its witness, hence that of all.
             assert (broken[:1] == shown[:1] and len(shown) <= 5) if witnesses else not shown
-
-
-@pytest.mark.parametrize("reading", READINGS)
-def test_a_run_block_by_block_is_judged_as_whole_and_with_holes_as_far_as_is_certain(
-    reading: UnreceivedPolicy,
-) -> None:
-    chance, broken_with_holes = Random(f"{reading}"), 0
-    for k in range(400):
-        lines = [json.dumps(e) for e in random_run(chance, "r")]
-        chance.shuffle(lines)
-        (logged,) = read_log(lines)
-        known = by_classify(lines, reading)
-        found = in_blocks(lines, reading, chance.choice([1, 2, 5]), int(logged.from_one))
-        assert not isinstance(found, str), (k, lines)
-        for key, (verdict, _, _) in found.items():
-            undecided = verdict == "unknown" and (logged.holes or key[1] == "n-n")
-            assert verdict == known[key][0] or undecided, (k, key, lines)
-            broken_with_holes += bool(logged.holes and verdict == "broken")
-    assert broken_with_holes > 1 or reading == "pending"

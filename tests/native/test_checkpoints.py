@@ -19,7 +19,7 @@ from native_engine_setup import question, reported
 
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, ResolvedCheck, load_program
-from crownless.model_check.check.suite import checks as suite
+from crownless.model_check.check.suite import rows
 from crownless.model_check.native.checkpoints import CHECKPOINT, Checkpoint, checkpoint_in, header_in
 from crownless.model_check.native.saved_requests import check_of, request_of
 from crownless.model_check.search.engines import admitted
@@ -160,7 +160,7 @@ def test_a_saved_request_names_the_whole_check() -> None:
         Check("isis-gc", 2, 3, parameters={"rounds": (1, 0)}),
         Check("unordered", 2, 3, channel="lossy", orders=("n-n", "fifo"), sends="broadcast", self_sends=True),
     ]
-    for check in [*others, *(one for one in suite() if isinstance(admitted(one, "native"), ResolvedCheck))]:
+    for check in [*others, *(row.check for row in rows() if isinstance(admitted(row.check, "native"), ResolvedCheck))]:
         request = json.loads(json.dumps(request_of(check.resolve(), ["symmetry"])))
         again, reductions = check_of(request)
         assert json.loads(json.dumps(request_of(again.resolve(), reductions))) == request

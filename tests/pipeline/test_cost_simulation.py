@@ -1,4 +1,4 @@
-"""Simulations agree with theory and with the specification."""
+"""Simulations agree with theory and with the specification; stamps and packets have the bytes that the texts say."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, pro
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.simulation.encoding import HEADER
+from crownless.model_check.simulation.encoding import HEADER, numbers_in, size_of, varint_bytes
 from crownless.model_check.simulation.experiment import Experiment
 from crownless.model_check.simulation.figures import estimate
 from crownless.model_check.simulation.latencies import LATENCIES, output_wait
@@ -149,13 +149,6 @@ def test_an_output_buffer_is_the_queue_that_theory_says(latency: str, squared: f
 def test_a_deadlock_of_blocking_senders_is_reported() -> None:
     assert simulate(Experiment("rendezvous", 6, load=0.3, messages=300)).undelivered > 0
     assert simulate(Experiment("murty-garg", 6, load=0.05, messages=300)).undelivered == 0
-
-
-@pytest.mark.parametrize(("workload", "control"), [("downward", 1), ("upward", 2)])
-def test_murty_and_garg_send_one_control_message_down_and_two_up(workload: str, control: int) -> None:
-    run = Simulation(PROTOCOLS["murty-garg"](4), Experiment("murty-garg", 4, workload, 0.02, messages=100))
-    run.run()
-    assert sum(each.control for each in run.sent) == 100 * control
 
 
 @pytest.mark.parametrize(
@@ -300,3 +293,26 @@ def test_a_client_thinks_for_a_random_time() -> None:
     times = [intent.after for _ in range(2000) for intent in clients.delivered(answer, 1)]
     assert fmean(times) == pytest.approx(10, rel=0.1)
     assert stdev(times) == pytest.approx(10, rel=0.1)
+
+
+# -- bytes -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"), [("fifo-sequence", 1), ("rst", 25), ("rst-column", 5), ("kearns", 5), ("ses", 30)]
+)
+def test_stamps_have_the_numbers_that_the_texts_say(name: str, numbers: int) -> None:
+    run = simulate(Experiment(name, 5, messages=100))
+    assert run.numbers == numbers
+    assert run.bytes == 4 * numbers
+
+
+def test_the_encoding_counts_numbers_and_lengths() -> None:
+    message = Message("300", 1, (2,))
+    assert list(numbers_in(((1, 2), (3, 4)), 2)) == [1, 2, 3, 4]
+    assert list(numbers_in(((0, 1, 7), (0, 2, 8)), 4)) == [2, 0, 1, 7, 0, 2, 8]
+    assert list(numbers_in(frozenset({5}), 4)) == [1, 5]
+    assert list(numbers_in((message,), 4)) == [1, 1, 300, 2]
+    assert size_of(Packet(0, 1, "message", None, (127, 128, 16384)), 3) == (3, 12, 1 + 2 + 3, 0)
+    assert size_of(Packet(0, 1, "packet", Message("1", 0, (1,)), (message,)), 3).carried == 1
+    assert [varint_bytes(each) for each in (0, 127, 128, 16383, 16384)] == [1, 1, 2, 2, 3]

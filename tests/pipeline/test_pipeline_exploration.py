@@ -15,17 +15,16 @@ from typing import TYPE_CHECKING, Any, cast
 from unittest.mock import patch
 
 import pytest
+from command_line_runner import Crownless
 from in_order import bound
 from native_engine_setup import REDUCED, Question, question, reported
-from spark_session import spark  # noqa: F401
 
-from crownless.command_line import main
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check import check as checking
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.native.checkpoints import checkpoint_in, header_in
-from crownless.model_check.search.engines import COMPILES, NATIVE_CHANNELS, engine_for
+from crownless.model_check.search.engines import NATIVE_CHANNELS, engine_for
 from crownless.model_check.system.exploration import Exploration
 from crownless.pipeline.exploration import search as exploration
 from crownless.pipeline.exploration import tasks
@@ -49,7 +48,7 @@ def on_driver() -> Iterator[None]:
 
 def found_by(
     case: Question,
-    spark: SparkSession = NOWHERE,  # noqa: F811
+    spark: SparkSession = NOWHERE,
     partitions: int | None = 3,
     limits: Limits | None = None,
     checkpoint: Path | None = None,
@@ -108,7 +107,7 @@ def test_other_checks_and_symmetry(
     ],
     ids=str,
 )
-def test_on_executors(options: Mapping[str, Any], spark: SparkSession) -> None:  # noqa: F811
+def test_on_executors(options: Mapping[str, Any], spark: SparkSession) -> None:
     case = question(**options)
     with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 8):
         assert reported(found_by(case, spark, 2)) == reported(case.native())
@@ -123,7 +122,7 @@ def test_small_rounds_and_outboxes_need_all_kinds_of_retries(on_driver: None) ->
         assert reported(found_by(case)) == reported(case.native())
 
 
-def test_the_cause_of_a_failed_task_is_reported_in_one_line(spark: SparkSession) -> None:  # noqa: F811
+def test_the_cause_of_a_failed_task_is_reported_in_one_line(spark: SparkSession) -> None:
     with (
         patch.object(exploration, "MAX_ROWS_ON_DRIVER", -1),
         patch.object(exploration, "merge", lambda _: os.kill(os.getpid(), signal.SIGKILL)),
@@ -212,24 +211,13 @@ def test_damaged_or_missing_rows_are_refused(tmp_path: Path, on_driver: None) ->
 # -- the command line --------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def crownless(capsys: pytest.CaptureFixture[str]) -> Any:
-    def run(*arguments: str) -> tuple[Any, str, str]:
-        with pytest.raises(SystemExit) as exit_:
-            main(list(arguments))
-        printed = capsys.readouterr()
-        return exit_.value.code, printed.out, printed.err.replace(f"crownless: {COMPILES}\n", "")
-
-    return run
-
-
 def facts(out: str) -> dict[str, Any]:
     (found,) = json.loads(out)["checks"]
     return {key: value for key, value in found.items() if key not in ("seconds", "engine", "scope", "workers")}
 
 
 @pytest.mark.parametrize("options", ["unordered -n 3 -m 3", "buffer --program mf-program-3"])
-def test_the_command_line_prints_the_same(options: str, crownless: Any, spark: SparkSession) -> None:  # noqa: F811
+def test_the_command_line_prints_the_same(options: str, crownless: Crownless, spark: SparkSession) -> None:
     with patch.object(exploration, "MAX_ROWS_ON_DRIVER", 200), patch.object(checking, "FEW_STATES", 10):
         there = crownless("check", *options.split(), "--engine", "spark", "--json")
     here = crownless("check", *options.split(), "--engine", "native", "--json")
@@ -237,7 +225,7 @@ def test_the_command_line_prints_the_same(options: str, crownless: Any, spark: S
     assert facts(there[1]) == facts(here[1])
 
 
-def test_a_saved_search_is_of_its_engine(crownless: Any, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_saved_search_is_of_its_engine(crownless: Crownless, spark: SparkSession, tmp_path: Path) -> None:
     check, stop = ["check", "rst", "-n", "3", "-m", "4"], ["--max-states", "500"]
     for engine, other, hint in (
         (["--engine", "spark"], [], "add --engine spark"),
@@ -255,7 +243,7 @@ def test_a_saved_search_is_of_its_engine(crownless: Any, spark: SparkSession, tm
         assert not Path(directory).exists()
 
 
-def test_unsupported_requests_are_refused(crownless: Any) -> None:
+def test_unsupported_requests_are_refused(crownless: Crownless) -> None:
     assert crownless("check", "rst", "--engine", "spark", "--crash", "P1") == (
         2,
         "",

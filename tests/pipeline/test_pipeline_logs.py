@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from command_line_runner import Answer, Crownless
 from log_runs import Known, agree, by_classify, event, log, random_log, random_run
 
 from crownless.command_line import main
@@ -22,7 +23,6 @@ pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("pyspark")
 
-from spark_session import spark  # noqa: E402, F401
 
 from crownless.pipeline.logs.judging import LogResult, judge, judge_by_clocks, judge_one_run, read  # noqa: E402
 
@@ -51,7 +51,7 @@ def parquet(path: Path, *rows: dict[str, Any], group: int = 100) -> None:
 # -- many runs ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(21, 100)
     half = event("P\ud800", 0, "internal", None, run="odd")
     written(tmp_path / "a.jsonl", [*lines[::2], "[1]"])
@@ -71,7 +71,7 @@ def test_a_log_of_lines_is_judged_as_by_classify(spark: SparkSession, tmp_path: 
     judged.records.unpersist()
 
 
-def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(22, 100, multicasts=False)
     rows = [{name: json.loads(line).get(name) for name in COLUMNS} for line in lines]
     for k in range(3):
@@ -81,11 +81,11 @@ def test_a_parquet_log_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     assert by_files.account() == (len(lines), len(lines), 0)
     frame = spark.read.parquet(str(tmp_path)).selectExpr("*", "'clicked' AS text")  # a column of its own purpose
     agree(collected(judge(frame, reading="pending")), lines, "pending")
-    with pytest.raises(BadInput, match="no column 'kind'"):
+    with pytest.raises(BadInput, match="'kind' is missing"):
         judge(frame.drop("kind"))
 
 
-def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession, tmp_path: Path) -> None:
     multicast = [event("P1", 0, "send", peer=["P2", "P3"], run="s"), event("P3", 0, "deliver", run="s")]
     unusable = event("P1", 0, "send", peer=["P2\x1fP3"], run="t")
     parquet(tmp_path / "a.parquet", ROW, {**ROW, "run": "u", "peer": "P2\x1fP3"})
@@ -97,10 +97,41 @@ def test_files_of_a_dataset_may_differ_and_none_is_left_out(spark: SparkSession,
     assert judged.account() == (5, 3, 2)
 
 
+def stamp(index: int) -> str:
+    return f"2024-02-01T{index // 60:02}:{index % 60:02}:00.5+01:00"
+
+
+@pytest.mark.parametrize(
+    "stamped", [lambda k: 7 * k + 10**17, lambda k: 1.5 + k / 8, stamp], ids=["int", "float", "time"]
+)
+def test_a_column_orders_the_events(
+    spark: SparkSession,
+    tmp_path: Path,
+    stamped: Callable[[int], Any],
+) -> None:
+    lines = random_log(23, 60, holes=False, multicasts=False)
+    rows = [{"ts": stamped(row["index"]), **row} for row in map(json.loads, lines)]
+    rows = [{name: row.get(name) for name in ("ts", *COLUMNS) if name != "index"} for row in rows]
+    tied = [{**rows[0], "run": "tied", "message": name} for name in "ab"] + [{**rows[0], "run": "late", "ts": None}]
+    (tmp_path / "lines").mkdir()
+    (tmp_path / "tables").mkdir()
+    written(tmp_path / "lines" / "log.jsonl", [json.dumps(row) for row in (*rows, *tied)])
+    parquet(tmp_path / "tables" / "log.parquet", *rows, *tied)
+    for folder in ("lines", "tables"):
+        judged = judge(read(spark, str(tmp_path / folder), "ts"))
+        found = collected(judged)
+        agree({key: of for key, of in found.items() if key[0] not in ("tied", "late")}, lines, "lost")
+        reasons = sorted(row["reason"] for row in judged.quarantine.collect())
+        assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
+        assert reasons[0] == "'index' is missing"
+    with pytest.raises(BadInput, match="unknown column 'at'"):
+        read(spark, str(tmp_path / "tables"), "at")
+
+
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
 
 
-def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: Path) -> None:
     chance = Random(6)
     lines = [json.dumps(e) for e in random_run(chance, "r", holes=False)]
     chance.shuffle(lines)
@@ -114,8 +145,8 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        ([SEND, DELIVER, "{"], {"unknown"}),
-        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"unknown", "broken"}),
+        ([SEND, DELIVER, "{"], {"kept", "unknown"}),
+        ([*log("P1: x>P2 y>P2", "P2: y x"), event("P9", 4, "odd")], {"kept", "broken"}),
         ([event("P1", 0, "odd")], {"unknown"}),
         ([SEND, event("P1", 1, "internal", None, run="s")], "of several runs, such as 'r' and 's'"),
         ([SEND, DELIVER, event("P2", 1, "deliver")], "P2 delivers x twice"),
@@ -123,10 +154,7 @@ def test_one_large_run_is_judged_as_by_classify(spark: SparkSession, tmp_path: P
     ],
 )
 def test_one_large_run_with_rows_that_cannot_be_used(
-    lines: list[str],
-    expected: set[str] | str,
-    spark: SparkSession,  # noqa: F811
-    tmp_path: Path,
+    lines: list[str], expected: set[str] | str, spark: SparkSession, tmp_path: Path
 ) -> None:
     source = read(spark, written(tmp_path / "log.jsonl", lines))
     if isinstance(expected, str):
@@ -138,7 +166,7 @@ def test_one_large_run_with_rows_that_cannot_be_used(
     assert judged.account() == (len(lines), len(lines) - 1, 1)
 
 
-def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_clocks_are_compared_with_the_messages_of_each_run(spark: SparkSession, tmp_path: Path) -> None:
     lines = random_log(30, 40, holes=False)
     clocked: list[dict[str, Any]] = []
     for logged in read_log(lines):
@@ -176,14 +204,9 @@ OVERTAKEN = log("P1: x>P2 y>P3", "P3: y z>P2", "P2: z x")
 
 
 @pytest.fixture
-def crownless(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
-    def run(*arguments: object) -> tuple[Any, str, str]:
-        with pytest.raises(SystemExit) as exit_:
-            main(["classify", "--engine", "spark", *map(str, arguments)])
-        printed = capsys.readouterr()
-        return exit_.value.code, printed.out, printed.err
-
-    return run
+def crownless(crownless: Crownless) -> Callable[..., Answer]:
+    """`crownless classify --engine spark`."""
+    return lambda *arguments: crownless("classify", "--engine", "spark", *map(str, arguments))
 
 
 @pytest.mark.usefixtures("spark")
@@ -212,7 +235,10 @@ def test_the_command_prints_a_summary_and_its_exit_code_is_the_verdict(crownless
         ({}, "there is no file in it"),
         ({"a.parquet": b"PAR1"}, "a.parquet: it cannot be read as Parquet: Parquet file size is 4 bytes"),
         ({"a.parquet": [{**ROW, "index": 0.5}]}, "a.parquet: the column 'index' is of type double"),
-        ({"a.parquet": [ROW], "b.parquet": [{"run": "r"}]}, "b.parquet: there is no column 'process'"),
+        (
+            {"a.parquet": [ROW], "b.parquet": [{"run": "r"}]},
+            "b.parquet: 'process', 'index', 'kind', 'message' and 'peer' are missing",
+        ),
         ({"a.parquet": [ROW], "b.jsonl": SEND.encode()}, "it holds Parquet files and others"),
         ({"a.csv": b"process,index"}, "a.csv: Spark does not read CSV, but Parquet and JSON Lines; leave --engine"),
     ],

@@ -1,4 +1,4 @@
-"""The current session is used unchanged; a failed start is reported in one line and leaves no process running."""
+"""The session of Spark: used unchanged, and never half started; a sweep of simulations on it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import os
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
 import pytest
+from cost_experiments import small
+
+from crownless.pipeline import costs
+
+if TYPE_CHECKING:
+    import pytest
+    from pyspark.sql import SparkSession
 
 pytest.importorskip("pyspark")
 
-from spark_session import spark  # noqa: F401
 
 from crownless.pipeline.session import root_cause, session
 from crownless.runtime.errors import BadInput
@@ -24,7 +31,7 @@ if TYPE_CHECKING:
 ARROW = "spark.sql.execution.arrow.pyspark.enabled"
 
 
-def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession) -> None:  # noqa: F811
+def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession) -> None:
     before = str(spark.conf.get(ARROW))
     spark.conf.set(ARROW, "false")
     try:
@@ -36,7 +43,7 @@ def test_the_current_session_is_used_unchanged_in_any_thread(spark: SparkSession
         spark.conf.set(ARROW, before)
 
 
-def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:  # noqa: F811
+def test_a_session_on_another_master_is_not_used(spark: SparkSession) -> None:
     with pytest.raises(BadInput, match=r"--master local\[7\]: there is a session already, on local\[2\]"):
         session("local[7]")
 
@@ -71,9 +78,7 @@ def test_the_root_cause_of_an_error(text: str, last: str) -> None:
     assert root_cause(RuntimeError(text)).startswith(last)
 
 
-def test_on_this_machine_all_ports_are_bound_to_loopback_and_require_a_secret(
-    spark: SparkSession,  # noqa: F811
-) -> None:
+def test_on_this_machine_all_ports_are_bound_to_loopback_and_require_a_secret(spark: SparkSession) -> None:
     assert spark.range(100).repartition(3).count() == 100
     assert spark.conf.get("spark.authenticate") == "true"
     me = psutil.Process()
@@ -98,3 +103,15 @@ assert signal.getsignal(signal.SIGINT) is before
 """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_GATEWAY")}
     assert subprocess.run([sys.executable, "-c", script], check=False, env=environment).returncode == 0
+
+
+# -- a sweep of simulations --------------------------------------------------------------------------------------------
+
+
+def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = costs.sweep(small(2))
+    reported: list[int] = []
+    monkeypatch.setattr(costs, "ROWS_A_JOB", 4)  # so that there are two jobs
+    assert costs.sweep(small(2), engine="spark", out=tmp_path, progress=lambda n, _: reported.append(n)) == plain
+    assert reported == list(range(15))
+    assert costs.sweep(small(2), out=tmp_path) == plain

@@ -4,9 +4,9 @@
 
 The name says which rule of the protocol's text is broken. `breaks` says which properties show that, each with the
 smallest processes and messages and the actions of a shortest run; `keeps` says that a check does not notice the
-variation, and a comment what that says about the text. Both take a protocol and what is overridden, or decorate a
-class. `planted_in(globals())`, as the last line of a table, names its machines after the variables, and returns the
-rows.
+variation, and a comment what that says about the text. Both take a protocol and what is overridden, by the name of a
+method or by a keyword that says what changes in one (`stamped=…` for `send`, see `overrides`), or decorate a class.
+`planted_in(globals())`, as the last line of a table, names its machines after the variables, and returns the rows.
 """
 
 from __future__ import annotations

@@ -11,16 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from command_line_runner import Crownless
 from doc_pages import PAGES, PAGES_ON_SPARK, ROOT, importable_from, page, printed_in, run_page
 from goldens import ERRORS, documents_with_sources, errors_table, source_list, table_shown, timeless
 from notebooks import NOTEBOOKS, read_notebook, run_cells
-from spark_session import spark  # noqa: F401
 
 import crownless as cr
-from crownless.command_line import main
 from crownless.spec.bibliography import BIBLIOGRAPHY, references
-from crownless.spec.enumeration import computations
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.diagrams.between_orders import smallest_between
+from crownless.spec.orders import ORDERS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -56,7 +55,7 @@ def test_a_block_that_fails_is_noticed(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("name", PAGES_ON_SPARK)
-def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:  # noqa: F811
+def test_the_blocks_of_a_page_on_spark_print_what_it_says(name: str, spark: SparkSession, tmp_path: Path) -> None:
     for block, now, _ in run_page(page(name).read_text("utf-8"), tmp_path):
         assert timeless(now) == timeless(block)
 
@@ -67,31 +66,22 @@ def test_every_page_with_blocks_is_run() -> None:
         assert file.stem in {*PAGES, *PAGES_ON_SPARK} or not run.search(file.read_text("utf-8")), file.name
 
 
-def test_the_exit_codes_for_ci_are_those_on_the_page(tmp_path: Path) -> None:
+def test_the_exit_codes_for_ci_are_those_on_the_page(crownless: Crownless, tmp_path: Path) -> None:
     rows = re.findall(r"^\| `crownless ([^`]*)` \| (\d) \|", page("ci").read_text("utf-8"), re.MULTILINE)
     assert sorted(int(code) for _, code in rows) == [0, 1, 2, 3]
     with importable_from(tmp_path), contextlib.chdir(tmp_path):
-        assert ending("new", "mine.py") == 0
+        assert crownless("new", "mine.py").code == 0
         for command, code in rows:
-            assert ending(*command.split()) == int(code), command
+            assert crownless(*command.split()).code == int(code), command
 
 
-def ending(*arguments: str) -> int:
-    """The command's exit code."""
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    code = ended.value.code
-    assert isinstance(code, int)
-    return code
-
-
-def test_the_commands_of_the_workflow_pass(tmp_path: Path) -> None:
+def test_the_commands_of_the_workflow_pass(crownless: Crownless, tmp_path: Path) -> None:
     list(run_page(page("ci").read_text("utf-8"), tmp_path))
     text = (tmp_path / "crownless.yml").read_text("utf-8")
     commands = [command.split() for command in re.findall(r"^ +- run: (crownless .*|pytest .*)$", text, re.MULTILINE)]
     assert [program for program, *_ in commands] == ["crownless", "pytest"]
     with importable_from(tmp_path), contextlib.chdir(tmp_path):
-        assert ending(*commands[0][1:]) == 0
+        assert crownless(*commands[0][1:]).code == 0
     assert "2 passed" in printed_in(tmp_path, " ".join(commands[1]))
 
 
@@ -108,24 +98,14 @@ def test_a_source_that_a_document_cites_by_key_is_given_in_full(document: str) -
         assert table_shown("sources", document) == source_list(document)
 
 
-def test_every_error_shown_can_be_drawn(tmp_path: Path) -> None:
+def test_every_error_shown_can_be_drawn(crownless: Crownless) -> None:
     commands = re.findall(r"`crownless (show [^`]*)`", table_shown(*ERRORS))
     assert commands
-    for command in commands:
-        with pytest.raises(SystemExit) as ending:
-            main(command.split())
-        assert ending.value.code == 0
+    assert {crownless(*command.split()).code for command in commands} == {0}
 
 
-#: Neighbouring orders, and how many messages it takes to keep the one and break the other.
-SMALLEST = {
-    ("asynchronous", "fifo"): 2,
-    ("fifo", "causal"): 3,
-    ("causal", "mailbox"): 4,
-    ("mailbox", "one-n"): 2,
-    ("one-n", "n-n"): 4,
-    ("n-n", "synchronous"): 2,
-}
+#: Neighbouring orders, and how many messages it takes to keep the one and break the other (`test_gallery.py`).
+SMALLEST = {(weak, order): len(smallest_between(order).messages) for weak, order in pairwise(ORDERS)}
 
 
 def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
@@ -136,24 +116,11 @@ def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
     for example in doctest.DocTestParser().get_examples(section):
         exec(example.source, namespace)
     assert [pair for _, *pair in shown] == [list(pair) for pair in SMALLEST]
-    assert list(SMALLEST) == list(pairwise(ORDERS))
     for text, weaker, stronger in shown:
         computation = cr.parse(text)
         verdicts = cr.classify(computation)
         assert (verdicts[weaker].kept, verdicts[stronger].kept) == (True, False)
         assert len(computation.messages) == SMALLEST[weaker, stronger]
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize("pair", SMALLEST, ids="-".join)
-def test_no_computation_of_fewer_messages_distinguishes_the_pair(pair: tuple[str, str]) -> None:
-    """Of those in which every message is received; where mailbox and one-n agree, of all. The messages of a connected
-    computation join at most one process more than there are messages.
-    """
-    weaker, stronger = pair
-    for m in range(SMALLEST[pair]):
-        for computation in computations(m + 1, m, complete=pair != ("mailbox", "one-n")):
-            assert decide(computation, stronger).kept or not decide(computation, weaker).kept
 
 
 @pytest.mark.parametrize(

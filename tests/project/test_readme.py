@@ -1,13 +1,15 @@
-"""The README, and the table of protocols, print what the commands print."""
+"""The README, the table of protocols and the worked example of CONTRIBUTING.md print what the commands print."""
 
 from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from goldens import PROTOCOLS, Block, blocks, printed, protocol_table, table_shown, timeless
+from worked_example import Run, with_the_example
 
 ROOT = Path(__file__).parents[2]
 BLOCKS = list(blocks("README.md"))
@@ -42,3 +44,26 @@ def test_ci_calls_the_test_command_of_the_readme() -> None:
     pattern = next(line for line in script.splitlines() if line.startswith("command=")).removeprefix("command=$(")
     found = subprocess.run(pattern.removesuffix(")"), shell=True, cwd=ROOT, check=True, capture_output=True, text=True)
     assert found.stdout.strip() == tests
+
+
+# -- CONTRIBUTING.md ---------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run() -> Iterator[Run]:
+    with with_the_example() as run:
+        yield run
+
+
+def test_the_example_prints_what_contributing_says(run: Run) -> None:
+    shown = list(blocks("CONTRIBUTING.md"))
+    assert len(shown) == 2
+    for block in shown:
+        assert timeless(run(block.arguments)) == timeless(block.output)
+
+
+def test_the_example_is_listed_and_covered_by_every_verb_that_takes_a_protocol(run: Run) -> None:
+    assert re.search(r"^hub +causal", run(("list", "protocols")), re.MULTILINE)
+    checked = run(("check", "hub", "-m", "2", "--channel", "fifo"))
+    assert checked.startswith("hub: 3 processes, up to 2 messages")
+    assert re.search(r"^fifo +always +holds", checked, re.MULTILINE)

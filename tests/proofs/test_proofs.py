@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import z3
+from broken_rst import DeliversWhatArrives, NeverCountsDeliveries, NeverCountsTheDeliveredAsSent, NeverMerges
 
 from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
+from crownless.proofs.induction.any_run import ACCEPTED
+from crownless.proofs.induction.causal_order import CausalOrder
+from crownless.proofs.induction.proving import PROOFS, prove
+from crownless.proofs.induction.second_solver import as_smt_lib, recheck_with_cvc5
 from crownless.proofs.induction.theorem import Claim, theorem, vacuous, without_each
+from crownless.proofs.language.arrays import eliminate_lambdas
 from crownless.proofs.language.terms import Terms
+from crownless.proofs.protocols.rst import RST
 from crownless.proofs.theorems.deliv_is_redundant import GUARD, INVARIANT, TO_ANOTHER, claims
-from crownless.spec.computation import Message
+from crownless.runtime.errors import BadInput
 
 INITIALLY, SENDING, DELIVERING, READING = claims()
 
@@ -32,12 +41,7 @@ def test_no_claim_is_vacuous(claim: Claim) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "mattered"),
-    [
-        (INITIALLY, []),
-        (SENDING, [INVARIANT, TO_ANOTHER]),
-        (DELIVERING, [INVARIANT, GUARD]),
-        (READING, [INVARIANT]),
-    ],
+    [(INITIALLY, []), (SENDING, [INVARIANT, TO_ANOTHER]), (DELIVERING, [INVARIANT, GUARD]), (READING, [INVARIANT])],
     ids=lambda value: value.name if isinstance(value, Claim) else "",
 )
 def test_every_hypothesis_mattered(claim: Claim, mattered: list[str]) -> None:
@@ -58,65 +62,11 @@ def test_a_hypothesis_that_is_not_needed_is_reported_as_such() -> None:
     }
 
 
-# -- Refutations
-
-
-def test_a_run_with_a_message_to_itself_breaks_the_invariant_for_good() -> None:
-    rst = Rst(1)
-    (sending,) = rst.send(0, rst.initial(0), Message("m", 0, (0,)))
-    assert sending.state == State(((1,),), (0,))
-    assert rst.deliverable(0, sending.state, sending.packets[0])
-    (delivering,) = rst.on_packet(0, sending.state, sending.packets[0])
-    assert delivering.state == State(((2,),), (1,))
-
-
-# -- Broken protocols
-
-
-class AcceptsAll(Rst):
-    def deliverable(self, i: int, state: State, packet: Packet) -> Any:
-        return True
-
-
-class ForgetsDeliv(Rst):
-    """Without the first update after a delivery."""
-
-    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
-        return super().after_delivering(i, state, j, stamp)._replace(deliv=state.deliv)
-
-
-class ForgetsSent(Rst):
-    """Without the second update after a delivery."""
-
-    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
-        sent = self.ops.matrix(lambda k, l: self.ops.maximum(state.sent[k][l], stamp[k][l]))
-        return super().after_delivering(i, state, j, stamp)._replace(sent=sent)
-
-
-class ForgetsMaximum(Rst):
-    """Without the third update after a delivery: SENT_i grows by the message itself, and learns nothing from it."""
-
-    def after_delivering(self, i: Any, state: State, j: Any, stamp: Any) -> State:
-        return super().after_delivering(i, state, j, state.sent)
-
-
-class ForgetsSending(Rst):
-    """Without the update after a send."""
-
-    def after_sending(self, i: Any, state: State, j: Any) -> State:
-        return state
-
-
-@pytest.mark.parametrize("protocol", [AcceptsAll, ForgetsDeliv, ForgetsSent])
+@pytest.mark.parametrize("protocol", [DeliversWhatArrives, NeverCountsDeliveries, NeverCountsTheDeliveredAsSent])
 def test_a_broken_protocol_is_refuted(protocol: type[Rst]) -> None:
     verdicts = {claim.name: theorem(*claim) for claim in claims(protocol)}
     assert [name for name, verdict in verdicts.items() if not verdict] == ["kept by delivering"]
     assert verdicts["kept by delivering"].outcome == "refuted"
-
-
-@pytest.mark.parametrize("protocol", [ForgetsMaximum, ForgetsSending])
-def test_updates_that_serve_only_other_processes_are_no_concern_of_this_invariant(protocol: type[Rst]) -> None:
-    assert all(theorem(*claim) for claim in claims(protocol))
 
 
 # -- What must not count as success
@@ -135,3 +85,104 @@ def test_contradictory_hypotheses_are_found_out() -> None:
     given = {"small": x < 0, "great": x > 0}
     assert theorem("anything", given, z3.BoolVal(False))
     assert vacuous("anything", given).outcome == "proved"
+
+
+# -- guards ------------------------------------------------------------------------------------------------------------
+
+
+class AsksForMore(Rst):
+    """Its guard has several conjuncts, one of them within another, and several statements about all processes."""
+
+    def deliverable(self, i: Any, state: State, packet: Packet) -> Any:
+        guard, own = super().deliverable(i, state, packet), state.deliv[i]
+        return self.ops.all_of(own >= 0, self.ops.all_of(guard, self.ops.every(lambda k: state.deliv[k] >= 0)), own < 1)
+
+
+PROVED = [*(proof for proof in PROOFS.values() if isinstance(proof, CausalOrder)), replace(RST, protocol=AsksForMore)]
+
+
+@pytest.mark.parametrize("proof", PROVED, ids=lambda proof: proof.protocol.__name__)
+def test_the_parts_of_a_guard_that_are_shown_optimal_are_the_whole_guard(proof: CausalOrder) -> None:
+    run = proof.world(proof.protocol)
+    k = run.terms.any_process("k")
+    parts = {claim.name: z3.ForAll([k], claim.shows) for claim in proof.claims()["optimal"]}
+    assert theorem("the parts hold: the guard holds", parts, run.accepted)
+    assert theorem("the guard holds: the parts hold", {ACCEPTED: run.accepted}, z3.And([*parts.values()]))
+
+
+#: Guards with a conjunct that never holds.
+NEVER: dict[str, Any] = {
+    "first": lambda self, i, state, packet: self.ops.all_of(
+        state.deliv[i] < state.deliv[i], Rst.deliverable(self, i, state, packet)
+    ),
+    "last": lambda self, i, state, packet: self.ops.all_of(
+        Rst.deliverable(self, i, state, packet), state.deliv[i] < state.deliv[i]
+    ),
+    "within": lambda self, i, state, packet: self.ops.all_of(
+        state.deliv[i] >= 0, self.ops.all_of(state.deliv[i] >= 0, state.deliv[i] < state.deliv[i]), True
+    ),
+    "of anybody": lambda self, i, state, packet: self.ops.all_of(
+        Rst.deliverable(self, i, state, packet), self.ops.every(lambda k: state.deliv[k] < state.deliv[k])
+    ),
+}
+
+
+@pytest.mark.parametrize("place", NEVER)
+def test_a_guard_that_never_holds_is_not_optimal_whichever_conjunct_it_is(place: str) -> None:
+    machine = type("Never", (Rst,), {"deliverable": NEVER[place]})
+    claims = replace(RST, protocol=machine).claims()["optimal"]
+    assert not all(theorem(*claim, effort=200_000) for claim in claims)
+
+
+# -- cvc5 --------------------------------------------------------------------------------------------------------------
+
+
+PLACES = z3.DeclareSort("Place")
+A, K, L = z3.Array("a", PLACES, z3.IntSort()), z3.Const("k", PLACES), z3.Const("l", PLACES)
+
+
+QUICK = ("rst", "ses", "cbcast", "extra-messages")
+
+
+@pytest.mark.parametrize(
+    "protocol", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PROOFS]
+)
+def test_what_z3_proves_cvc5_proves(protocol: str) -> None:
+    proved = prove(protocol, PROOFS[protocol], recheck=True)
+    assert [put.verdict.name for put in proved.claims if put.again != "proved"] == []
+    assert proved.confirmed == len(proved.claims)
+
+
+def test_a_comprehension_is_read_out() -> None:
+    twice = z3.Lambda([K], A[K] + A[K])
+    assert eliminate_lambdas(twice[L] == 2).eq(A[L] + A[L] == 2)
+    assert eliminate_lambdas(z3.Store(twice, K, 1)[L] == 2).eq(z3.If(L == K, z3.IntVal(1), A[L] + A[L]) == 2)
+    entry_by_entry = eliminate_lambdas(twice == A)
+    assert z3.is_quantifier(entry_by_entry)
+    assert "lambda" not in as_smt_lib(Claim("twice", {"is": twice == A}, A[L] == 0))
+
+
+def test_cvc5_distinguishes_what_is_true_from_what_is_not() -> None:
+    twice = {"is": z3.Lambda([K], A[K] + A[K]) == A}
+    assert recheck_with_cvc5(Claim("twice", twice, A[L] == 0)) == "proved"
+    assert recheck_with_cvc5(Claim("twice", twice, A[L] == 1)) != "proved"
+    assert recheck_with_cvc5(Claim("one", {"is": A[K] == 1}, A[L] == 1)) == "refuted"
+
+
+def test_all_and_one_of_nothing_are_read() -> None:
+    given = {"all": z3.And(), "none": z3.Not(z3.Or())}
+    assert recheck_with_cvc5(Claim("true", given, z3.And(z3.BoolVal(True)))) == "proved"
+    assert recheck_with_cvc5(Claim("false", given, z3.Or())) == "refuted"
+
+
+def test_of_a_broken_protocol_cvc5_proves_no_more_than_z3() -> None:
+    broken = prove("broken", replace(PROOFS["rst"], protocol=NeverMerges), 100_000, attempts=1)
+    assert broken.failures != []
+    assert all(recheck_with_cvc5(put.claim, 20_000) != "proved" for put in broken.failures)
+
+
+def test_without_cvc5_the_fix_is_printed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cvc5", None)
+    with pytest.raises(BadInput, match="cvc5") as raised:
+        recheck_with_cvc5(Claim("nothing", {}, z3.BoolVal(True)))
+    assert "pip install" in str(raised.value.hint)

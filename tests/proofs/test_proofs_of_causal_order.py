@@ -33,12 +33,7 @@ FEW, SEEDS = 200_000, 6
 
 #: What a fault breaks up to a bound, and what therefore cannot be proved beyond it. Not here: that each message is
 #: delivered once, which the proofs assume.
-DENIES = {
-    "fifo": "safe",
-    "causal": "safe",
-    "delivers-all": "live",
-    "never-blocks": "live",
-}
+DENIES = {"fifo": "safe", "causal": "safe", "delivers-all": "live", "never-blocks": "live"}
 
 #: What looks like a fault and is none, as z3 shows for every n. The proofs of other harmless ones do not go through,
 #: since they count otherwise, or keep pairs that require more.

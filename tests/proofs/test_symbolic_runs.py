@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import operator
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import z3
 from broken_protocols import BROKEN, HARMLESS
+from command_line_runner import Crownless
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from crownless.command_line import main
 from crownless.impl.ops import Integers
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.rst import Rst
@@ -234,14 +234,7 @@ LEAVES = st.one_of(
 EXPRESSIONS = st.recursive(
     LEAVES, lambda some: st.tuples(st.sampled_from(["+", "-", "*", "max"]), some, some), max_leaves=6
 )
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<=": lambda a, b: a <= b,
-    "<": lambda a, b: a < b,
-    ">=": lambda a, b: a >= b,
-    ">": lambda a, b: a > b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-}
+COMPARISONS = (operator.le, operator.lt, operator.ge, operator.gt, operator.eq, operator.ne)
 
 
 def computed(expression: Any, ops: Integers | SymbolicEntries, leaf: Callable[[str], Any]) -> Any:
@@ -258,11 +251,12 @@ def computed(expression: Any, ops: Integers | SymbolicEntries, leaf: Callable[[s
 
 
 @settings(derandomize=True)
-@given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(sorted(COMPARISONS)), st.tuples(st.booleans(), st.booleans()))
-def test_numbers_compute_and_compare_as_ints_do(a: Any, b: Any, comparison: str, truth: tuple[bool, bool]) -> None:
+@given(EXPRESSIONS, EXPRESSIONS, st.sampled_from(COMPARISONS), st.tuples(st.booleans(), st.booleans()))
+def test_numbers_compute_and_compare_as_ints_do(
+    a: Any, b: Any, compare: Callable[[Any, Any], Any], truth: tuple[bool, bool]
+) -> None:
     values: dict[str, Any] = {**dict(zip(CONDITIONS, truth, strict=True)), "x": 2, "y": -1}
     terms = {name: Truth(z3.Bool(name)) if name in CONDITIONS else Number(z3.Int(name)) for name in values}
-    compare = COMPARISONS[comparison]
     expected = compare(*(computed(e, Integers(1), values.__getitem__) for e in (a, b)))
     found = compare(*(computed(e, SymbolicEntries(1), terms.__getitem__) for e in (a, b)))
     if isinstance(found, bool):
@@ -277,13 +271,13 @@ def test_numbers_compute_and_compare_as_ints_do(a: Any, b: Any, comparison: str,
 # -- the command -------------------------------------------------------------------------------------------------------
 
 
-def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("prove", "rst", "--program", "kuper-program") == 0
-    out = capsys.readouterr().out
+def test_a_program_is_put_to_z3_by_the_command(crownless: Crownless) -> None:
+    code, out, _ = crownless("prove", "rst", "--program", "kuper-program")
+    assert (code, "completes: always" in out) == (0, True)
     assert "every interleaving, as one formula" in out
-    assert "completes: always" in out
-    assert command("prove", "rst-column", "--program", "kuper-program", "--json") == 1
-    (facts,) = json.loads(capsys.readouterr().out)["programs"]
+    broken = crownless("prove", "rst-column", "--program", "kuper-program", "--json")
+    assert broken.code == 1
+    (facts,) = broken.json["programs"]
     assert facts["verdict"] == "violated"
     (causal,) = [known for known in facts["properties"] if known["name"] == "causal"]
     assert len(causal["run"]) == 5
@@ -292,29 +286,21 @@ def test_a_program_is_put_to_z3_by_the_command(capsys: pytest.CaptureFixture[str
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["prove", "buffer", "--program", "kuper-program"], "cannot be run on z3's terms"),
-        (
-            ["prove", "murty-garg", "--program", "kuper-program"],
-            "its proof is of an abstraction: crownless prove murty",
-        ),
-        (
-            ["prove", "rst", "--program", "kuper"],
-            "no file and no bundled program is called 'kuper'; did you mean 'kuper-",
-        ),
-        (["prove", "rst", "--program", "kuper-program", "--why"], "leave them out"),
-        (["prove", "rst", "--channel", "fifo"], "name a program"),
-        (["prove", "--discover"], "name a PROTOCOL"),
-        (["prove", "rst", "--discover", "--why"], "leave them out"),
-        (["prove", "rst", "--discover", "--program", "kuper-program"], "leave out --program"),
-        (["prove", "murty-garg", "--discover"], "supports protocols of vectors and matrices"),
-        (["prove", "ses-multicast", "--discover"], "its proof covers them: crownless prove ses-multicast"),
+        ("buffer --program kuper-program", "cannot be run on z3's terms"),
+        ("murty-garg --program kuper-program", "its proof is of an abstraction: crownless prove murty"),
+        ("rst --program kuper", "no file and no bundled program is called 'kuper'; did you mean 'kuper-"),
+        ("rst --program kuper-program --why", "leave them out"),
+        ("rst --channel fifo", "name a program"),
+        ("--discover", "name a PROTOCOL"),
+        ("rst --discover --why", "leave them out"),
+        ("rst --discover --program kuper-program", "leave out --program"),
+        ("murty-garg --discover", "supports protocols of vectors and matrices"),
+        ("ses-multicast --discover", "its proof covers them: crownless prove ses-multicast"),
     ],
 )
-def test_a_request_out_of_scope_is_named(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert command(*arguments) == 2
-    assert message in capsys.readouterr().err
+def test_a_request_out_of_scope_is_named(crownless: Crownless, arguments: str, message: str) -> None:
+    code, _, err = crownless("prove", *arguments.split())
+    assert (code, message in err) == (2, True), err
 
 
 @pytest.mark.parametrize(
@@ -325,27 +311,19 @@ def test_a_request_out_of_scope_is_named(
     ],
 )
 def test_a_program_too_large_for_z3_is_refused(
-    messages: int, processes: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    crownless: Crownless, tmp_path: Path, messages: int, processes: int, message: str
 ) -> None:
     sends = "; ".join(f"send m{m} to P2" for m in range(messages))
     lines = [f"P1: {sends}", f"P2: {'; '.join(['receive'] * messages)}", *(f"P{p}:" for p in range(3, processes + 1))]
     program = tmp_path / "program.txt"
     program.write_text("\n".join(lines) + "\n", "utf-8")
-    assert command("prove", "rst", "--program", str(program)) == 2
-    assert message in capsys.readouterr().err
+    code, _, err = crownless("prove", "rst", "--program", str(program))
+    assert (code, message in err) == (2, True), err
 
 
-def test_where_z3_gives_up_more_effort_is_advised_once(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command("prove", "rst", "--program", "kuper-program", "--effort", "1") == 3
-    assert capsys.readouterr().out.count("raise --effort") == 1
-    assert command("prove", "rst", "rst-before", "--effort", "6000") == 3
-    out = capsys.readouterr().out
-    assert out.count("raise --effort") == 1
+def test_where_z3_gives_up_more_effort_is_advised_once(crownless: Crownless) -> None:
+    code, out, _ = crownless("prove", "rst", "--program", "kuper-program", "--effort", "1")
+    assert (code, out.count("raise --effort")) == (3, 1)
+    code, out, _ = crownless("prove", "rst", "rst-before", "--effort", "6000")
+    assert (code, out.count("raise --effort")) == (3, 1)
     assert re.search(r"^rst: z3 gave up on \d+ of its 48 claims$", out, re.MULTILINE)
-
-
-def command(*arguments: str) -> int:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert isinstance(ended.value.code, int)
-    return ended.value.code

@@ -154,11 +154,6 @@ def test_down_sets_are_the_consistent_cuts_each_once() -> None:
         assert set(cuts) == {bits(s) for s in subsets if all(e in s for e, f in edges if f in s)}
 
 
-def test_two_processes_that_do_not_communicate_have_every_pair_of_places_as_a_cut() -> None:
-    c = Computation.of_lines(2, [], [[INTERNAL] * 3, [INTERNAL] * 4])
-    assert len(list(consistent_cuts(c))) == 4 * 5
-
-
 # -- fewer messages ----------------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ import pytest
 from small_computations import computation
 
 from crownless.spec.computation import Computation, project
-from crownless.spec.crowns import crown_graph, crown_of, crowns, smallest_crown
+from crownless.spec.crowns import crown_of, crowns, smallest_crown
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
 from crownless.spec.orders import decide
@@ -157,18 +157,6 @@ def test_a_crown_is_made_of_its_messages_in_order_if_they_are_one() -> None:
                     if crown is not None:
                         assert crown.messages == messages
                         check_links(c, crown, happened_before)
-
-
-def test_the_crown_graph_names_a_receive_for_each_edge() -> None:
-    for c in small_computations():
-        for strong, before in ((False, happened_before), (True, on_one_line)):
-            graph = crown_graph(c, strong=strong)
-            assert len(graph) == len(c.messages)
-            for m, following in permutations(range(len(graph)), 2):
-                receives = c.receive_events[following].values()
-                named = {receive for receive in receives if before(c, c.send_event[m], receive)}
-                assert (following in graph[m]) == bool(named)
-                assert not named or graph[m][following] in named
 
 
 def test_a_ring_of_messages_is_one_crown_of_their_number() -> None:

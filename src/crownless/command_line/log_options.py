@@ -8,11 +8,17 @@ from typing import Any, TypeVar
 
 import click
 
-from crownless.oracle.logs.formats import FORMATS, Format, LogOptions
+from crownless.command_line.file_options import InputFile
+from crownless.oracle.classification import NamedComputation
+from crownless.oracle.logs.formats import FORMATS, Format, LogOptions, read_mapping
+from crownless.oracle.logs.reader import subjects
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
 
 Verb = TypeVar("Verb", bound=Callable[..., Any])
+
+#: At most this many runs are named if one must be chosen.
+RUNS_NAMED = 3
 
 
 def with_log_options(verb: Verb) -> Verb:
@@ -39,6 +45,17 @@ def with_log_options(verb: Verb) -> Verb:
         help="What a log calls a kind of event, such as recv=deliver (repeatable).",
     )
     @click.option(
+        "--order-by",
+        metavar="COLUMN",
+        help="Order each process's events by this column (numbers or ISO 8601 times), or by 'line', not by 'index'.",
+    )
+    @click.option(
+        "--mapping",
+        type=InputFile(),
+        metavar="FILE",
+        help="TOML or JSON that says it all: tables 'columns' and 'kinds', and 'order_by', 'format', 'pattern'.",
+    )
+    @click.option(
         "--pattern",
         metavar="REGEX",
         help="In ShiViz logs: the message in an event's text, with the groups send, to, deliver and from.",
@@ -50,11 +67,19 @@ def with_log_options(verb: Verb) -> Verb:
         columns: tuple[str, ...],
         kinds: tuple[str, ...],
         pattern: str | None,
+        order_by: str | None,
+        mapping: str | None,
         **options: Any,
     ) -> Any:
-        named = _pairs("--column", "NAME=THEIRS", "message=msg_id", columns)
-        called = _pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)
-        return verb(*arguments, log=LogOptions(form, named, called, pattern), **options)
+        known = read_mapping(mapping) if mapping is not None else LogOptions()
+        log = LogOptions(
+            form or known.form,
+            {**known.columns, **_pairs("--column", "NAME=THEIRS", "message=msg_id", columns)},
+            {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
+            pattern or known.pattern,
+            order_by=order_by or known.order_by,
+        )
+        return verb(*arguments, log=log, **options)
 
     return with_them  # type: ignore[return-value]  # its options are added, which no type states
 
@@ -75,3 +100,17 @@ def _pairs(option: str, form: str, example: str, given: tuple[str, ...]) -> dict
             both = f"{printable_name(pairs[first])} and {printable_name(second)}"
             raise BadInput(f"{option}: '{printable_name(first)}' is to be {both}", hint="name each once")
     return pairs
+
+
+def chosen_runs(name: str, log: LogOptions, run: str | None) -> list[NamedComputation]:
+    """The computation or the runs of a log in the file of that name; with `run`, only the run of that name."""
+    found = list(subjects(name, log))
+    if run is None:
+        return found
+    chosen = [one for one in found if (one.run or "") == run]
+    if not chosen:
+        names = [printable_name(one.run) for one in found if one.run]
+        more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
+        hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
+        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
+    return chosen

@@ -104,11 +104,11 @@ def _system(*, program: str | None, settings: dict[str, Setting], **given: Any) 
     return system
 
 
-def _parsed_settings(_: click.Context, parameter: click.Parameter, settings: Iterable[str]) -> dict[str, Setting]:
+def _parsed_settings(context: click.Context, option: click.Parameter, given: Iterable[str]) -> dict[str, Setting]:
     """The values of `--set`: a number, or several separated by commas, one for each process."""
     parameters: dict[str, Setting] = {}
-    for setting in settings:
-        key, value = setting.partition("=")[::2]
+    for setting in given:
+        key, _, value = setting.partition("=")
         try:
             numbers = tuple(int(number) for number in value.split(","))
         except ValueError:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.registry import PROTOCOLS
-from crownless.model_check.check.request import Check, load_program
+from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
 from crownless.model_check.runs.runs import Run, ShownAction
 from crownless.model_check.runs.saved_runs import SAVED_RUNS_HINT, SavedCheck
@@ -139,7 +139,7 @@ def _check_of(saved: SavedCheck, protocol: str | None = None) -> Check:
         protocol=protocol or saved.protocol,
         processes=saved.processes if free else None,
         messages=saved.messages if free else None,
-        program=None if saved.program is None else load_program(saved.program),
+        program=saved.program,
         channel=saved.channel,
         sends=saved.sends if free else None,
         self_sends=saved.self_sends if free else False,

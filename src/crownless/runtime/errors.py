@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 from .printable import printable, printable_name
@@ -71,8 +71,14 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> BadInput:
     )
 
 
+def nearest(name: str, names: Sequence[str]) -> str | None:
+    """The nearest name, by case or else by spelling; None if none is near."""
+    near = [known for known in names if known.casefold() == name.casefold()]
+    near = near or get_close_matches(name, names, n=1, cutoff=0.5)
+    return near[0] if near else None
+
+
 def _nearest(name: str, names: list[str]) -> str:
     """The nearest name, as a question; empty if none is near."""
-    nearest = [known for known in names if known.casefold() == name.casefold()]
-    nearest = nearest or get_close_matches(name, names, n=1, cutoff=0.5)
-    return f"did you mean '{nearest[0]}'? " if nearest else ""
+    near = nearest(name, names)
+    return f"did you mean '{near}'? " if near is not None else ""

@@ -111,14 +111,14 @@ def check(
     More on reductions, engines and saved searches: docs/command_line.md.
     """
     given = system | ({"clocks": clocks} if clocks else {})
-    _refuse_directories(protocols, checkpoint, resume)
+    _refuse_contradictions(protocols, chosen["engine"], master, checkpoint, resume)
     with redirect_stdout(sys.stderr):  # what a user's code prints is not part of the answer
         if resume is not None and not protocols:
             saved, chosen = _saved(resume, given, chosen)
             checks, suite = [saved.resolve()], None
         else:
             checks, suite = _checks(protocols, given, chosen, saving=bool(checkpoint or resume))
-    elsewhere = _on_spark(master, chosen)
+    elsewhere = _on_spark(master, chosen["workers"]) if chosen["engine"] == "spark" else None
     run: Callable[..., CheckResult] = partial(
         run_check,
         limits=replace(limits, states=max_states),
@@ -157,7 +157,7 @@ def check(
         say(f"interrupted; not checked: {', '.join(left_out)}")
     reports.write([result.suite() for result in results])
     if as_json:
-        print_json({"checks": _json(results, suite)})
+        _print_json(results, suite)
     elif overview is None:
         print_check(results[0], drawings=not quiet)
     else:
@@ -168,16 +168,16 @@ def check(
         expected = as_expected(suite, results)
         return EXIT_VIOLATED if expected is False else EXIT_UNKNOWN if expected is None or left_out else EXIT_HOLDS
     not_checked = {*left_out, *protocols} - {result.protocol for result in results}
-    verdicts = {result.verdict for result in results} | ({"unknown"} if left_out or not_checked else set())
-    return exit_code(verdicts)
+    verdicts = {result.verdict for result in results}
+    return exit_code(verdicts | {"unknown"} if left_out or not_checked else verdicts)
 
 
-def _json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> list[dict[str, Any]]:
-    """The JSON of each check; for a suite also the expected violations, and whether they match."""
+def _print_json(results: Sequence[CheckResult], suite: Sequence[SuiteRow] | None) -> None:
+    """Prints the JSON of each check; for a suite also the expected violations, and whether they match."""
     facts = [result.json() for result in results]
     for row, result, each in zip(suite or (), results, facts, strict=False):
         each |= {"expected": sorted(row.breaks), "as_expected": row.as_expected(result)}
-    return facts
+    print_json({"checks": facts})
 
 
 def _show_progress(line: Progress, name: str, found: Exploration, level: int) -> None:
@@ -241,8 +241,12 @@ def _over(check: Check) -> str:
 # -- saved searches, and Spark -----------------------------------------------------------------------------------------
 
 
-def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resume: str | None) -> None:
-    """Raises `BadInput` if a search cannot be saved or resumed as these options request."""
+def _refuse_contradictions(
+    protocols: tuple[str, ...], engine: str | None, master: str | None, checkpoint: str | None, resume: str | None
+) -> None:
+    """Raises `BadInput` if these options exclude each other: where a search runs, and where it is saved or resumed."""
+    if master is not None and engine != "spark":
+        raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
     if "" in (checkpoint, resume):
         raise BadInput("--checkpoint, --resume: the name of the directory is empty", hint="name one")
     option = "--resume" if checkpoint is None else "--checkpoint"
@@ -250,15 +254,11 @@ def _refuse_directories(protocols: tuple[str, ...], checkpoint: str | None, resu
         raise BadInput(f"{option}: one check is saved, not several", hint="name one protocol")
 
 
-def _on_spark(master: str | None, chosen: dict[str, Any]) -> RemoteEngine | None:
-    """The place where the engine `spark` runs; None if another is requested."""
-    if chosen["engine"] != "spark":
-        if master is not None:
-            raise BadInput("--master: only of --engine spark", hint="leave it out, or use --engine spark")
-        return None
+def _on_spark(master: str | None, workers: int | None) -> RemoteEngine:
+    """The place where the engine `spark` runs."""
     from crownless.pipeline.exploration.search import OnSpark  # it needs an extra that others do not
 
-    return OnSpark(master=master, partitions=chosen["workers"])
+    return OnSpark(master=master, partitions=workers)
 
 
 def _saved(directory: str, given: dict[str, Any], chosen: dict[str, Any]) -> tuple[Check, dict[str, Any]]:

@@ -3,9 +3,10 @@
 # ruff: noqa: RUF009  (the fields of the options are made by a function)
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,8 @@ from crownless.command_line.output import print_json, print_line, status
 from crownless.oracle import classification as oracle
 from crownless.oracle.classification import Classifications, ClassifiedRuns
 from crownless.oracle.log_orders.classify_file import How, LogRequest, classify_file
-from crownless.oracle.logs.formats import LogOptions, Progress
+from crownless.oracle.logs.formats import BY_LINE, LogOptions, Progress
+from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.ending import Limits, Stopped, look, stoppable
 from crownless.runtime.errors import BadInput
 from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, order_named
@@ -30,8 +32,10 @@ from .classify_report import (
     print_classification,
     print_delivery_summary,
     print_notes,
+    print_skipped,
     print_summary,
     reporting,
+    skipped_rows,
 )
 
 #: More computations than this are summarized, not shown one by one.
@@ -46,17 +50,18 @@ NEEDS = {
     "--max-lateness": "--event-time",
     "--processes": "--clocks",
 }
-_DECLARED = ("--complete", "--process")
+_DECLARED = ("--complete", "--process", "--skip-bad")
 #: Options that exclude each other: with Spark, and without.
 NOT_ON_SPARK = {
     "--engine spark": ("--by-process", "--format", "--column", "--pattern", "--kind", "--match", *_DECLARED),
-    "--one-run": ("--clocks", "--live"),
-    "--clocks": ("--live",),
+    "--one-run": ("--clocks", "--live", "--order-by"),
+    "--clocks": ("--live", "--order-by"),
+    "--live": ("--order-by",),
 }
 NOT_BESIDE = {
     "--one-run": ("--clocks", "--match", "--out", "--by-process", "--pattern", *_DECLARED),
-    "--clocks": ("--match", "--format", "--column", "--pattern", *_DECLARED),
-    "--out": ("--complete",),
+    "--clocks": ("--match", "--format", "--column", "--pattern", "--order-by", *_DECLARED),
+    "--out": ("--complete", "--skip-bad"),
     "--match": ("--pattern", *_DECLARED),
 }
 
@@ -91,6 +96,11 @@ class ClassifyOptions:
         "--complete",
         is_flag=True,
         help="Nothing is missing from the log: also decide delivers-once and delivers-all.",
+    )
+    skip_bad: bool = option(
+        "--skip-bad",
+        is_flag=True,
+        help="Leave out lines that cannot be used, or contradict each other, and say how many (exit code 3).",
     )
     takes_part: tuple[str, ...] = option(
         "--process", "takes_part", multiple=True, metavar="NAME", help="A process that may have no events (repeatable)."
@@ -163,8 +173,13 @@ class ClassifyOptions:
 
     def request(self, name: str, progress: Progress | None = None) -> LogRequest:
         """The request to classify the file of that name by the plain engine."""
-        log = replace(self.log, complete=self.complete, processes=tuple(dict.fromkeys(self.takes_part)))
-        around = nullcontext if self.quiet else _compiling
+        log = replace(
+            self.log,
+            complete=self.complete,
+            processes=tuple(dict.fromkeys(self.takes_part)),
+            quarantine=Quarantine() if self.skip_bad else None,
+        )
+        around = nullcontext if self.quiet else _compiling()
         return LogRequest(name, self.chosen, self.reading, self.how, log, self.clock_entries, around, progress)
 
     def check(self) -> None:
@@ -181,6 +196,9 @@ class ClassifyOptions:
         for name, others in (NOT_ON_SPARK if self.engine == "spark" else NOT_BESIDE).items():
             if name in given and (clash := [other for other in others if other in given]):
                 raise BadInput(f"{clash[0]} does not go with {name}", hint="leave one of them out")
+        if self.engine == "spark" and self.log.order_by == BY_LINE:
+            hint = "name a column; Spark reads the rows of files in any order, and knows no lines"
+            raise BadInput("--order-by line does not go with --engine spark", hint=hint)
         if self.complete and self.reading == "pending":
             hint = "leave one of them out: of a complete log nothing is still in flight"
             raise BadInput("--complete does not go with --unreceived pending", hint=hint)
@@ -239,9 +257,13 @@ def _classify_here(options: ClassifyOptions) -> int:
     shown: list[oracle.Classification] = []
     at_work: tuple[oracle.NamedComputation, list[Verdict]] | None = None
     judged: set[str] = set()
+    skipped: dict[str, Quarantine] = {}
     with status(options.quiet) as line, stoppable(options.limits) as part:
         for name in options.files:
-            found = classify_file(options.request(name, reporting(name, None if line is None else line.update)))
+            request = options.request(name, reporting(name, None if line is None else line.update))
+            if request.options.quarantine is not None:
+                skipped[name] = request.options.quarantine
+            found = classify_file(request)
             if not isinstance(found, Iterator):
                 parts.append(found)
             else:
@@ -271,15 +293,19 @@ def _classify_here(options: ClassifyOptions) -> int:
         raise Stopped(part.reason)
     if options.as_json:
         each = [classification.json() for classification in shown]
-        print_json(each[0] if len(each) == 1 else {"classifications": each})
+        left_out = {"skipped": skipped_rows(skipped)} if options.skip_bad else {}
+        print_json((each[0] if len(each) == 1 else {"classifications": each}) | left_out)
     else:
         _print(options, parts, shown if count <= SHOWN_UP_TO or part.reason is None else [])
+        print_skipped(skipped)
     outcomes = {outcome for one in parts for order in chosen for outcome, n in one.counts(order).items() if n}
+    if any(one.rows for one in skipped.values()):
+        outcomes.add("unknown")
     if part.reason is not None:
         outcomes.add("unknown")
         nothing = "" if out is None or out.exists() else f"; nothing was written to {out}"
-        left_out = [name for name in dict.fromkeys(options.files) if name not in judged]
-        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(left_out)}" * bool(left_out) + nothing)
+        unjudged = [name for name in dict.fromkeys(options.files) if name not in judged]
+        say(f"{part.reason}" + f"; not judged, or not all of it: {', '.join(unjudged)}" * bool(unjudged) + nothing)
     return EXIT_VIOLATED if options.complete and first_violations(parts) else exit_code(outcomes)
 
 
@@ -299,11 +325,11 @@ def _print(options: ClassifyOptions, parts: list[ClassifiedRuns], shown: list[or
         print_line(f"all verdicts, witnesses and holes: {options.out}")
 
 
-def _compiling() -> AbstractContextManager[None]:
-    """Within it, reports when the monitor of logs is compiled."""
+def _compiling() -> Callable[[], AbstractContextManager[None]]:
+    """Contexts within which the first report is made that a reader or the monitor of logs is compiled."""
     from crownless.model_check.search.engines import COMPILES, LONG_TO_COMPILE_FOR_LOGS, compiling
 
-    return compiling(lambda: say(COMPILES), LONG_TO_COMPILE_FOR_LOGS)
+    return partial(compiling, cache(partial(say, COMPILES)), LONG_TO_COMPILE_FOR_LOGS)
 
 
 def _shown(parts: list[ClassifiedRuns], chosen: tuple[str, ...], *, as_json: bool) -> Iterator[oracle.Classification]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from crownless.oracle.log_orders.complete import Delivery
     from crownless.oracle.log_orders.context import Context
     from crownless.oracle.logs.formats import Progress
+    from crownless.oracle.logs.skipped import Quarantine
 
 #: Only `show` draws larger computations.
 DRAWN_UP_TO = 40
@@ -35,6 +37,8 @@ HOLES_UP_TO = 20
 NOTES_UP_TO = 10
 #: Maximum number of unreceived messages named.
 NAMED_UP_TO = 100
+#: Maximum number of rows that were left out and are printed.
+SKIPPED_UP_TO = 10
 #: Maximum number of violations printed per property.
 VIOLATIONS_UP_TO = 20
 #: Without --by-process, at most this many processes are listed: those with the most deliveries out of order.
@@ -78,7 +82,9 @@ def print_classification(classification: oracle.Classification, *, drawing: bool
         names = _few([name for name, at in subject.perhaps_received if at == receiver])
         print_line(f"{names}: not received, or in a hole of {printable_name(receiver)}")
     if subject.unreceived:
-        names = _few(list(dict.fromkeys(name for name, _ in subject.unreceived)))
+        to_one = subject.unicasts and not subject.perhaps_received
+        by = [name if to_one else f"{name} by {receiver}" for name, receiver in subject.unreceived]
+        names = _few(list(dict.fromkeys(by)))
         how = (
             "lost for good [DFLL23]"
             if classification.reading == "lost"
@@ -181,6 +187,32 @@ def print_notes(parts: Sequence[ClassifiedRuns]) -> None:
     runs = [one.subject for part in parts if isinstance(part, Classifications) for one in part]
     notes = [note for note in dict.fromkeys(note for run in runs for note in run.notes) if note != oracle.FROM_ONE]
     _print_first(NOTES_UP_TO, [f"note: {note}" for note in notes], "note")
+
+
+def skipped_rows(skipped: Mapping[str, Quarantine]) -> list[dict[str, Any]]:
+    """The rows of each file that were left out: how many, and the first, with the reasons."""
+    return [
+        {
+            "file": file,
+            "count": len(one.rows),
+            "first": [
+                {"line": line, "reason": reason.text}
+                for line, reason in sorted(one.rows, key=itemgetter(0))[:SKIPPED_UP_TO]
+            ],
+        }
+        for file, one in skipped.items()
+    ]
+
+
+def print_skipped(skipped: Mapping[str, Quarantine]) -> None:
+    """Prints how many rows of each file were left out, and the first reasons."""
+    for of_file in skipped_rows(skipped):
+        if of_file["count"]:
+            print_line(f"{of_file['file']}: {some(of_file['count'], 'line')} left out")
+        for row in of_file["first"]:
+            print_line(f"  line {row['line']:,}: {printable_line(row['reason'])}")
+        if of_file["count"] > len(of_file["first"]):
+            print_line(f"  and {of_file['count'] - len(of_file['first']):,} more")
 
 
 def first_broken(parts: Sequence[ClassifiedRuns], order: str) -> tuple[int, int] | None:

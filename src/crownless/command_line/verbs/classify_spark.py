@@ -64,7 +64,7 @@ def classify_on_spark(options: ClassifyOptions) -> int:
             spark_errors_as_bad_input(),
             _removed_on_failure(out),
         ):
-            log = read(spark, dataset)
+            log = read(spark, dataset, options.log.order_by)
             if options.clocks:
                 judged = judge_by_clocks(log, options.clock_entries, query.orders, query.reading)
             elif options.one_run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
 import click
@@ -9,9 +10,11 @@ import click
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, say
 from crownless.command_line.file_options import COMMAND, InputFile, OutputFile
+from crownless.command_line.log_options import with_log_options, with_run
 from crownless.command_line.options import with_limits, with_output, with_system
 from crownless.command_line.output import print_json, status
 from crownless.command_line.pictures import write_file
+from crownless.oracle.logs.formats import LogOptions
 from crownless.run_explorer.first_run import first_run
 from crownless.run_explorer.page import explorer_page
 from crownless.run_explorer.server import ExplorerServer
@@ -47,6 +50,8 @@ from .implementations import WithCommand
     show_default=True,
     help="Maximum number of states on the page, the nearest to the start.",
 )
+@with_run
+@with_log_options
 @with_limits
 @with_output
 @click.pass_context
@@ -59,6 +64,8 @@ def explore(
     replay: str | None,
     max_states: int,
     system: dict[str, Any],
+    chosen: str | None,
+    log: LogOptions,
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -82,7 +89,10 @@ def explore(
     if serve and (html is not None or as_json):
         raise BadInput("--serve: the page is served or written", hint="leave --html and --json out")
     command: list[str] | None = context.meta.get(COMMAND)
-    with explored_subject(subject, command, system, replay) as explored:
+    with ExitStack() as stack:
+        with status(quiet or as_json) as line:
+            line.update(f"reading {subject or 'the nodes'}")
+            explored = stack.enter_context(explored_subject(subject, command, system, replay, log, chosen))
         if serve:
             return _serve(explored)
         with status(quiet or as_json) as line:
@@ -90,6 +100,7 @@ def explore(
             def progress(states: int) -> None:
                 line.update(some(states, "state"))
 
+            line.update("choosing a run to begin with")
             start, shows = (explored.start, "") if explored.start else first_run(explored.space, max_states)
             data = explored.space.as_data(max_states, limits, progress, start=start)
     if as_json:

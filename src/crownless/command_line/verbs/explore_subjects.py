@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from crownless.command_line.log_options import chosen_runs
 from crownless.command_line.options import within
 from crownless.impl import own_protocols
 from crownless.impl.registry import PROTOCOLS
@@ -16,7 +17,7 @@ from crownless.model_check.runs.saved_runs import SavedCheck
 from crownless.oracle.conformance.conformance_request import Request
 from crownless.oracle.conformance.in_process import sends_of
 from crownless.oracle.conformance.schedules import read_schedule
-from crownless.oracle.logs.reader import subjects
+from crownless.oracle.logs.formats import LogOptions
 from crownless.run_explorer.subjects import Explored, of_check, of_computation, of_nodes, of_saved_run
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name
@@ -34,20 +35,28 @@ REPLAYED = "give what 'check --json' printed of a protocol, or what 'conform --s
 
 @contextmanager
 def explored_subject(
-    name: str | None, command: list[str] | None, system: dict[str, Any], replay: str | None
+    name: str | None,
+    command: list[str] | None,
+    system: dict[str, Any],
+    replay: str | None,
+    log: LogOptions,
+    chosen: str | None,
 ) -> Iterator[Explored]:
     """The subject of that name, or of a command after `--`, with the options of `with_system`; programs end with the
-    block. Raises `BadInput`.
+    block. `log`, `chosen`: how an event log is read, and its run. Raises `BadInput`.
     """
     if name is None and command is None:
         hint = "give a protocol, a class such as node.py:MyNode, a command after --, or a file with a run"
         raise BadInput("there is nothing to explore", hint=hint)
+    is_protocol = name in PROTOCOLS or (name is not None and own_protocols.is_own(name))
+    if (is_protocol or command is not None) and (log.given or chosen is not None):
+        option = next(iter(log.given.values()), "--run")
+        raise BadInput(f"{option}: only of an event log", hint="leave it out")
     if name is None or command is not None or _is_of_nodes(name):
         with _of_nodes(name, command, system, replay) as explored:
             yield explored
         return
-    is_protocol = name in PROTOCOLS or own_protocols.is_own(name)
-    checks = None if is_protocol else saved_checks(name)
+    checks = None if is_protocol or log.given else saved_checks(name)
     if replay is not None:
         _refuse(system, "the saved run brings its check with it")
         if not is_protocol:
@@ -56,11 +65,12 @@ def explored_subject(
     elif checks is not None:
         _refuse(system, "a saved run brings its check with it")
         yield _first_run(checks, name)
-    elif not is_protocol and _is_computation(name):
+    elif not is_protocol and (log.given or _is_computation(name)):
         _refuse(system, "a computation has its own processes and messages")
-        one, *others = subjects(name)
+        one, *others = chosen_runs(name, log, chosen)
         if others:
-            raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint="cut out one", file=name)
+            named = f"choose one, such as --run {printable_name(one.run or '')}"
+            raise BadInput(f"it has {len(others) + 1:,} runs, and a page shows one", hint=named, file=name)
         yield of_computation(one.computation, one.run or printable_name(name))
     else:
         yield of_check(Check(protocol=name, **system))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from crownless.command_line.file_options import InputFile, OutputFile
-from crownless.command_line.log_options import with_log_options, with_run
+from crownless.command_line.log_options import chosen_runs, with_log_options, with_run
 from crownless.command_line.options import Verb, with_ascii
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode
 from crownless.command_line.pictures import write_diagrams
@@ -17,7 +17,6 @@ from crownless.model_check.runs.run_diagrams import variables_after
 from crownless.model_check.runs.runs import Run, shown_once
 from crownless.oracle import classification as oracle
 from crownless.oracle.logs.formats import LogOptions
-from crownless.oracle.logs.reader import subjects as subjects_in
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, printable_name
 from crownless.spec import library
@@ -31,9 +30,6 @@ from .saved import saved_checks
 
 if TYPE_CHECKING:
     from crownless.model_check.runs.saved_runs import SavedCheck
-
-#: At most this many runs are named if one must be chosen.
-RUNS_NAMED = 3
 
 
 @click.command(cls=Verb, everyday="svg html highlight variables chosen as_json")
@@ -85,7 +81,7 @@ def show(
     if checks is None:
         if variables:
             raise BadInput("--variables: a computation has none", hint="give what 'check --json' printed")
-        subjects = _chosen(run, log, chosen)
+        subjects = chosen_runs(run, log, chosen)
         if as_json:
             facts = [{"run": subject.run, **_computation_json(subject.computation)} for subject in subjects]
             print_json({"computations": facts})
@@ -123,20 +119,6 @@ def show(
             for variable in after:
                 print_drawing(printable(f"       {variable}"))
     _see(run)
-
-
-def _chosen(name: str, log: LogOptions, run: str | None) -> list[oracle.NamedComputation]:
-    """The computation or the runs of a log in the file of that name; with `run`, only the run of that name."""
-    found = list(subjects_in(name, log))
-    if run is None:
-        return found
-    chosen = [one for one in found if (one.run or "") == run]
-    if not chosen:
-        names = [printable_name(one.run) for one in found if one.run]
-        more = f" and {len(names) - RUNS_NAMED:,} more" if len(names) > RUNS_NAMED else ""
-        hint = f"it has {', '.join(names[:RUNS_NAMED])}{more}" if names else "leave it out: this is one computation"
-        raise BadInput(f"there is no run '{printable_name(run)}' in it", hint=hint, file=name)
-    return chosen
 
 
 def _with_variables(check: SavedCheck, one: Run, file: str, required: bool, protocol: str | None) -> Run:

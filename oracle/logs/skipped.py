@@ -1,0 +1,66 @@
+"""The rows that `--skip-bad` leaves out of a log: those that are not events, and those that contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from crownless.runtime.errors import BadInput
+
+from .reasons import ONE_A_LINE, Copy, Reason, ReasonKind
+from .rows import Row, by_run, is_name, without_conflicts
+
+
+@dataclass
+class Quarantine:
+    """The rows left out, each with its number and the reason; and what may be missing from the runs because of them."""
+
+    rows: list[tuple[int, Reason]] = field(default_factory=list)
+    #: By run, the processes of which events may be missing; None: any.
+    processes: dict[str, set[str | None]] = field(default_factory=dict)
+    #: Lines of CSV that are not read as rows.
+    unread: set[int] = field(default_factory=set)
+    #: The processes of rows that name no run.
+    of_any_run: set[str | None] = field(default_factory=set)
+
+    def add(self, line: int, fields: Mapping[str, Any], reason: Reason) -> None:
+        """Leaves out a row that is not an event, with these fields."""
+        run, process = fields.get("run"), fields.get("process")
+        known = "" if run in (None, "") and fields else str(run) if type(run) is int or is_name(run) else None
+        torn = self.of_any_run if known is None else self.processes.setdefault(known, set())
+        torn.add(process if is_name(process) else None)
+        self.rows.append((line, reason))
+
+    def without_conflicts(self, run: str, rows: list[Row], but: Collection[ReasonKind] = ()) -> list[Row]:
+        """The rows of a run without those that contradict each other in other ways than these."""
+        left, conflicts = without_conflicts(rows, but)
+        torn = self.processes.setdefault(run, set())
+        torn |= {row.process for row, reason, _ in conflicts if reason.kind is not Copy}
+        self.rows += [(row.line, reason) for row, reason, _ in conflicts]
+        return left
+
+    def usable(self, rows: Iterable[Row], file: str, but: Collection[ReasonKind] = ()) -> dict[str, list[Row]]:
+        """The same of each run. A row that names no run is of the only one, if there is one.
+
+        Raises `BadInput` if no row is left.
+        """
+        runs: dict[str, list[Row]] = {}
+        for row in rows:
+            runs.setdefault(row.run, []).append(row)
+        usable = {run: left for run, of_run in runs.items() if (left := self.without_conflicts(run, of_run, but))}
+        if len(usable) == 1:
+            self.processes[next(iter(usable))] |= self.of_any_run
+        if not usable and self.rows:
+            line, reason = self.rows[0]
+            problem = f"no line of it can be used; the first one: {reason.text}"
+            raise BadInput(problem, hint=reason.hint or ONE_A_LINE, file=file, line=line)
+        return usable or by_run((), file)
+
+    def may_lack(self) -> dict[str, set[str | None]]:
+        """By run the processes of which events may be missing, also because of rows that name no run."""
+        return {run: processes | self.of_any_run for run, processes in self.processes.items()}
+
+    def add_run(self, rows: Sequence[Row], reason: Reason) -> None:
+        """Leaves out all rows of a run."""
+        self.rows += [(row.line, reason) for row in rows]

@@ -1,0 +1,378 @@
+"""Logs as people have them: time stamps instead of indices, names of their own, copies, and lines that are cut off."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from command_line_runner import Crownless
+from hypothesis import given
+from hypothesis import strategies as st
+from log_files import Row, content_of, event, rows_of, written
+from log_rows import random_computation
+
+import crownless as cr
+from crownless.oracle.logs.named_rows import MISSING
+from crownless.oracle.logs.order_by import Places
+from crownless.oracle.logs.skipped import Quarantine
+from crownless.runtime.errors import BadInput
+
+pa = pytest.importorskip("pyarrow")
+
+LOGS = Path(__file__).parents[2] / "examples" / "logs"
+TABULAR = (".jsonl", ".csv", ".parquet", ".arrow")
+#: From the number of a row in the order of its process to a value that orders it.
+VALUES: dict[str, Callable[[int], Any]] = {
+    "whole numbers": lambda k: 1_700_000_000_000_000_000 + 7 * k,
+    "decimals": lambda k: 1_700_000_000 + k / 8,
+    "decimals as texts": lambda k: f"1700000000.{k:012}",
+    "times": lambda k: f"2024-02-{1 + k // 86_400:02}T{k // 3600 % 24:02}:{k // 60 % 60:02}:{k % 60:02}.5Z",
+    "times of Python's logging": lambda k: f"2024-02-01 00:00:{k // 1000 % 60:02},{k % 1000:03}",
+}
+
+
+def verdicts(answer: Any) -> dict[str, str]:
+    return {order: found["verdict"] for order, found in answer.json["orders"].items()}
+
+
+def without_index(rows: Sequence[Row], value: Callable[[int], Any]) -> list[Row]:
+    """The rows with a time stamp `ts` instead of an index; stamps of one process are unlike those of another one."""
+    names = sorted({row["process"] for row in rows})
+    stamped = [{**row, "ts": value(3 * row["index"] + names.index(row["process"]))} for row in rows]
+    return [{name: of for name, of in row.items() if name != "index"} for row in stamped]
+
+
+def a_log(messages: int, seed: object) -> list[Row]:
+    chance = Random(f"{seed}")
+    return rows_of(random_computation(chance, 3, messages, disorder=0.2, loss=0.02, several=0.2))
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("suffix", [*TABULAR, ".csv.gz"])
+def test_a_column_orders_the_events_of_each_process(
+    crownless: Crownless, tmp_path: Path, suffix: str, values: str
+) -> None:
+    rows = a_log(20, values + suffix)
+    known = crownless("classify", written(tmp_path, rows, name="known"), "--json")
+    ordered = without_index(rows, VALUES[values])
+    shuffled = Random(values).sample(ordered, len(ordered))
+    found = crownless("classify", written(tmp_path, shuffled, suffix), "--order-by", "ts", "--json")
+    assert verdicts(found) == verdicts(known), found.err
+    for way in (["--order-by", "ts", "--one-run"], ["--order-by", "line"], ["--order-by", "line", "--one-run"]):
+        in_order = crownless("classify", written(tmp_path, ordered, suffix, "in-order"), *way, "--json")
+        assert verdicts(in_order) == verdicts(known), in_order.err
+
+
+@pytest.mark.parametrize("suffix", TABULAR)
+def test_so_it_does_in_a_large_log(crownless: Crownless, tmp_path: Path, suffix: str) -> None:
+    rows = [{**row, "padding": "x" * 90} for row in a_log(3_000, suffix)]
+    known = crownless("classify", written(tmp_path, rows, suffix, name="known"), "--json")
+    ordered = without_index(rows, VALUES["decimals as texts"])
+    shuffled = Random(suffix).sample(ordered, len(ordered))
+    log = written(tmp_path, shuffled, suffix)
+    assert len(rows) > 5_000
+    for way in ([], ["--one-run"]):
+        assert verdicts(crownless("classify", log, "--order-by", "ts", *way, "--json")) == verdicts(known)
+    tied = [*shuffled, {**shuffled[9], "message": "another"}]
+    lines = [10 + (suffix == ".csv"), len(tied) + (suffix == ".csv")]
+    refused = crownless("classify", written(tmp_path, tied, suffix), "--order-by", "ts")
+    assert f": lines {lines[0]:,} and {lines[1]:,}; order by a column" in refused.err
+
+
+STAMPED = [
+    {**event("P1", 0, "send", "x", "P2"), "ts": 5, "seq": "a"},
+    {**event("P2", 0, "deliver", "x"), "ts": 9, "seq": "b"},
+    {**event("P1", 1, "send", "y", "P2"), "ts": 7, "seq": "c"},
+]
+TIE = {**event("P1", 2, "send", "z", "P2"), "ts": 5}
+#: More rows, options, and the refusal; `{n}` is the line of row n.
+REFUSED: list[tuple[list[Row], str, str]] = [
+    ([TIE], "--order-by ts", ":{4}: P1 has two events with 'ts' 5: lines {1} and {4}; order by a column"),
+    ([TIE], "--order-by ts --one-run", "P1 has two events with 'ts' 5: lines {1} and {4}"),
+    ([{**TIE, "ts": None}], "--order-by ts", ":{4}: 'ts' is missing; give a whole number, a decimal or an ISO 8601"),
+    ([], "--order-by seq", ":{1}: 'seq' cannot be \"a\"; give a whole number, a decimal or an ISO 8601 time"),
+    ([], "--order-by tz", "'tz'"),
+    ([], "--order-by ts --column index=seq", "the column 'index' and --order-by both order the events; leave one"),
+    ([], "--order-by ts --clocks", "--order-by does not go with --clocks; leave one of them out"),
+    ([], "--order-by line --engine spark", "--order-by line does not go with --engine spark; name a column"),
+    ([], "--skip-bad --match", "--skip-bad does not go with --match"),
+    ([], "--column peer=- --one-run", "--column peer=- does not go with --one-run; leave --one-run out"),
+    ([TIE], "", "P1"),
+    ([], "--column ts=index", "unknown column 'ts'; it is --column index=ts"),
+    ([], "--kind deliver=recv", "unknown kind 'recv'; it is --kind recv=deliver"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("suffix", [".jsonl", ".csv", ".parquet"])
+@pytest.mark.parametrize(("more", "options", "said"), REFUSED, ids=[one[1] or "none" for one in REFUSED])
+def test_what_has_no_order_is_refused_in_a_line(
+    crownless: Crownless, tmp_path: Path, more: list[Row], options: str, said: str, suffix: str
+) -> None:
+    rows = [*STAMPED, *more]
+    if not options:
+        rows = [{**row, "index": 0} for row in rows]
+    answer = crownless("classify", written(tmp_path, rows, suffix), *options.split())
+    assert (answer.code, answer.out, len(answer.err.splitlines())) == (2, "", 1), answer.err
+    heading = suffix == ".csv"
+    assert said.replace("{1}", f"{1 + heading}").replace("{4}", f"{4 + heading}") in answer.err
+
+
+def test_block_by_block_no_event_belongs_before_those_of_earlier_blocks() -> None:
+    def table(*rows: tuple[str, Any]) -> Any:
+        return pa.table({"run": [""] * len(rows), "process": [p for p, _ in rows], "index": [str(v) for _, v in rows]})
+
+    places = Places("ts", "log", in_blocks=True)
+    first = places.of_table(table(("a", "2.5"), ("b", "9"), ("a", "1")), lambda row: row + 1)
+    assert first["index"].to_pylist() == [1, 0, 0]
+    assert places.of_table(table(("b", "10"), ("a", "3")), lambda row: row + 4)["index"].to_pylist() == [1, 2]
+    for rows, said in (
+        ([("a", "2")], "log:9: a goes back in 'ts': lines 5 and 9; sort the log by ts, or leave --one-run out"),
+        ([("a", "3")], "log:9: a has two events with 'ts' 3: lines 5 and 9"),
+        ([("a", "2024-01-01")], "some values of 'ts' are numbers, and some times"),
+    ):
+        with pytest.raises(BadInput) as refused:
+            places.of_table(table(*rows), lambda row: row + 9)
+        assert said in str(refused.value)
+
+
+@pytest.mark.parametrize("value", ["1,000", "x", "2024-13-01", "2024-01-01T00:00:00Z", ""])
+def test_values_unlike_the_first_are_refused_or_have_no_place(value: str) -> None:
+    runs, values = pa.array(["", ""]), pa.array(["2024-01-01 10:00", value])
+    with pytest.raises(BadInput, match="'ts' cannot be"):
+        Places("ts").of(runs, runs, values, int)
+    assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [0, MISSING]
+
+
+@given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True), st.booleans())
+def test_places_are_those_of_the_exact_values(values: list[Decimal], lenient: bool) -> None:
+    quarantine = Quarantine() if lenient else None
+    expected = [sorted(values).index(value) for value in values]
+    runs = pa.array([""] * len(values))
+    for given_ in (pa.array([f"{value:f}" for value in values]), pa.array(values, pa.decimal128(38, 9))):
+        assert Places("ts", quarantine=quarantine).of(runs, runs, given_, int).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("index", "note"),
+    [
+        ([100, 101, 102, 103], "'index' looks like a time stamp, not"),
+        ([0, 1, 2, 3], "'index' looks like a counter of the whole log, not"),
+        ([0, 5, 0, 1], None),
+    ],
+)
+@pytest.mark.parametrize("copies", [1, 1_500])
+def test_indices_that_are_none_are_noticed(
+    crownless: Crownless, tmp_path: Path, index: list[int], note: str | None, copies: int
+) -> None:
+    log: list[Row] = []
+    for k in range(copies):
+        at = [one + 4 * k if note else one + (index[p // 2] != 5) * 0 + 6 * k for p, one in enumerate(index)]
+        at = [one + 10_000 * (index[0] == 100) for one in at]
+        log += [event("P1", at[0], "send", f"x{k}", "P2"), event("P1", at[1], "send", f"y{k}", "P2")]
+        log += [event("P2", at[2], "deliver", f"x{k}"), event("P2", at[3], "deliver", f"y{k}")]
+    notes = crownless("classify", written(tmp_path, log), "--order", "fifo", "--json").json["notes"]
+    assert any(one.startswith(note) for one in notes) if note else not any("looks like" in one for one in notes)
+    assert all("--order-by THAT" in one for one in notes if "looks like" in one)
+
+
+# -- names -------------------------------------------------------------------------------------------------------------
+
+OWN = [
+    {"ts": 1, "Process": "a", "event": "snd", "msg_id": "x", "to": "b"},
+    {"ts": 2, "Process": "b", "event": "rcv", "msg_id": "x", "to": "a"},
+]
+MAPPING = {
+    "order_by": "ts",
+    "columns": {"process": "Process", "kind": "event", "message": "msg_id", "peer": "to"},
+    "kinds": {"snd": "send", "rcv": "deliver"},
+}
+AS_TOML = "\n".join(
+    ['order_by = "ts"']
+    + [f"[{name}]\n" + "\n".join(f'{a} = "{b}"' for a, b in MAPPING[name].items()) for name in ("columns", "kinds")]  # type: ignore[attr-defined]
+)
+AS_OPTIONS = [
+    *("--order-by", "ts"),
+    *[part for a, b in MAPPING["columns"].items() for part in ("--column", f"{a}={b}")],  # type: ignore[attr-defined]
+    *[part for a, b in MAPPING["kinds"].items() for part in ("--kind", f"{a}={b}")],  # type: ignore[attr-defined]
+]
+
+
+@pytest.mark.parametrize("suffix", TABULAR)
+def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Path, suffix: str) -> None:
+    log = written(tmp_path, OWN, suffix)
+    if suffix == ".csv":  # without the column that every such file of the tests has
+        lines = [",".join(map(str, row)) for row in (OWN[0], *(row.values() for row in OWN))]
+        (tmp_path / "log.csv").write_text("\n".join(lines))
+    (tmp_path / "map.toml").write_text(AS_TOML)
+    (tmp_path / "map.json").write_text(json.dumps(MAPPING))
+    known = crownless("classify", log, *AS_OPTIONS, "--json")
+    assert set(verdicts(known).values()) == {"kept"}
+    for name in ("map.toml", "map.json"):
+        found = crownless("classify", log, "--mapping", str(tmp_path / name), "--json")
+        assert found.out == known.out
+        assert crownless("show", log, "--mapping", str(tmp_path / name)).code == 0
+    html = str(tmp_path / "page.html")
+    assert crownless("explore", log, "--mapping", str(tmp_path / "map.toml"), "--html", html).code == 0
+    (run,) = cr.read_log(log, **MAPPING)  # type: ignore[arg-type]
+    assert cr.classify(run).outcomes == verdicts(known)
+    missing = crownless("classify", log)
+    for part in ("'process', 'index', 'kind', 'message' and 'peer' are missing", "--column process=Process", "peer=to",
+                 "--column kind=event", "--column message=msg_id", "--order-by ts"):  # fmt: skip
+        assert part in missing.err
+    assert "say which one it is: --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("columns = 3", "'columns' cannot be 3; such as: order_by = "),
+        ("colums = 3", "unknown key 'colums'; did you mean 'columns'?"),
+        ("[columns]\nproces = 'x'", "unknown column 'proces'; did you mean 'process'?"),
+        ("[kinds]\nsend = 'snd'", "unknown kind 'snd'; it is --kind snd=send"),
+        ("{", "it is neither TOML nor JSON"),
+        ("format = 'cvs'", "unknown format 'cvs'; did you mean 'csv'?"),
+    ],
+)
+def test_a_wrong_mapping_is_refused_in_a_line(crownless: Crownless, tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "map.toml").write_text(text)
+    answer = crownless("classify", written(tmp_path, OWN), "--mapping", str(tmp_path / "map.toml"))
+    assert (answer.code, answer.out, len(answer.err.splitlines())) == (2, "", 1)
+    assert f"map.toml: {said}" in answer.err
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("name", ["log.csv", "log.tsv", "log.csv.gz"])
+def test_the_separator_of_cells_is_found(crownless: Crownless, tmp_path: Path, separator: str, name: str) -> None:
+    lines = ["process,index,kind,message,peer", 'P1,0,send,x,"P2;P3"', "P2,0,deliver,x,P1", "P3,0,deliver,x,"]
+    content = "\n".join(line.replace(",", separator) for line in lines).encode()
+    (tmp_path / name).write_bytes(pa.compress(content, "gzip", asbytes=True) if name.endswith("gz") else content)
+    answer = crownless("classify", str(tmp_path / name), "--json")
+    assert set(verdicts(answer).values()) == {"kept"}
+
+
+# -- lines that cannot be used -----------------------------------------------------------------------------------------
+
+GOOD = [
+    event("P1", 0, "send", "x", "P2"),
+    event("P1", 1, "send", "y", "P2"),
+    event("P2", 0, "deliver", "x"),
+    event("P2", 1, "deliver", "y"),
+]
+COPY = dict(GOOD[1])
+#: More rows, and the reason of each that is left out; the orders besides asynchronous are then kept or unknown.
+BAD: dict[str, tuple[list[Row], list[str], str]] = {
+    "nothing": ([], [], "kept"),
+    "a copy": ([COPY], ["P1 has two events 1, one a copy of the other"], "kept"),
+    "an odd kind": ([event("P2", 2, "odd", "z")], ["unknown kind 'odd'"], "unknown"),
+    "no process": ([{**COPY, "process": None}], ["'process' is missing"], "unknown"),
+    "delivered twice": ([event("P2", 2, "deliver", "x")], ["P2 delivers x twice"] * 2, "unknown"),
+    "one place": (
+        [event("P3", 0, "internal", ""), event("P3", 0, "send", "z", "P1")], ["P3 has two events 0"] * 2, "unknown"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("suffix", TABULAR)
+@pytest.mark.parametrize("bad", BAD)
+def test_bad_lines_are_left_out_and_counted(
+    crownless: Crownless, tmp_path: Path, bad: str, suffix: str, many: bool
+) -> None:
+    more, reasons, others = BAD[bad]
+    rows = [{name: value for name, value in row.items() if value is not None} for row in (*GOOD, *more)]
+    if many:
+        if suffix == ".arrow":
+            pytest.skip("as Parquet is read")
+        rows += [event("P1" if k % 2 else "P4", k // 2 + 2 * (k % 2), "internal", "") for k in range(5_200)]
+    log = written(tmp_path, rows, suffix)
+    answer = crownless("classify", "--skip-bad", "--json", log)
+    found = verdicts(answer)
+    assert found.pop("asynchronous") == "kept"
+    assert set(found.values()) == {others}
+    (skipped,) = answer.json["skipped"]
+    assert sorted(one["reason"] for one in skipped["first"]) == sorted(reasons)
+    assert skipped["count"] == len(reasons)
+    assert answer.code == (3 if reasons else 0)
+    text = crownless("classify", "--skip-bad", "--quiet", log).out
+    assert (f"{len(reasons)} line{'s' * (len(reasons) > 1)} left out" in text) == bool(reasons)
+    refused = crownless("classify", log)
+    assert (refused.code, reasons[0] in refused.err) == (2, True) if reasons else refused.code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.csv", content_of(GOOD, ".csv")[:-10], "it has 3 cells, not 5"),
+        ("a.jsonl", content_of(GOOD, ".jsonl")[:-10], "not JSON: "),
+        ("a.jsonl", content_of([*GOOD[:3], {**GOOD[3], "message": "é"}], ".jsonl")[:-4], "not JSON: "),
+    ],
+)
+def test_a_last_line_that_is_cut_off_is_left_out(
+    crownless: Crownless, tmp_path: Path, name: str, content: bytes, said: str
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    answer = crownless("classify", "--skip-bad", "--json", str(tmp_path / name))
+    assert answer.json["skipped"][0]["first"][0]["reason"].startswith(said)
+    assert answer.json["skipped"][0]["first"][0]["line"] == 4 + (name == "a.csv")
+    assert (answer.code, answer.json["perhaps_received"]) == (3, [{"message": "y", "receiver": "P2"}])
+    nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
+    refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
+    assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
+
+
+# -- a log of Kafka clients --------------------------------------------------------------------------------------------
+
+KAFKA = ("classify", str(LOGS / "kafka.jsonl"), "--mapping", str(LOGS / "kafka.toml"))
+
+
+def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownless) -> None:
+    answer = crownless(*KAFKA, "--complete", "--skip-bad", "--json")
+    first, second = answer.json["classifications"]
+    assert (answer.code, first["run"], second["run"]) == (1, "orders-0", "orders-1")
+    assert first["properties"]["delivers-once"]["verdict"] == "violated"
+    assert first["properties"]["delivers-once"]["violations"][0]["lines"] == [6, 7]
+    assert (
+        first["properties"]["delivers-all"]["verdict"] == second["properties"]["delivers-all"]["verdict"] == "unknown"
+    )
+    assert {order: of["verdict"] for order, of in first["orders"].items() if of["verdict"] != "kept"} == {
+        "synchronous": "unknown"
+    }
+    assert {of["verdict"] for of in second["orders"].values()} == {"kept"}
+    assert answer.json["skipped"][0]["count"] == 1
+    for options, said in (
+        ((), "kafka.jsonl:12:84: not JSON: "),
+        (("--skip-bad",), ""),
+        (("--complete",), "--skip-bad leaves out lines that are cut off"),
+    ):
+        refused = crownless(*KAFKA, *options)
+        assert said in refused.err
+
+
+@pytest.mark.parametrize("padding", [0, 3_000])
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ([], {"fifo": "kept", "synchronous": "kept"}),
+        ([("P1", "send", "last")], {"fifo": "kept", "causal": "kept", "synchronous": "unknown"}),
+        ([("P1", "send", "z"), ("P1", "send", "last"), ("P2", "deliver", "last")], {"fifo": "unknown"}),
+        (
+            [("P1", "send", "z"), ("P1", "send", "w"), ("P2", "deliver", "w"), ("P2", "deliver", "z")],
+            {"fifo": "broken"},
+        ),
+    ],
+)
+def test_without_receivers_an_order_is_kept_if_it_is_however_messages_were_lost(
+    crownless: Crownless, tmp_path: Path, more: list[tuple[str, str, str]], expected: Mapping[str, str], padding: int
+) -> None:
+    rows = [event("P1", 0, "send", "x"), event("P2", 0, "deliver", "x")]
+    for k in range(padding):
+        rows += [event("P1", 0, "send", f"p{k}"), event("P2", 0, "deliver", f"p{k}")]
+    rows += [event(process, 0, kind, message) for process, kind, message in more]
+    options = ("--column", "peer=-", "--order-by", "line", "--json")
+    found = verdicts(crownless("classify", written(tmp_path, rows, ".csv"), *options))
+    assert {order: found[order] for order in expected} == expected
