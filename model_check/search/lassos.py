@@ -68,8 +68,9 @@ class Lassos:
         loop: list[LocalStep] = []
         here = start
         while left or here != start:
-            steps_to: dict[Node, list[LocalStep]] = {here: []}  # in the order in which they are reached
-            for node in (nearest := [here]):
+            steps_to: dict[Node, list[LocalStep]] = {here: []}
+            reached = [here]  # grows, the nearest first
+            for node in reached:
                 wanted = [(s, after) for s, after in moves[node] if s.action in left or (not left and after == start)]
                 if wanted:
                     step, after = wanted[0]
@@ -80,7 +81,7 @@ class Lassos:
                 for step, after in moves[node]:
                     if after not in steps_to:
                         steps_to[after] = [*steps_to[node], step]
-                        nearest.append(after)
+                        reached.append(after)
         return loop
 
     def _breaks(self, live: Property, number: int) -> bool:
