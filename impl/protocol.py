@@ -30,7 +30,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import WITH_TOTAL
 
 from .ops import Integers, Ops, Value
 from .renaming import Renaming
@@ -310,13 +310,13 @@ class ProtocolMachine:
 
 
 #: The properties that a protocol may promise by name.
-PROMISES = (*ORDERS, "delivers-once", "delivers-all", "never-blocks")
+PROMISES = (*WITH_TOTAL, "delivers-once", "delivers-all", "never-blocks")
 
 
 def promised_orders(kind: type[ProtocolMachine]) -> tuple[str, ...]:
     """The orders that a protocol promises, the weakest first; `asynchronous` if it promises none."""
     promises = (kind.promises,) if isinstance(kind.promises, str) else kind.promises
-    return tuple(name for name in ORDERS if name in promises) or ("asynchronous",)
+    return tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",)
 
 
 #: The name of the bound on retransmission: a parameter of every protocol with timers.

@@ -19,6 +19,10 @@ BIBLIOGRAPHY = MappingProxyType(
             "C. Di Giusto, D. Ferré, L. Laversa, E. Lozes. A partial order view of message-passing communication "
             "models. POPL 2023."
         ),
+        "DSU04": (
+            "X. Défago, A. Schiper, P. Urbán. Total order broadcast and multicast algorithms: taxonomy and survey. ACM "
+            "Computing Surveys 36(4), 2004."
+        ),
         "KS98": (
             "A. D. Kshemkalyani, M. Singhal. Necessary and sufficient conditions on information for causal message "
             "ordering and their optimal implementation. Distributed Computing 11(2), 1998."

@@ -308,6 +308,47 @@ def _closure(successors: list[list[int]]) -> list[int]:
     return after
 
 
+# -- total order of broadcasts: do all receivers agree?
+# --------------------------------------------------------------------------------------------
+
+
+def total(c: Computation, *, pending: bool) -> Witness | None:
+    """One sequence of messages from which no process deviates in what it delivers; unreceived ones come last.
+
+    The two readings of unreceived messages agree, as for mailbox: a future receive is after all others at q.
+    """
+    before = _received_before(c, pairwise)
+    if topological_order([list(targets) for targets in before]) is not None:
+        return None
+    exhaustive = c.event_count <= SMALLEST_UP_TO
+    before = _received_before(c, all_pairs) if exhaustive else before
+    cycle = _short_cycle(before, exhaustive=exhaustive)
+    links, events = [], set()
+    for m, later in zip(cycle, [*cycle[1:], cycle[0]], strict=True):
+        q = next(p for p, receive in c.receive_events[m].items() if receive == before[m][later][0])
+        received = q in c.receive_events[later]
+        first, second = c.messages[m].name, c.messages[later].name
+        because = f"{c.processes[q]} receives {first} {'before' if received else 'and not'} {second}"
+        links.append(Link(first, second, because))
+        events |= {c.receive_events[each].get(q, c.send_event[each]) for each in (m, later)}
+    return Cycle(tuple(links), events=frozenset(events), lacks="common order of the messages")
+
+
+def _received_before(c: Computation, pairs: Pairs) -> Points:
+    """For each message, those that some process receives later, or has yet to receive, with its two events there."""
+    before: Points = [{} for _ in c.messages]
+    for q, line in enumerate(c.lines):
+        received = [event.message for event in line if event.kind == "receive" and event.message is not None]
+        for m, later in pairs(received):
+            before[m].setdefault(later, (c.receive_events[m][q], c.receive_events[later][q]))
+        latest = received if pairs is all_pairs else received[-1:]
+        for m in latest:
+            for number, (never, at) in enumerate(c.unreceived):
+                if at == q:
+                    before[m].setdefault(never, (c.receive_events[m][q], c.event_count + number))
+    return before
+
+
 # -- synchronous: are there crowns?
 # --------------------------------------------------------------------------------------------
 

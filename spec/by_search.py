@@ -8,6 +8,7 @@ rule. Meant for small computations, on all of which the tests compare `by_graph`
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 
 from .computation import Computation, consistent_cuts
 
@@ -18,11 +19,22 @@ def keeps(c: Computation, order: str, *, pending: bool = False, at: frozenset[in
     """
     if order == "asynchronous":
         return True
+    if order == "total":
+        return any(_is_common_order(c, sequence) for sequence in permutations(range(len(c.messages))))
     if order in ("fifo", "causal"):
         return _no_pair_overtakes(c, same_sender=order == "fifo", at=at)
     if order == "synchronous" and c.unreceived and not pending:
         return False
     return _some_linearization(c, QUEUES[order], pending)
+
+
+def _is_common_order(c: Computation, sequence: tuple[int, ...]) -> bool:
+    """True if each process has received its first messages of the sequence, in that order."""
+    for q, line in enumerate(c.lines):
+        received = [event.message for event in line if event.kind == "receive"]
+        if received != [m for m in sequence if q in c.messages[m].receivers][: len(received)]:
+            return False
+    return True
 
 
 def _no_pair_overtakes(c: Computation, *, same_sender: bool, at: frozenset[int] | None) -> bool:

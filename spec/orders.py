@@ -26,6 +26,10 @@ order and mailbox look at each receiver by itself; one-n and n-n order every cop
 another, and demand nothing among copies of one message; synchronous demands one instant for the send and all its
 receives.
 
+**Total order** is none of the seven. It says of messages with several receivers that these agree: all deliver in one
+common order (total order broadcast, atomic broadcast), be it the order of the sends or not. Mailbox order is causal and
+total order at once, of broadcasts to all and of broadcasts to all others (the tests enumerate it).
+
 **Internal events** do not count: no order depends on them, not even synchronous order of a message to oneself.
 """
 
@@ -36,7 +40,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
-from crownless.runtime.errors import Undecided, unknown_name
+from crownless.runtime.errors import BadInput, Undecided, unknown_name
 from crownless.runtime.printable import in_brackets, printable
 
 from . import by_graph
@@ -179,12 +183,32 @@ ORDERS = MappingProxyType(
     }
 )
 
+#: Agreement of receivers, which is decided where messages have several: it is not among the seven.
+TOTAL = Order(
+    "total",
+    "all processes deliver messages in one common order (total order broadcast, also called atomic broadcast)",
+    "[DSU04] §2, gap-free uniform total order",
+    by_graph.total,
+)
+#: The seven orders, and total order.
+WITH_TOTAL = MappingProxyType({**ORDERS, TOTAL.name: TOTAL})
 
-def order_named(name: str) -> Order:
-    """The order of that name; raises `BadInput` with the nearest name otherwise."""
-    if name not in ORDERS:
-        raise unknown_name("order", name, ORDERS)
-    return ORDERS[name]
+
+def order_named(name: str, *, total: bool = True) -> Order:
+    """The order of that name; raises `BadInput` with the nearest name otherwise. `total`: total order is one."""
+    if name == TOTAL.name and not total:
+        hint = "check, conform and cr.classify do; or ask for mailbox order, which is causal and total order at once"
+        raise BadInput("total order is not decided here", hint=hint)
+    if name not in WITH_TOTAL:
+        raise unknown_name("order", name, WITH_TOTAL if total else ORDERS)
+    return WITH_TOTAL[name]
+
+
+def refuse_total_of_unicasts(orders: Iterable[str], *, unicasts: bool) -> None:
+    """Raises `BadInput` if total order is requested of messages that have one receiver each: all keep it."""
+    if unicasts and TOTAL.name in orders:
+        hint = 'such as sends = "broadcast-to-all", or request another order'
+        raise BadInput("total order is decided of messages with several receivers", hint=hint)
 
 
 def decide(c: Computation, order: str, reading: UnreceivedPolicy = "lost") -> Verdict:
@@ -204,6 +228,7 @@ _KEEPS_ALSO = {
     "causal": ("fifo",),
     "fifo": ("asynchronous",),
     "asynchronous": (),
+    "total": ("asynchronous",),
 }
 
 
@@ -264,7 +289,9 @@ def _adjective(order: str) -> Predicate:
     def predicate(c: Computation, reading: UnreceivedPolicy = "lost") -> Verdict:
         return decide(c, order, reading)
 
-    predicate.__doc__ = f"Is the computation {order}? {ORDERS[order].demands.capitalize()} ({ORDERS[order].source})."
+    predicate.__doc__ = (
+        f"Is the computation {order}? {WITH_TOTAL[order].demands.capitalize()} ({WITH_TOTAL[order].source})."
+    )
     return predicate
 
 
@@ -275,3 +302,4 @@ mailbox = _adjective("mailbox")
 one_n = _adjective("one-n")
 n_n = _adjective("n-n")
 synchronous = _adjective("synchronous")
+total = _adjective("total")

@@ -98,18 +98,20 @@ class Cycle:
     """A cycle of events, each of which would have to precede the next: no linearization exists.
 
     `derived` holds constraints on which the cycle rests and that do not follow directly from the computation. `events`
-    are the computation's events on the cycle; in place of a receive still to come, the send of its message.
+    are the computation's events on the cycle; in place of a receive still to come, the send of its message. `lacks`:
+    what does not exist, in words.
     """
 
     links: tuple[Link, ...]
     derived: tuple[Link, ...] = ()
     events: frozenset[int] = field(default=frozenset(), compare=False)
+    lacks: str = field(default="linearization", compare=False)
 
     def __repr__(self) -> str:
         return in_brackets(f"cycle of {len(self.links)} events: {', '.join(link.before for link in self.links)}")
 
     def headline(self, c: Computation) -> str:
-        return "no linearization exists: these constraints form a cycle"
+        return f"no {self.lacks} exists: these constraints form a cycle"
 
     def details(self, c: Computation) -> list[str]:
         def say(link: Link) -> str:

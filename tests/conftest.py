@@ -91,7 +91,7 @@ ONE_IN = _by_file(
             streaming_monitor suite testing uncompiled_kernels wrong_machines
         """,
         11: """
-            checkpoints conform_examples cost_simulation cost_sweeps declared_symmetry
+            checkpoints cost_simulation cost_sweeps declared_symmetry
             inclusions_of_orders incomplete_computations machines_are_pure native_parts native_rounds orders
             orders_of_large_computations proofs_of_queues rules verdicts_on_orders witnesses
         """,

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
-from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer import Buffer, State
 from crownless.impl.protocols.kearns import Kearns
 from crownless.spec.computation import Message
 
@@ -24,6 +24,20 @@ KearnsInTurn = variant(
 
 #: The buffer protocol under applications that send and never receive.
 NeverAsked = variant(Buffer, "NeverAsked", receive=lambda self, i, state, sender: ())
+
+
+class GivesUpTheDead(Buffer):
+    """Survivors who agree that a process has died no longer wait for its acknowledgement."""
+
+    symmetric = False
+
+    def agree(self, states: Mapping[int, State], crashed: int) -> int | None:
+        return crashed if any(state.awaits == crashed for state in states.values()) else None
+
+    def on_packet(self, i: int, state: State, packet: Packet) -> Sequence[Step]:
+        if packet.kind == "agreed":
+            return [Step(self.acknowledged(state, packet.stamp))]
+        return super().on_packet(i, state, packet)
 
 
 class CopyByCopy(Buffer):

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of, wrong_event
 from crownless.model_check.search.engines import Engine, RemoteEngine, engine_for
 from crownless.model_check.search.explorer import explore
@@ -27,6 +28,7 @@ from crownless.runtime.ending import Limits, Stopped, looking, states_are_reache
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
 from crownless.runtime.printable import printable_name, shown, some
+from crownless.spec.orders import TOTAL
 
 from .check_result import CheckResult, PropertyResult
 from .request import Check, ResolvedCheck
@@ -318,7 +320,7 @@ class Search:
         if found.stopped:
             return PropertyResult(known, "unknown", note=f"not violated before the search ended: {found.stopped}")
         if known.kind != "live" or lassos is None:
-            return PropertyResult(known, "holds")
+            return PropertyResult(known, "holds", note=_room_for_disagreement(self.check.workload, known))
         if isinstance(lassos, str):
             note = f"no run that ends violates it; the search for runs that never end ended early: {lassos}"
             return PropertyResult(known, "unknown", note=note, ended_early=lassos)
@@ -345,6 +347,16 @@ def _shortest_violations(results: Sequence[PropertyResult], lengths: Mapping[str
         else line
         for line in results
     )
+
+
+def _room_for_disagreement(workload: Workload, known: Property) -> str:
+    """The bounds at which receivers of broadcasts of several senders can disagree, if this bound is smaller."""
+    if not isinstance(workload, Free) or workload.sends != "broadcast" or known.name not in ("mailbox", TOTAL.name):
+        return ""
+    enough = [(2, 2)] if workload.self_sends else [(3, 3), (4, 2)]
+    if any(len(workload.processes) >= n and workload.messages >= m for n, m in enough):
+        return ""
+    return f"two senders' receivers can disagree from {' or '.join(f'-n {n} -m {m}' for n, m in enough)} on"
 
 
 def _what_is_missing(system: System, known: Property, state: State, monitor_state: MonitorState, run: Run) -> str:

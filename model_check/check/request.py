@@ -30,7 +30,7 @@ from crownless.spec import library, notation
 from crownless.spec.clocks import Clock, clock_named
 from crownless.spec.enumeration import Sends, known_sends
 from crownless.spec.notation import Script
-from crownless.spec.orders import order_named
+from crownless.spec.orders import order_named, refuse_total_of_unicasts
 
 #: Beyond these no search ends; larger values are taken for slips.
 MOST_PROCESSES = 16
@@ -109,6 +109,7 @@ class Check:
             elif self.parameters:
                 raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
+            refuse_total_of_unicasts(orders, unicasts=_are_unicasts(workload))
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
@@ -316,6 +317,13 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         hint = _remedy(kind, "multicast", "send copies" if several else "leave out --sends")
         raise NotApplicable(protocol, f"has no messages to several processes{several}", hint=hint)
     return workload
+
+
+def _are_unicasts(workload: Workload) -> bool:
+    """True if messages are sent to one receiver each."""
+    if isinstance(workload, Free):
+        return workload.sends == "unicast"
+    return all(len(message.receivers) == 1 for message in workload.universe())
 
 
 #: What a class from outside declares to admit such messages.

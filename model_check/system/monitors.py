@@ -21,9 +21,13 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import decide
 
+from .copies import Copies
+
 MonitorState = Hashable
 #: For each process its events, as (`send` or `receive`, message).
 Lines = tuple[tuple[tuple[str, Message], ...], ...]
+#: For each process the messages that it has delivered, in order.
+Deliveries = tuple[tuple[Message, ...], ...]
 #: The observation that undoes an event, in protocols that roll back, and the event.
 UNDOES = {"unsend": "send", "undeliver": "receive", "orphan": "receive"}
 
@@ -65,46 +69,6 @@ class Monitor:
     def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
         """The monitor state of the same run with the processes renamed; only for runs of the free workload."""
         raise NotImplementedError
-
-
-class Copies:
-    """Numbers the copies (message, receiver) in a run, so that sets of them are bits of an int."""
-
-    def __init__(self) -> None:
-        self.copies: list[tuple[Message, int]] = []
-        self._bits: dict[Message, dict[int, int]] = {}
-        self.to_receiver: dict[int, int] = {}
-        self.from_sender: dict[int, int] = {}
-
-    def of(self, message: Message) -> dict[int, int]:
-        """receiver → the bit of its copy."""
-        bits = self._bits.get(message)
-        if bits is None:
-            bits = self._bits[message] = {}
-            for q in message.receivers:
-                bit = 1 << len(self.copies)
-                bits[q] = bit
-                self.copies.append((message, q))
-                self.to_receiver[q] = self.to_receiver.get(q, 0) | bit
-                self.from_sender[message.sender] = self.from_sender.get(message.sender, 0) | bit
-        return bits
-
-    def all_of(self, message: Message) -> int:
-        """The bits of all its copies."""
-        return sum(self.of(message).values())
-
-    def members(self, bits: int) -> list[tuple[Message, int]]:
-        """The copies in a set, even a small set among very many copies."""
-        members = []
-        while bits:
-            least = bits & -bits
-            members.append(self.copies[least.bit_length() - 1])
-            bits ^= least
-        return members
-
-    def renamed(self, bits: int, renaming: Renaming) -> int:
-        """The set of the same copies with the processes renamed."""
-        return sum(self.of(renaming.message(message))[renaming.image[q]] for message, q in self.members(bits))
 
 
 class DeliveryMonitor(Monitor):
@@ -340,6 +304,55 @@ class Crowns(Monitor):
         return False
 
 
+class TotalOrder(Monitor):
+    """Total order, in the reading `pending`: what a process has yet to deliver comes after all that it has delivered.
+
+    Monitor state: the messages handed over, and those that each process has delivered, in order; both without the first
+    messages of the common order, once they are delivered everywhere.
+    """
+
+    watches = ("total",)
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def initial(self) -> MonitorState:
+        return frozenset(), ((),) * self.n
+
+    def encode(self, observation: Observation) -> Observation | None:
+        return observation if observation.kind in ("hand", "deliver") else None
+
+    def observe(self, monitor_state: Any, code: Observation) -> tuple[MonitorState, tuple[str, ...]]:
+        kind, process, message = code
+        known, lines = monitor_state
+        if kind == "hand":
+            return (known | {message}, lines), ()
+        if message not in known or process not in message.receivers or message in lines[process]:
+            return monitor_state, ()  # `DeliveryMonitor` reports it
+        lines = (*lines[:process], (*lines[process], message), *lines[process + 1 :])
+        while (first := _first_of_all(lines, pending=False)) is not None:
+            known, lines = known - {first}, _without(first, lines)
+        left = lines
+        while (first := _first_of_all(left, pending=True)) is not None:
+            left = _without(first, left)
+        return (known, lines), ("total",) if any(left) else ()
+
+    def renamed(self, monitor_state: Any, renaming: Renaming) -> MonitorState:
+        known, lines = monitor_state
+        return renaming.messages(known), tuple(renaming.vector([renaming.messages(line) for line in lines]))
+
+
+def _first_of_all(lines: Deliveries, *, pending: bool) -> Message | None:
+    """A message that comes next at all its receivers; if `pending`, also where nothing is left: it is yet to come."""
+    heads = [line[0] for line in lines if line]
+    at = {m: [lines[q][:1] for q in m.receivers] for m in heads}
+    return next((m for m in heads if all(head == (m,) or (pending and not head) for head in at[m])), None)
+
+
+def _without(first: Message, lines: Deliveries) -> Deliveries:
+    return tuple(line[1:] if line[:1] == (first,) else line for line in lines)
+
+
 class History(Monitor):
     """Any order, by remembering the whole computation and deciding it (reading `pending`) at every event.
 
@@ -413,5 +426,7 @@ def monitors_of(machine: ProtocolMachine, orders: Iterable[str]) -> list[Monitor
         monitors.append(FifoAndCausal(n, at))
     if "synchronous" in wanted and not machine.rolls_back:
         monitors.append(Crowns(n))
+    if "total" in wanted and not machine.rolls_back:
+        monitors.append(TotalOrder(n))
     monitored = {name for monitor in monitors for name in monitor.watches}
     return [*monitors, *(History(n, order) for order in wanted if order not in monitored)]

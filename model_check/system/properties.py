@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 
 from crownless.impl.protocol import PROMISES, ProtocolMachine, promised_orders
 from crownless.spec.clocks import Clock
-from crownless.spec.orders import ORDERS, weaker
+from crownless.spec.orders import WITH_TOTAL, weaker
 
 Kind = Literal["always", "live", "sometimes"]
 
@@ -59,7 +59,7 @@ def properties_of(
     machine: ProtocolMachine, orders: Iterable[str], *, program: bool, crash: bool = False, clocks: Iterable[Clock] = ()
 ) -> list[Property]:
     """All properties to decide for this protocol: the requested orders, liveness, its invariants, and the witnesses."""
-    properties = [Property(name, "always", ORDERS[name].demands) for name in orders if name != "asynchronous"]
+    properties = [Property(name, "always", WITH_TOTAL[name].demands) for name in orders if name != "asynchronous"]
     properties += [
         Property(
             clock.name, "always", f"no message arrives where the local time is greater than its own ({clock.source})"
@@ -93,7 +93,7 @@ def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
     if promised == ("asynchronous",):
         return AT_ONE_RECEIVER
     kept = _implied(machine, promised)
-    return tuple(name for name in ORDERS if name in promised or (name in kept and name in AT_ONE_RECEIVER))
+    return tuple(name for name in WITH_TOTAL if name in promised or (name in kept and name in AT_ONE_RECEIVER))
 
 
 def _implied(machine: type[ProtocolMachine], orders: Iterable[str]) -> set[str]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.runtime.printable import in_brackets, some
 from crownless.spec.enumeration import Sends, with_self_sends
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, TOTAL
 
-#: The orders that are decided, the weakest first.
+#: The orders that are decided of any messages, the weakest first.
 JUDGED = tuple(name for name in ORDERS if name != "asynchronous")
 #: The orders that are cheap to monitor in every run.
 MONITORED = ("fifo", "causal", "synchronous")
@@ -53,6 +53,16 @@ class Request:
     def bound(self) -> str:
         """The processes and messages, in words."""
         return f"{some(self.processes, 'process')} and {some(self.messages, 'message')}"
+
+    @property
+    def total(self) -> tuple[str, ...]:
+        """Total order, if messages have several receivers."""
+        return () if self.sends == "unicast" else (TOTAL.name,)
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The orders that are decided."""
+        return (*JUDGED, *self.total)
 
     @property
     def messages_with_replies(self) -> int:

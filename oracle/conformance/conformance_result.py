@@ -14,7 +14,7 @@ from crownless.model_check.system.exploration import FIRST_VIOLATION
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
 from crownless.runtime.printable import in_brackets, printable, some
 from crownless.spec.enumeration import Sends, computations
-from crownless.spec.orders import ORDERS, strongest, weaker
+from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
 
 from .answers import Repeats
 from .conformance_request import DELIVERY, JUDGED, WITH_REPLIES, Request
@@ -26,7 +26,7 @@ from .schedules import Schedule, schedule_of
 PROPERTIES = {
     **{name: Property(name, "always", meaning) for name, meaning in FAILURES.items()},
     **{known.name: known for known in (DELIVERS_ONCE, DELIVERS_ALL, NEVER_BLOCKS)},
-    **{name: Property(name, "always", ORDERS[name].demands) for name in JUDGED},
+    **{name: Property(name, "always", WITH_TOTAL[name].demands) for name in (*JUDGED, TOTAL.name)},
 }
 #: Bounds (processes, messages) at which an order has fewer computations than each weaker one.
 DISTINGUISHED_AT: dict[Sends, dict[str, tuple[int, int]]] = {
@@ -114,7 +114,8 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
         return found[0]
 
     for name in PROPERTIES:
-        lines[name] = line_of(name)
+        if name != TOTAL.name or not unicasts:
+            lines[name] = line_of(name)
     return tuple(lines.values())
 
 
@@ -200,25 +201,26 @@ class Conformance(CheckResult):
     @property
     def kept(self) -> list[str]:
         """The orders that are kept."""
-        return ["asynchronous", *(name for name in JUDGED if self[name].verdict == "holds")]
+        return ["asynchronous", *(name for name in self.request.judged if self[name].verdict == "holds")]
 
     @property
     def strongest(self) -> list[str]:
         """The strongest orders that are kept."""
         example = max(computations(3, 1, sends=self.request.sends), key=lambda c: len(c.messages[0].receivers))
-        return list(strongest(self.kept, example))
+        agrees = TOTAL.name in self.kept and "mailbox" not in self.kept  # which says more
+        return [*strongest(self.kept, example), *([TOTAL.name] if agrees else [])]
 
     @property
     def named(self) -> list[str]:
         """The strongest orders kept, each named by the weakest order with as many computations within the bound, since
         several orders may coincide.
         """
-        names = list(ORDERS)
+        names = list(WITH_TOTAL)
         return list(dict.fromkeys(min([name, *self.same_as(name)], key=names.index) for name in self.strongest))
 
     def same_as(self, order: str) -> list[str]:
         """The weaker orders with as many complete computations within the bound."""
-        if self.realization is None or self.realization.stopped:
+        if self.realization is None or self.realization.stopped or order == TOTAL.name:
             return []
         counts = {name: one.computations for name, one in self.realization.orders.items()}
         below = weaker(order, unicasts=self.request.sends == "unicast")
@@ -301,7 +303,7 @@ class Conformance(CheckResult):
             "restarts": request.restarts,
             "runs": None if self.runs is None else self.made,
             "verdict": "not broken" if self.runs is not None and self.verdict == "holds" else self.verdict,
-            "orders": {name: lines[name] for name in JUDGED},
+            "orders": {name: lines[name] for name in request.judged},
             "strongest": self.strongest,
             "failures": [line.json() for line in self.failures],
             "delivery": [lines[name] for name in DELIVERY if name in lines],

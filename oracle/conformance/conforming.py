@@ -26,7 +26,7 @@ from crownless.model_check.system.exploration import Exploration, Progress
 from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import ORDERS, order_named
+from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
 from .answers import Answers
 from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
@@ -84,7 +84,7 @@ def conform_at_random(
     most_inputs = max(implementation.limits.inputs, INPUTS_A_MESSAGE * request.messages)
     most_repeats = min(implementation.most_repeats, MOST_REPEATS_AT_RANDOM)
     answers = Answers(implementation, most_inputs=most_inputs, most_repeats=most_repeats, before_input=look)
-    check = check_of_nodes(answers, request, JUDGED)
+    check = check_of_nodes(answers, request, request.judged)
     request = _possible(implementation, request)
     sampling = Sampling(answers, request, most_inputs)
     with stoppable(limits) as part:
@@ -126,10 +126,11 @@ def _possible(implementation: Implementation, request: Request) -> Request:
     impossible one.
     """
     if implementation.promises:
-        orders = request.orders or tuple(name for name in ORDERS if name in implementation.promises)
+        orders = request.orders or tuple(name for name in WITH_TOTAL if name in implementation.promises)
         request = replace(request, orders=orders, delivery=tuple(n for n in DELIVERY if n in implementation.promises))
     for order in request.orders:
         order_named(order)
+    refuse_total_of_unicasts(request.orders, unicasts=request.sends == "unicast")
     channel_named(request.channel)
     if not implementation.takes_steps and (request.ticks or request.restarts):
         said = "--ticks and --restarts: Maelstrom has no message for that"
@@ -294,13 +295,16 @@ class _Conforming:
     def check(
         self,
         request: Request,
-        orders: tuple[str, ...] = MONITORED,
+        orders: tuple[str, ...] | None = None,
         *,
         replies: bool = False,
         first: bool = False,
         only: tuple[Property, ...] = (),
     ) -> CheckResult:
-        """One more check of the current search. Raises `_Ended` if a limit or an interrupt ends it."""
+        """One more check of the current search, by default of the orders monitored in every run. Raises `_Ended` if a
+        limit or an interrupt ends it.
+        """
+        orders = (*MONITORED, *request.total) if orders is None else orders
         check = check_of_nodes(self.answers, request, orders, replies=replies, only=only)
         result = run_check(check, self.limits_left(), self.progress, report=self.report, first=first)
         self.searches[-1].results.append(result)

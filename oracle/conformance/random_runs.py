@@ -15,10 +15,10 @@ from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import TOTAL, WITH_TOTAL, decide
 
 from .answers import Answers
-from .conformance_request import JUDGED, Request
+from .conformance_request import Request
 from .conformance_result import PROPERTIES
 from .network import Network, WrongNode
 from .node import FAILURES, VARYING
@@ -56,7 +56,7 @@ class Sampling:
         if driven is None:
             return
         computation = driven.computation
-        for order in JUDGED:
+        for order in self.request.judged:
             if self._is_new(order, len(taken)) and not decide(computation, order, "pending").kept:
                 self._note(number, order, Failure("order", "", "", taken))
 
@@ -78,7 +78,8 @@ class Sampling:
 
     def lines(self) -> tuple[PropertyResult, ...]:
         """A line for each property: violated, or unknown."""
-        return tuple(self._line(name) for name in PROPERTIES if name != NEVER_BLOCKS.name)
+        undecided = {NEVER_BLOCKS.name, TOTAL.name}.difference(self.request.judged)
+        return tuple(self._line(name) for name in PROPERTIES if name not in undecided)
 
     def _line(self, name: str) -> PropertyResult:
         if name not in self.found:
@@ -86,10 +87,10 @@ class Sampling:
         failure, _ = self.found[name]
         driven = self._demanding(name).again(self.request.processes, self.messages, failure.taken).driven
         run = None if driven is None else replace(driven.run, breaks=name)
-        return PropertyResult(PROPERTIES[name], "violated", run, "" if name in ORDERS else failure.problem)
+        return PropertyResult(PROPERTIES[name], "violated", run, "" if name in WITH_TOTAL else failure.problem)
 
     def _demanding(self, name: str) -> Walks[Network]:
-        return self._all._replace(order=name) if name in ORDERS else self._all
+        return self._all._replace(order=name) if name in WITH_TOTAL else self._all
 
 
 def _broken_by(failure: Failure) -> str:

@@ -27,7 +27,7 @@ from crownless.runtime.printable import in_brackets, printable
 from crownless.spec.computation import process_names
 from crownless.spec.diagrams.diagram import Diagram
 from crownless.spec.drawn import Drawn
-from crownless.spec.orders import ORDERS, decide
+from crownless.spec.orders import WITH_TOTAL, decide
 
 from .answers import Answers
 from .conformance_request import Request
@@ -175,7 +175,7 @@ def _broken_by(follower: Follower) -> tuple[str, ...]:
     if system.may_end(system.moves(state)) and system.undelivered(follower.monitor_state, state):
         found.append("delivers-all")
     c = computation_of_run(follower.run)
-    found += [] if c is None else [name for name in ORDERS if not decide(c, name, "pending").kept]
+    found += [] if c is None else [name for name in WITH_TOTAL if not decide(c, name, "pending").kept]
     return tuple(dict.fromkeys(found))
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import BY_ANOTHER, LargeIndex, missing_columns, reason_of
+from .reasons import BY_ANOTHER, LargeIndex, MissingField, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
@@ -174,7 +174,8 @@ def rows_of_table(table: pa.Table, file: str, first: int = 1, options: LogOption
             except BadInput as problem:
                 if quarantine is None:
                     raise problem.at(file=file, line=line) from None
-                quarantine.add(line, row, reason_of(problem))
+                by = options.order_by if options is not None and row["index"] is None else None
+                quarantine.add(line, row, reason_of(problem) if by is None else MissingField(by, ""))
             line += 1
 
 

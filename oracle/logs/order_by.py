@@ -136,7 +136,8 @@ class Places:
 
     def _refuse_tie(self, process: str, value: object, first: int, second: int) -> None:
         problem = f"{process} has two events with '{self.by}' {value}: lines {first:,} and {second:,}"
-        hint = "order by a column that tells them apart, or, if each process logs in order, --order-by line"
+        hint = "order by a column that tells them apart, or by line if each process logs in order"
+        hint += "; classify --skip-bad leaves copies out"
         raise BadInput(problem, hint=hint, file=self.file, line=second)
 
     def _comparable(self, given: pa.Array) -> pa.Array:

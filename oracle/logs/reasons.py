@@ -22,7 +22,7 @@ USUAL_NAMES = {
 #: The most columns of a file that are named.
 MOST_NAMED = 20
 
-CUT_OFF = "--skip-bad leaves out lines that are cut off"
+CUT_OFF = "classify --skip-bad leaves out lines that are cut off"
 ONE_A_LINE = "give one event a line, as a JSON object"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
 OWN_NAME = "give each message of a run a name of its own"
@@ -95,8 +95,8 @@ OtherCells = ReasonKind("OtherCells", "it has {0} cells, not {1}")
 ByClock = ReasonKind("ByClock", "{0}")
 
 #: Reasons among rows of one run.
-ONCE = "give each event once, and distinguish runs by 'run'; --skip-bad leaves copies out"
-IF_TWICE = "if the system does so: --complete; otherwise give each message of a run a name of its own"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
+IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
 Copy = ReasonKind("Copy", "{0} has two events {1}, one a copy of the other", ONCE)
 TwoEvents = ReasonKind("TwoEvents", "{0} has two events {1}", OWN_INDEX)
 SentTwice = ReasonKind("SentTwice", "{0} is sent twice", OWN_NAME)

@@ -20,7 +20,7 @@ from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, MOST_NAMED, OtherCells
+from .reasons import BY_ANOTHER, CUT_OFF, MOST_NAMED, OtherCells
 from .rows import Row, rows_of_lines
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 SEVERAL = ";"
 #: Bytes of text, and rows of a table, that are read at a time.
 BYTES, ROWS = 1 << 26, 1 << 19
+#: Bytes of CSV that have the line of column names.
+HEAD = 1 << 14
 #: Bytes of CSV that Arrow reads at a time, the longest possible line.
 CSV_BLOCK = 1 << 24
 
@@ -106,7 +108,7 @@ def _tables(file: Any, form: Format, name: str, options: LogOptions) -> Iterator
     except (OSError, UnicodeDecodeError, pa.ArrowException) as error:
         hint = "write it again, or name its format by --format"
         if form == "csv":
-            hint = "give a line of column names, and each event on a line with a cell for each column"
+            hint = f"give a line of column names, and each event on a line with a cell for each column; {CUT_OFF}"
         problem = f"it cannot be read as {FORMATS[form].called}: {first_line(error)}"
         raise BadInput(problem, hint=hint, file=name) from None
 
@@ -145,8 +147,13 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     import pyarrow as pa
     import pyarrow.csv as pc
 
-    file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
-    separator = _separator_in(file.peek(1 << 12), options)
+    if isinstance(file, pa.BufferReader):
+        head = file.read(HEAD)
+        file.seek(0)
+    else:
+        file = file if isinstance(file, io.BufferedReader) else io.BufferedReader(file)
+        head = file.peek(HEAD)
+    separator = _separator_in(head, options)
     reader = pc.open_csv(
         file,
         pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),

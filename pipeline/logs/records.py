@@ -68,7 +68,7 @@ class Query:
     def of(cls, orders: Sequence[str], reading: UnreceivedPolicy, witnesses: Witnesses = True) -> Query:
         """A query of the named orders, by default of all."""
         for order in orders:
-            order_named(order)
+            order_named(order, total=False)
         return cls(tuple(order for order in ORDERS if not orders or order in orders), reading, witnesses)
 
 

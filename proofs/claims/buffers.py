@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache, partial
+from itertools import pairwise
 
 from crownless.impl.protocols.buffer_bounded import BufferBounded
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
 from crownless.impl.variants.for_mattern_fuenfrocken import NeverAsked
 from crownless.impl.workloads import Free
 from crownless.model_check.search.explorer import explore
@@ -14,8 +16,10 @@ from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fac
 from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
 
-from .claim import claim
+from . import programs
+from .claim import Erratum, claim
 from .evidence import breaks, ends, figure, in_every_state, keep, proved, ran, searched, system_of
+from .failures import events, first_run, remembering
 from .programs import becomes, form, on
 
 # -- the lemmas of §3.3 ------------------------------------------------------------------------------------------------
@@ -215,3 +219,83 @@ def mf15(quick: bool) -> Evidence:
         & breaks(reordered, "causal", "the transport reorders: the second is got first")
         & keep(reordered, "delivers-all", "never-blocks")
     )
+
+
+@claim(
+    "MF26",
+    "[MF] §4.3, footnote 4, second sentence",
+    "Then the protocol delays a message only where two successive messages of a process go to different receivers.",
+    {
+        "a delay begins with a message to another receiver than the one before it": "checked",
+        "every message that is delayed goes to another receiver than the one before it": "refuted",
+    },
+    reading="of the output buffer of footnote 4, which posts on to the same receiver. What is handed over behind a "
+    "message that waits is delayed too, wherever it goes",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "A message behind one that waits is delayed, too, even if it goes to the same receiver.",
+            "A delay begins only where two successive messages go to different receivers.",
+        ),
+    ],
+)
+def mf26(quick: bool) -> list[Evidence]:
+    n, m = 3, 3 if quick else 4
+    system = remembering(BufferPipelined, Free(n, m))
+
+    def delayed(now: Reached) -> list[list[bool]]:
+        """For each output buffer that may not post: of each message in it, whether the one before goes elsewhere."""
+        posting = {step.action.process for step, _ in now.moves if step.action.name == "post"}
+        found = []
+        for i, local in enumerate(now.locals):
+            if local.output and i not in posting:
+                sent = [message for kind, message in events(now, i) if kind == "send"]
+                last = sent[-len(local.output) - 1 :]
+                found.append([one.receiver != other.receiver for one, other in pairwise(last)])
+        return found
+
+    first_of_them = in_every_state(
+        "the first message that waits goes to another receiver than the one before it",
+        system,
+        lambda now: all(elsewhere and elsewhere[0] for elsewhere in delayed(now)),
+        where=lambda now: bool(delayed(now)),
+        monitored=True,
+    )
+    behind = first_run(system, lambda now: any(not all(elsewhere) for elsewhere in delayed(now)))
+    return [
+        first_of_them & fact(True, "", f"every interleaving of {n} processes and {m} messages, fifo channel"),
+        found("m3 goes where m2 goes, and waits behind it for m1", behind, "counterexample-mf26").refutes(),
+    ]
+
+
+@claim(
+    "MF27",
+    "[MF] §3.1",
+    "If input buffers are large enough, no deadlock is possible under the buffer protocol.",
+    {"with the receives of §3.2, which take the first message": "checked"},
+    not_said={"a process may ask for a certain message, as from §4.1 on": "refuted"},
+    reading="in a program that some asynchronous computation brings to its end (not one where all receive first). "
+    "Large enough: a place for each message, since input buffers "
+    "that are too small can deadlock (MF14). Of output buffers nothing is asked: one place does",
+)
+def mf27(quick: bool) -> list[Evidence]:
+    bounds = [(2, 3)] if quick else [(2, 3), (2, 4), (3, 3)]
+    results = [
+        on("buffer-bounded", text, "with plain receives", (("input", m), ("output", 1)))
+        for n, m in bounds
+        for text in programs.plain_programs(n, m)
+    ]
+    each = "; ".join(f"every such program of {n} processes, {m} messages" for n, m in bounds)
+    return [
+        keep(results, "completes").saying(
+            f"{len(results)} programs end in every interleaving, with one place in each output buffer, and one in "
+            "input buffers for each message",
+            each,
+        )
+        & fact(
+            all((_completes(1, k, k), _completes(1, k - 3, k)) == ("always", "never") for k in (4, 5, 6)),
+            "two that send k messages each before they receive: k places are enough, and k − 3 are not (k = 4, 5, 6)",
+        )
+        & proved("buffer", "live").beside(),
+        ends(ran("buffer", "mf-program-3"), "sometimes", "y arrives first, and P2 asks for x").refutes(),
+    ]

@@ -177,6 +177,39 @@ def mf24(quick: bool) -> list[Evidence]:
     return [packets & delays, fact(min(felt, default=1) < 0.1, "", "").refutes()]
 
 
+@claim(
+    "MF28",
+    "[MF] §5",
+    "The buffer protocol scales much better than the matrix protocol.",
+    "measured",
+    reading="as the number of processes grows, at the same load of each: 'instead of piggybacking huge matrices on "
+    "each message, a low-level acknowledgement'. A number takes four bytes, the header of an acknowledgement 20. As "
+    "load grows it is the other way round: the buffers' delay has no bound (MF24)",
+)
+def mf28(quick: bool) -> Evidence:
+    sizes, runs = (4, 8, 16, 32), 3 if quick else 8
+    by_size = {n: both(("buffer", "rst"), n, 0.02, runs, messages=300, bandwidth=3200.0) for n in sizes}
+    every = [run for pair in by_size.values() for run in pair]
+    (few, *_), (*_, many) = by_size.values(), by_size.values()
+    bytes_added = all(
+        run["bytes"].error == 0 and run["bytes"].mean == expected
+        for n, pair in by_size.items()
+        for run, expected in zip(pair, (20, 4 * n * n), strict=True)
+    )
+    figures = "; ".join(f"n = {n}: {buffer['added']} and {rst['added']}" for n, (buffer, rst) in by_size.items())
+    return measured(
+        bytes_added and all(run.kept for run in every),
+        "a message costs 20 bytes more, its acknowledgement, at every n, and 4n² under matrices, 4,096 at n = 32, in "
+        "every run",
+        f"uniform traffic, exponential latencies, load 0.02, 3,200 bytes in a mean latency: {describe(every)}",
+    ) & measured(
+        surely_below(few[0].more(few[1], "added"), 0.5)
+        and surely_above(many[1].more(many[0], "added"), 1)
+        and surely_below(many[0]["added"], 0.3),
+        f"delay added by buffers and by matrices, in mean latencies with 95% confidence: {figures}",
+    )
+
+
 # -- [MG] --------------------------------------------------------------------------------------------------------------
 
 

@@ -16,7 +16,7 @@ from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, load_program
 from crownless.model_check.runs.runs import Run
-from crownless.model_check.search.reachable import HistoryVariable, Reached, reachable, shortest_run_to
+from crownless.model_check.search.reachable import Reached, reachable, shortest_run_to
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
 from crownless.model_check.system.system import System
@@ -219,17 +219,19 @@ def in_every_state(
     *,
     where: Callable[[Reached], bool] = lambda now: True,
     title: str = "a state in which it fails",
-    history: HistoryVariable | None = None,
+    **scope: Any,
 ) -> Evidence:
-    """A predicate holds in every reachable state of a system to which it applies; there must be such states."""
+    """A predicate holds in every reachable state of a system to which it applies; there must be such states. `scope` as
+    in `Walk`.
+    """
     cases = count = 0
     fails = False
-    for now in reachable(system, history=history):
+    for now in reachable(system, **scope):
         count += 1
         if where(now):
             cases += 1
             fails |= not always(now)
-    run = shortest_run_to(system, lambda now: where(now) and not always(now), history=history) if fails else None
+    run = shortest_run_to(system, lambda now: where(now) and not always(now), **scope) if fails else None
     shown = () if run is None else (Shown(title, run),)
     in_some = "" if cases == count else f"{cases:,} of "
     return Evidence(not fails and cases > 0, "", f"{because}, in {in_some}{count:,} states", shown)
@@ -240,10 +242,10 @@ def in_some_state(
     system: System,
     wanted: Callable[[Reached], bool],
     bundled: str | None = None,
-    history: HistoryVariable | None = None,
+    **scope: Any,
 ) -> Evidence:
-    """A shortest run leads to a state that satisfies the predicate."""
-    return found(title, shortest_run_to(system, wanted, history=history), bundled)
+    """A shortest run leads to a state that satisfies the predicate. `scope` as in `Walk`."""
+    return found(title, shortest_run_to(system, wanted, **scope), bundled)
 
 
 def enumerated(

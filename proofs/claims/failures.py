@@ -8,6 +8,7 @@ from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.isis import Isis
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_rollback import Failure, SesRollback
+from crownless.impl.variants.for_mattern_fuenfrocken import GivesUpTheDead
 from crownless.impl.variants.for_schiper_eggli_sandoz import AgreesOnlyOnce
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.runs.runs import Run, run_of
@@ -15,10 +16,12 @@ from crownless.model_check.search.reachable import Reached, shortest_path
 from crownless.model_check.system.monitors import History
 from crownless.model_check.system.system import AGREED, LocalStep, System
 from crownless.proofs.induction.evidence import Evidence, fact, found, none_found
+from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
 from .claim import Erratum, claim
-from .evidence import breaks, ended, explored, keep, program, proved, searched, system_of
+from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
+from .programs import in_flight
 
 # -- machines in no registry -------------------------------------------------------------------------------------------
 
@@ -133,6 +136,8 @@ def oldest_undelivered(now: Reached) -> int | None:
         None,
     )
 
+
+NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
 
 # -- the claims --------------------------------------------------------------------------------------------------------
 
@@ -281,6 +286,138 @@ def ses18(quick: bool) -> list[Evidence]:
         )
     )
     return [as_printed.refutes(), keep([*results, again])]
+
+
+@claim(
+    "SES24",
+    "[SES] §4.3",
+    "The vector-pair protocol keeps causal order where sites and communication fail, too.",
+    "proved",
+    reading="a site that fails takes no more steps, and any packet may be lost; none is changed",
+)
+def ses24(quick: bool) -> Evidence:
+    results = [searched("ses", n, m, crash="P1") for n, m in ([(3, 3)] if quick else [(3, 4), (4, 3)])]
+    return proved("ses", "safe") & keep([*results, searched("ses", 3, 3, channel="lossy")], "causal")
+
+
+#: As Fig. 6, with a message of S3 to the site that dies.
+FIG_6_TO_THE_DEAD = """
+S1: send M1 to S2; send M2 to S3
+S2: receive
+S3: send M to S1; send M3 to S2
+"""
+
+
+@claim(
+    "SES25",
+    "[SES] §4.3",
+    "The problem of failures is solved completely only by rolling back, or by a scheme like ISIS, whose messages carry "
+    "those before them.",
+    {
+        "whatever the protocol": "refuted",
+        "M2 is on its way before M1 has arrived, as in Fig. 6, and delivered for good; and M1 reaches S2": "proved",
+    },
+    reading="two sentences: solutions 'need some sort of rollback mechanism', and 'the only way to completely solve "
+    "the problem of failures without rollback is an implementation like the one of ISIS'. Solved completely: whatever "
+    "a survivor sends to a survivor is delivered, and what it depends on. Survivors agree on who died, as in §4.3",
+    errata=[
+        Erratum(
+            "error",
+            "Buffers with acknowledgements, as in [MF], undo nothing and carry nothing: they send M2 once M1 has "
+            "arrived.",
+            "Where M2 is on its way before M1 has arrived, and is delivered for good, M1 reaches S2 only if M2 tells "
+            "of it.",
+            "The text says that the example suggests it, and speaks of protocols that send at once.",
+        ),
+    ],
+)
+def ses25(quick: bool) -> list[Evidence]:
+    free, n = Free(3, 3), 3
+    to_the_dead = remembering(GivesUpTheDead, program(FIG_6_TO_THE_DEAD), "S1")
+
+    def m3_comes_without_m1(now: Reached) -> bool:
+        m1_is_lost = "M1" not in in_flight(now) and not now.locals[1].input
+        s1_is_dead = now.system.crashed(now.state) == 0 and len(events(now, 0)) == 2
+        return s1_is_dead and m1_is_lost and [message.name for _, message in events(now, 1)] == ["M3"]
+
+    run = first_run(to_the_dead, m3_comes_without_m1, only={"crash": lambda now: in_flight(now) == {"M1", "M"}})
+    title = "buffers: M2 waits until M1 has arrived. S1 dies, M1 is lost, S3 gives S1 up, and M3 comes to S2"
+
+    def depends_on_nothing_lost(now: Reached) -> bool:
+        """True if what survivors have delivered of P1's messages to them comes first among these."""
+        sent = [message for kind, message in events(now, 0) if kind == "send"]
+        there = [("receive", message) in events(now, message.receiver) for message in sent]
+        return there == sorted(there, reverse=True)
+
+    kept = explored(GivesUpTheDead(n), free, crash="P1")
+    whole = in_every_state(
+        "where a run may end, nothing that a survivor has delivered depends on a message to one that was lost",
+        remembering(GivesUpTheDead, free, "P1"),
+        depends_on_nothing_lost,
+        where=lambda now: now.system.may_end(now.moves),
+        monitored=True,
+    )
+    return [
+        (
+            found(title, run, "counterexample-ses25") & keep(kept, "causal", "delivers-all", "never-blocks") & whole
+        ).refutes(),
+        m2_tells_of_m1(),
+    ]
+
+
+@claim(
+    "SES26",
+    "[SES] §4.3",
+    "Where S_i died, MIN(S) is the number of the oldest event SEND(M) of S_i of which M was never delivered to S.",
+    {
+        "M is a message to S": "refuted",
+        "M is a message to any site": "refuted",
+        "MIN(S) is the number of a send of S_i, to S or another site, that S does not know of": "checked",
+    },
+    reading="the pairs are said to 'carry evidence of some message, emitted by the broken down site S_i, and not yet "
+    "delivered to S'; a message to another site is never delivered to S anyway",
+    errata=[
+        Erratum(
+            "error",
+            "The number may be that of a send to another site, of which S only has not heard yet; nor is it always the "
+            "oldest.",
+            "It is the number of a send of S_i, to some site, that S does not know of.",
+        ),
+    ],
+)
+def ses26(quick: bool) -> list[Evidence]:
+    system = remembering(SesRollback, Free(3, 3 if quick else 4), "P1")
+
+    def minima(now: Reached) -> list[tuple[int, int]]:
+        """Each survivor that has a MIN(S), with that number."""
+        machine = now.system.machine
+        assert isinstance(machine, SesRollback)
+        found = {s: machine.minimum(s, local, 0) for s, local in enumerate(now.locals) if s}
+        return [(s, number) for s, number in found.items() if number is not None]
+
+    def nothing_for_it(now: Reached) -> bool:
+        return now.may("agree") and any(s not in events(now, 0)[k - 1][1].receivers for s, k in minima(now))
+
+    def not_the_oldest(now: Reached) -> bool:
+        earlier = [(s, event) for s, k in minima(now) for event in events(now, 0)[: k - 1]]
+        lost = [m for s, (kind, m) in earlier if kind == "send" and ("receive", m) not in events(now, s)]
+        return now.may("agree") and bool(lost)
+
+    elsewhere, younger = (first_run(system, there, only={"agree": never}) for there in (nothing_for_it, not_the_oldest))
+    sends = in_every_state(
+        "MIN(S) numbers a send of P1, before the survivors agree",
+        system,
+        lambda now: all(events(now, 0)[k - 1][0] == "send" and now.locals[s].time[0] < k for s, k in minima(now)),
+        where=lambda now: now.may("agree"),
+        monitored=True,
+        allowed=lambda now, step: step.action.name != "agree",
+    )
+    title = "MIN(P3) is 1, the number of m1, which is to P2 and delivered; m3 waits for m2"
+    return [
+        found(title, elsewhere, "counterexample-ses26").refutes(),
+        found("MIN(P2) is 2, the number of m2; m1 is not delivered either", younger).refutes(),
+        sends & fact(True, "", f"every interleaving of 3 sites and {3 if quick else 4} messages, P1 may crash"),
+    ]
 
 
 def _all_wait_for_m1(now: Reached) -> bool:

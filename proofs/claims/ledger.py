@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     mg,
     sa,
     ses,
+    ses_proof,
     thresholds,
     vector_time,
 )

@@ -129,6 +129,21 @@ def lemma_2(protocol: type[Ses]) -> Evidence:
 
 
 @cache
+def entries_count_events() -> Evidence:
+    """By induction: a site's own entry is the number of its events, and the pair of what it sends has this entry."""
+    site = _Site(Ses)
+    i, count = site.i, z3.Int("events of i")
+    before = {"counted before": site.state.time[i] == count}
+    claims = [
+        Claim("at the start", {}, site.machine.initial(i).time[i] == 0),
+        Claim("after a delivery", before, site.delivered.time[i] == count + 1),
+        Claim("after a send", before, z3.And(site.sent.time[i] == count + 1, site.sent.buffer[site.j][i] == count + 1)),
+    ]
+    because = "a site's own entry counts its events, and the pair that it enters for what it sends has this entry"
+    return by_z3(because, claims, refuted=[[claims[1]._replace(given={})]], scope=FOR_UNICASTS)
+
+
+@cache
 def no_pair_for_itself(protocol: type[Ses]) -> Evidence:
     """By induction: a site has no pair for itself, so it has fewer pairs than there are sites."""
     site = _Site(protocol)

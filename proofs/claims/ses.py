@@ -31,14 +31,13 @@ from crownless.proofs.induction.evidence import Evidence, fact, found
 from crownless.spec import library
 from crownless.spec.clocks import CLOCKS, readings
 from crownless.spec.computation import Computation
+from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import pairs
 from .claim import Erratum, claim
 from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
-from .failures import events, first_run, remembering
-
-NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every other site"
+from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
 
 
 @claim(
@@ -63,6 +62,12 @@ def ses1(quick: bool) -> Evidence:
     )
 
 
+def agree(c: Computation, updates: Collection[int]) -> bool:
+    """True if the events of these messages have the same order on all lines."""
+    seen = [tuple(event.message for event in line if event.message in updates) for line in c.lines]
+    return len(set(seen)) == 1
+
+
 @claim(
     "SES2",
     "[SES] §2, Fig. 2",
@@ -75,10 +80,6 @@ def ses2(quick: bool) -> Evidence:
     m = 4 if quick else 5
     runs = generate(TokenHolder(3), Free(3, m, sends="multicast"), channel_named("unordered"))
     with_token = [computation_of(form) for form in sorted(runs.forms, key=lambda form: (sum(map(len, form)), form))][1:]
-
-    def agree(c: Computation, updates: Collection[int]) -> bool:
-        seen = [tuple(event.message for event in line if event.message in updates) for line in c.lines]
-        return len(set(seen)) == 1
 
     def writes_agree(c: Computation) -> bool:
         return agree(c, [m for m, message in enumerate(c.messages) if len(message.receivers) == 2])
@@ -106,6 +107,54 @@ def ses2(quick: bool) -> Evidence:
         & found("two tokens: causal, and S3 and S4 see W1 and X1 in different orders", two)
         & fact(interleaved and reached, "both protocols generate it")
     )
+
+
+@claim(
+    "SES19",
+    "[SES] §1, §2",
+    "Causal order is weaker than total order.",
+    {
+        "total: all events stand in one line that holds →, as in [Lamport 78], by which every site receives": "checked",
+        "total: all sites see the messages in one order, whatever → is": "refuted",
+    },
+    reading="'a weaker ordering than total ordering' (§1), 'weaker than total ordering' (§2): whatever is in total "
+    "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lamport 78]. The "
+    "two sites of §2's example differ in the other sense, too",
+    errata=[
+        Erratum(
+            "ambiguity",
+            "That all sites see one order does not imply causal order: all may see a message before one that it "
+            "follows.",
+            "A total order of events that holds →, as that of [Lamport 78], implies causal order.",
+        ),
+    ],
+)
+def ses19(quick: bool) -> list[Evidence]:
+    two, n, m = figure("ses-fig2-two-tokens"), 3, 3 if quick else 4
+    broadcasts = list(computations(3, 2, sends="broadcast"))
+    backwards = next(
+        c
+        for c in broadcasts
+        if not decide(c, "causal").kept
+        and len(
+            {tuple(e.message for e in line if e.kind == "receive") for line in c.lines if line[0].kind == "receive"}
+        )
+        == 1
+    )
+    return [
+        enumerated(
+            "computations in total order (mailbox order) are causally ordered",
+            [*computations(n, m), *broadcasts],
+            lambda c: decide(c, "causal").kept,
+            where=lambda c: decide(c, "mailbox").kept,
+            scope=f"every computation of {n} sites and {m} messages, or of 3 and 2 broadcasts",
+        )
+        & found("not conversely: two tokens; S3 and S4 see W1 and X1 in different orders", two)
+        & fact(
+            decide(two, "causal").kept and not decide(two, "mailbox").kept, "which is causal and not in total order"
+        ),
+        found("S2 and S3 see one order, against that of the sends", backwards, "counterexample-ses19").refutes(),
+    ]
 
 
 @claim(

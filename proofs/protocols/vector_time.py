@@ -245,6 +245,16 @@ def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
     ]
 
 
+def remark_2() -> Claim:
+    """§4.2.5: where a time has the entry of an event elsewhere, that message is delivered, or one sent after it."""
+    run = VectorTimeRun()
+    p, x, now = run.i, run.e, run.before
+    given = {**_now(run), "x happened, elsewhere": z3.And(now.happened(x), run.site(x) != p)}
+    message = now.via(p, x)
+    learnt = z3.And(now.delivered(message, p), z3.Or(message == x, run.precedes(x, message)))
+    return Claim("Remark 2", given, z3.Implies(_own_entry(run, x, now.time(p)), learnt))
+
+
 def claims(clock: type[Ses] = Ses) -> list[Claim]:
     """All claims to put to z3."""
     return [*kept_claims(clock), in_full(clock), by_one_entry(clock), *late_claims(clock)]

@@ -19,7 +19,7 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3
+from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 
@@ -225,3 +225,23 @@ def _needs_all(claim: Claim, because: str, scope: str) -> Evidence:
     rest = [{name: term for name, term in claim.given.items() if name != dropped} for dropped in claim.given]
     possible = [{**given, "there is a bound": DELTA > 0} for given in rest]
     return by_z3(f"{because} (with a model without any one of the hypotheses)", [claim], possible=possible, scope=scope)
+
+
+# -- [SES] §4.3: messages that carry others ----------------------------------------------------------------------------
+
+
+@cache
+def m2_tells_of_m1() -> Evidence:
+    """S1 dies, M1 is lost, and M2 has left before: if S2 delivers M1, its content can be read from M2's packet."""
+    content, packet = z3.DeclareSort("Content"), z3.DeclareSort("Packet")
+    sent, arrived = z3.Function("M2's packet", content, packet), z3.Function("what S2 delivers", content, content)
+    look = z3.Function("what S2 makes of what came from S1", packet, content)
+    c, d = z3.Consts("c d", content)
+    given = {
+        "survivors see of S1 only what M2 brings": z3.ForAll([c], arrived(c) == look(sent(c))),
+        "S2 delivers M1": z3.ForAll([c], arrived(c) == c),
+    }
+    claim = Claim("M2 tells of M1", given, z3.ForAll([c, d], z3.Implies(sent(c) == sent(d), c == d)))
+    because = "where M1 itself does not arrive, and S2 delivers it, it can be read from what M2 brings"
+    scope = "any protocol; survivors see of a dead site what has arrived of it"
+    return by_z3(because, [claim], refuted=lacking_each(claim), scope=scope)

@@ -9,14 +9,17 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
 import pytest
 import z3
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import Packet, ProtocolMachine
 from crownless.impl.protocols.buffer import Buffer
+from crownless.impl.protocols.buffer_bounded import BufferBounded
+from crownless.impl.protocols.buffer_pipelined import BufferPipelined
 from crownless.impl.protocols.extra_messages import ExtraMessages
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.kearns import Kearns
@@ -25,6 +28,7 @@ from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.ses import Ses
 from crownless.impl.protocols.ses_delete import SesDelete
 from crownless.impl.protocols.ses_multicast import SesMulticast
+from crownless.impl.protocols.ses_rollback import SesRollback
 from crownless.impl.protocols.unordered import Unordered
 from crownless.impl.variants import for_matrices as matrices
 from crownless.impl.variants import for_mattern_fuenfrocken as buffers
@@ -34,7 +38,7 @@ from crownless.impl.variants import variant
 from crownless.impl.workloads import Free
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.claims import buffers as claim_buffers
-from crownless.proofs.claims import definitions, fig_8, impossibilities, mf, monitored_machines, sa
+from crownless.proofs.claims import definitions, fig_8, impossibilities, mf, monitored_machines, sa, ses
 from crownless.proofs.claims import evidence as kinds
 from crownless.proofs.claims.ledger import CLAIMS, Finding, recompute
 from crownless.proofs.claims.splits import Split
@@ -45,9 +49,11 @@ from crownless.proofs.induction.theorem import EFFORT, Claim, Verdict, theorem, 
 from crownless.proofs.protocols import buffer_lemmas
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.proofs.protocols.extra_messages import WithExtraMessages
+from crownless.proofs.protocols.vector_time import VectorTimeRun
 from crownless.proofs.theorems import conditions, impossible_protocols, synchronous
 from crownless.spec import by_search
 from crownless.spec.clocks import LamportClock
+from crownless.spec.orders import decide
 
 #: Steps of z3 in which what is right is proved (`test_proofs_of_causal_order.py`), at some seed. What a fault breaks is
 #: not proved in any number of them.
@@ -225,6 +231,28 @@ def _by_the_sender(*, by_receiver: bool = False, original: Any = constraints.num
     return original(by_receiver=False, **sorts)
 
 
+def _fifo_for_mailbox(c: Any, order: str) -> Any:
+    return decide(c, "fifo" if order == "mailbox" else order)
+
+
+def _delivers_without_the_past(self: VectorTimeRun, original: Any = VectorTimeRun.delivering) -> Any:
+    """Who delivers a message knows of nothing that its sender knew."""
+    step = original(self)
+    return step._replace(after=replace(step.after, knows=self.before.knows))
+
+
+def _any_entry(self: Any, i: int, state: Any, crashed: int) -> int | None:
+    return min((entry for packet in state.waiting if (entry := packet.stamp.buffer[i][crashed])), default=None)
+
+
+def _one_place(self: Any, i: int, state: Any, packet: Packet) -> bool:
+    return packet.kind == "ack" or not state.input
+
+
+def _acknowledges_by_matrix(self: Any, i: int, packet: Packet) -> list[Packet]:
+    return [Packet(i, packet.source, "ack", None, (0,) * self.n**2)]
+
+
 def _entries_of_any_messages(original: Any = constraints.unmet_claim, **sorts: Any) -> Claim:
     claim: Claim = original(**sorts)
     return claim._replace(given=without(lambda: dict(claim.given), "a stamp's entries happened before")())
@@ -282,6 +310,19 @@ FAULTS: list[tuple[str, str, Any, str, Any]] = [
     ("SES12", "the sender enters none", SesMulticast, "with_pairs", _no_pairs),
     ("SES14", "deletes always", SesDelete, "after_delivering", _deletes_always),
     ("SES15", "waits for nothing", Ses, "deliverable", always),
+    ("SES19", "total order is FIFO order", ses, "decide", _fifo_for_mailbox),
+    ("SES20", "sends do not tick", Ses, "after_event", pair_variants.NothingTicks.after_event),
+    ("SES21", "pairs are not merged", Ses, "merged", lambda self, i, buffer, carried: buffer),
+    ("SES22", "pairs are not merged", Ses, "merged", lambda self, i, buffer, carried: buffer),
+    ("SES23", "deliveries do not tell of the past", VectorTimeRun, "delivering", _delivers_without_the_past),
+    ("SES24", "waits for nothing", Ses, "deliverable", always),
+    ("SES25", "posts without waiting", Buffer, "may_post", lambda self, state: True),
+    ("SES25", "never gives up the dead", buffers.GivesUpTheDead, "agree", lambda self, states, crashed: None),
+    ("SES26", "every pair is evidence", SesRollback, "minimum", _any_entry),
+    ("SES27", "sends do not tick", Ses, "after_event", pair_variants.NothingTicks.after_event),
+    ("MF26", "posts on to no receiver", BufferPipelined, "may_post_on", lambda self, state, message: False),
+    ("MF27", "one place in input buffers", BufferBounded, "deliverable", _one_place),
+    ("MF28", "acknowledgements carry a matrix", Buffer, "acknowledgement", _acknowledges_by_matrix),
     ("MG1", "messages need not be vertical", IN_TIME, "sync", without(IN_TIME.sync, "SYNC: T(s) = T(r)")),
     ("MG2", "happened-before is anything", IN_TIME, "leads_in_time", nothing),
     ("MG2", "sync is never", IN_TIME, "sync", contradiction),

@@ -144,8 +144,7 @@ def test_a_class_or_the_request_says_that_they_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("sends", "receivers"),
-    [("unicast", int), ("multicast", tuple), ("broadcast", tuple), ("broadcast-to-all", tuple)],
+    ("sends", "receivers"), [("unicast", int), ("multicast", tuple), ("broadcast", tuple), ("broadcast-to-all", tuple)]
 )
 def test_a_node_gets_one_receiver_of_unicasts_and_a_tuple_of_all_others(sends: Any, receivers: type) -> None:
     class Notes(Relay):

@@ -1,19 +1,27 @@
-"""`conform --random`: random runs beyond what every schedule can be tried of, made shorter, saved and replayed."""
+"""The nodes of `examples/nodes`, tried by every schedule of a small bound, and by random runs beyond it."""
 
 from __future__ import annotations
 
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from command_line_runner import Crownless
 from relays import Relay
 
 import crownless as cr
+from crownless.oracle.conformance.conformance_request import DELIVERY
+from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.runtime.errors import Undecided
 
-NODES = Path(__file__).parents[2] / "examples" / "nodes" / "python"
-CAUSAL = str(NODES / "causal.py")
+EXAMPLES = Path(__file__).parents[2] / "examples" / "nodes"
+CAUSAL = str(EXAMPLES / "python" / "causal.py")
 #: What each wrong node of the examples breaks, and the actions of a run without steps that it does not need.
 BREAKS = {
     "StampBeforeIncrement": ("causal", 3),
@@ -135,3 +143,144 @@ def test_a_run_without_end_is_not_drawn(crownless: Crownless) -> None:
     assert answer.code == 1
     assert "too many to be drawn; --json has them" in " ".join(answer.out.split())
     assert len(answer.out.splitlines()) < 60
+
+
+# -- every schedule ----------------------------------------------------------------------------------------------------
+
+
+class Caught(NamedTuple):
+    """The smallest bound at which a bug shows, the property that it breaks, and the actions of a shortest run."""
+
+    processes: int
+    messages: int
+    breaks: str
+    actions: int
+
+    @property
+    def smaller(self) -> list[tuple[int, int]]:
+        """The next smaller bounds."""
+        fewer = [(self.processes, self.messages - 1), (self.processes - 1, self.messages)]
+        return [bound for bound in fewer if bound[0] > 1]
+
+
+#: Of each bug, by the class in Python that has it. The other languages have one each.
+BUGS = {
+    "StampBeforeIncrement": Caught(2, 2, "causal", 3),
+    "OnePass": Caught(2, 2, "delivers-all", 4),
+    "BroadcastClocks": Caught(3, 2, "delivers-all", 4),
+    "OverwritingMerge": Caught(2, 3, "causal", 5),
+    "OwnColumn": Caught(3, 3, "causal", 5),
+    "ClockAfterCallback": Caught(3, 3, "causal", 5),
+}
+BUG_IN = {
+    "c": "StampBeforeIncrement",
+    "rust": "OwnColumn",
+    "go": "OnePass",
+    "javascript": "BroadcastClocks",
+    "java": "OverwritingMerge",
+}
+#: The commands that each language needs.
+NEEDS = {"c": ["cc"], "rust": ["rustc"], "go": ["go"], "javascript": ["node"], "java": ["javac", "java"]}
+
+
+class Programs(NamedTuple):
+    """The commands of the right node and of the wrong one, and the folder where they are run."""
+
+    folder: Path
+    right: list[str]
+    wrong: list[str]
+
+
+Build = Callable[[str], Programs]
+
+
+def commands_in(text: str) -> tuple[list[str], list[str]]:
+    """Of a head comment the commands that compile, and those of the nodes that are checked."""
+    lines = [line.strip(" \t/!*") for line in text.splitlines()]
+    compile_them = [line for line in lines if re.match(r"(cc|rustc|go build|javac) ", line)]
+    checked = "crownless conform --order causal -- "
+    return compile_them, [line.removeprefix(checked) for line in lines if line.startswith(checked)]
+
+
+@pytest.fixture(scope="module")
+def build(tmp_path_factory: pytest.TempPathFactory) -> Build:
+    """Compiles the nodes of a language as the head comment says."""
+
+    @cache
+    def built(language: str) -> Programs:
+        if missing := [needed for needed in NEEDS[language] if shutil.which(needed) is None]:
+            pytest.skip(f"{missing[0]} is not installed")
+        folder = tmp_path_factory.mktemp("nodes") / language
+        shutil.copytree(EXAMPLES / language, folder)
+        (file,) = folder.glob("[Mm]atrix.*")
+        compile_them, (right, wrong) = commands_in(file.read_text("utf-8"))
+        for command in compile_them:
+            done = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
+            assert done.returncode == 0, done.stderr
+        return Programs(folder, right.split(), wrong.split())
+
+    return built
+
+
+def asked_of_class(name: str, processes: int, messages: int) -> Conformance:
+    return cr.conform(f"{CAUSAL}:{name}", processes, messages, orders=["causal"])
+
+
+def asked_of_program(command: list[str], processes: int, messages: int, **given: Any) -> Conformance:
+    return cr.conform(command, processes, messages, orders=["causal"], **given)
+
+
+def assert_right(conformance: Conformance) -> None:
+    assert conformance.verdict == "holds"
+    assert conformance["causal"].verdict == conformance["delivers-all"].verdict == "holds"
+    assert conformance.generates_exactly == "causal"
+
+
+def assert_caught(caught: Caught, conformance: Conformance) -> None:
+    """By a shortest run."""
+    assert conformance.verdict == "violated"
+    assert not conformance.failures
+    assert [name for name in (*DELIVERY, "causal") if conformance[name].verdict == "violated"] == [caught.breaks]
+    run = conformance[caught.breaks].run
+    assert run is not None
+    assert len(run.actions) == caught.actions
+
+
+def test_the_right_class_keeps_causal_order() -> None:
+    assert_right(asked_of_class("Matrix", 3, 3))
+
+
+@pytest.mark.parametrize("bug", BUGS)
+def test_a_wrong_class_is_caught_at_its_smallest_bound(bug: str) -> None:
+    caught = BUGS[bug]
+    for processes, messages in caught.smaller:
+        assert asked_of_class(bug, processes, messages).verdict == "holds"
+    assert_caught(caught, asked_of_class(bug, caught.processes, caught.messages))
+
+
+@pytest.mark.parametrize("language", BUG_IN)
+def test_the_right_program_keeps_causal_order(language: str, build: Build, monkeypatch: pytest.MonkeyPatch) -> None:
+    programs = build(language)
+    monkeypatch.chdir(programs.folder)
+    assert_right(asked_of_program(programs.right, 3, 3, replies=0))
+
+
+@pytest.mark.parametrize("language", BUG_IN)
+def test_a_wrong_program_is_caught_at_its_smallest_bound(
+    language: str, build: Build, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    programs = build(language)
+    monkeypatch.chdir(programs.folder)
+    assert_caught(BUGS[BUG_IN[language]], asked_of_program(programs.wrong, *BUGS[BUG_IN[language]][:2]))
+
+
+def test_a_class_is_caught_as_a_program_by_what_only_replies_from_inside_deliveries_show() -> None:
+    command = [sys.executable, str(EXAMPLES / "python" / "adapter.py"), "causal.py:ClockAfterCallback"]
+    assert_caught(BUGS["ClockAfterCallback"], asked_of_program(command, 3, 3))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("options", "verdict"), [([], "holds"), (["--wrong"], "violated")])
+def test_a_program_that_owns_its_socket_is_driven_through_an_adapter(options: list[str], verdict: str) -> None:
+    found = cr.conform([sys.executable, str(EXAMPLES / "udp" / "adapter.py"), *options], 2, 2, orders=["fifo"])
+    assert (found.failures, found.verdict) == ([], verdict)

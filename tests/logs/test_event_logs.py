@@ -167,7 +167,7 @@ def test_what_is_read_of_a_log_with_losses_is_certain(rows: list[dict[str, objec
 # -- bad logs ----------------------------------------------------------------------------------------------------------
 
 OBJECT = "give one event a line, as a JSON object"
-NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; --skip-bad leaves out lines that are cut off"
+NOT_JSON = f"{OBJECT}, as jq -c '.[]' does with a list; classify --skip-bad leaves out lines that are cut off"
 PROCESS = "give the name of the event's process, a string"
 INDEX = "give the event's number on its process, an integer counted from 0, or a time stamp by --order-by"
 HIDDEN = 'no name holds "\\n", which does not show'
@@ -175,12 +175,12 @@ KINDS = "send, deliver, receive, internal"
 MESSAGE = "give the message's name, a string or an integer, or add --match if the log has none"
 RECEIVER = "give the receiver, a string, or a list of receivers"
 OWN_INDEX = "number the events of a process 0, 1, 2, …, or --order-by another column; distinguish runs by 'run'"
-ONCE = "give each event once, and distinguish runs by 'run'; --skip-bad leaves copies out"
+ONCE = "give each event once, and distinguish runs by 'run'; classify --skip-bad leaves copies out"
 EACH = (
     "--column process=THAT --order-by THAT --column kind=THAT --column message=THAT --column peer=THAT "
     "(or peer=-, if sends do not name receivers)"
 )
-IF_TWICE = "if the system does so: --complete; otherwise give each message of a run a name of its own"
+IF_TWICE = "if the system does so: classify --complete; otherwise give each message of a run a name of its own"
 OWN_NAME = "give each message of a run a name of its own"
 CORRECT = "correct the 'peer' of the deliver, or leave it out"
 IN_QUOTES = "not JSON: Expecting property name enclosed in double quotes"

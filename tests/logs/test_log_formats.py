@@ -120,48 +120,6 @@ ORDERED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("events", "problem"),
-    [
-        ((("a", {"a": 1}, ""), ("a", {"a": 1}, "")), "a has two events 1: lines 1 and 3"),
-        ((("a", {"a": 1, "b": 1}, ""), ("a", {"a": 2}, "")), "log:3: the clock of a's event 2 lacks b:1"),
-        ((("a", {"a": 1, "b": 1}, ""), ("b", {"b": 1, "a": 1}, "")), "know of each other: lines 1 and 3"),
-        (
-            (("a", {"a": 1, "c": 1}, ""), ("b", {"b": 1, "a": 1}, ""), ("c", {"c": 1}, "")),
-            "log:3: the clock of b's event 1 lacks c:1",
-        ),
-        ((("a", {"b": 1}, ""),), "log:1: the clock has no entry of a"),
-        ((("a", {"a": 0}, ""),), "log:1: the clock has no entry of a"),
-        ((("a", {"a": -1}, ""),), "the entry of a in the clock is no whole number"),
-        ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is no whole number"),
-        ((("a", {"a": 2}, ""), ("b", {"b": 2, "a": 2}, "")), "no host's event 1 is in the log"),
-    ],
-)
-def test_clocks_that_contradict_each_other_are_refused(events: Any, problem: str) -> None:
-    assert problem in refused(shiviz_log(*events), "shiviz")
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "the log is empty"),
-        ("hello\n", "no text matches"),
-        ("a {1}\nx\n", "log:1: the clock {1} is not JSON"),
-        ('a {"a": 1.5}\nx\n', "no whole number"),
-        ('a {"a": true}\nx\n', "no whole number"),
-        ('a {"a": ' + "9" * 5000 + "}\nx\n", "not JSON"),
-        ("a {" + '"a":{' * 5000 + "}\nx\n", "not JSON"),
-        (' {"a": 1}\nx\n', "an event has no host"),
-        ("(?<host>a\n\nb\n", "log:1: the first line is no regular expression"),
-        ("(?<host>a)\n\nb\n", "log:1: the first line has no group 'clock'"),
-        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is no regular expression"),
-        ("(?<host>)(?<clock>)(?<event>)\n\nb\n", "an event has no host"),
-    ],
-)
-def test_texts_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
-    assert problem in refused(text, "shiviz")
-
-
 # -- ShiViz: named messages --------------------------------------------------------------------------------------------
 
 
@@ -296,13 +254,6 @@ SHIVIZ = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", SHIVIZ)
-def test_shiviz_logs_say_no_more_than_they_show(name: str) -> None:
-    found = agrees(SHIVIZ[name], "shiviz")
-    if name.endswith("at once"):
-        assert ORDER_NOT_LOGGED in {verdict.because for verdict in found.values()}
-
-
 def test_of_many_runs_the_notes_are_printed_too(crownless: Crownless, tmp_path: Path) -> None:
     file = tmp_path / "log.shiviz"
     head = "(?<host>\\S*) (?<clock>{.*})\\n(?<event>.*)\n^===$\n"
@@ -370,11 +321,6 @@ OTLP = {
 }
 
 
-@pytest.mark.parametrize("name", OTLP)
-def test_spans_say_no_more_than_they_show(name: str) -> None:
-    agrees(OTLP[name], "otlp")
-
-
 def test_messages_are_called_by_their_ids_if_these_are_unique() -> None:
     def sent(*ids: str) -> set[str]:
         attributes = [[{"key": "messaging.message.id", "value": {"stringValue": id_}}] for id_ in ids]
@@ -387,9 +333,76 @@ def test_messages_are_called_by_their_ids_if_these_are_unique() -> None:
     assert sent("x", "x") == {"p0", "p1"}
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+# -- ITF ---------------------------------------------------------------------------------------------------------------
+
+
+SENT, DELIVERED = act("a", "send", "m", "b"), act("b", "deliver", "m", "a")
+VARIANT = {"event": {"tag": "Receive", "value": {"process": "b", "message": "m"}}}
+UNIT = {"event": {"tag": "None", "value": {"tag": "UNIT", "value": {"#tup": []}}}}
+ITF = {
+    "a state without an event": Case(trace({"event": None}, SENT, DELIVERED), "*=kept", note="1 state of 3 without an"),
+    "two of them": Case(trace({}, {"event": None}, SENT, DELIVERED), "*=kept", note="2 states of 4 without an event"),
+    "a variant": Case(trace({"x": 1}, SENT, {"event": {"kind": "none"}}, VARIANT), "*=kept", messages=1),
+    "the empty variant": Case(trace(UNIT, SENT, DELIVERED), "*=kept"),
+    "a send without a peer": Case(trace(act("a", "send", "m"), DELIVERED), "*=kept", messages=1),
+    "a message to nobody known": Case(trace(SENT, DELIVERED, act("a", "send", "n")), ONLY_FIRST, note="1 message (n)"),
+    "a lasso": Case(trace(SENT, DELIVERED, loop=0), "*=unknown"),
+}
+
+
+def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
+    def net(kind: str, process: int, peer: Any) -> dict[str, Any]:
+        last = {"by": {"#bigint": str(process)}, "what": kind, "id": {"#tup": [1, "x"]}, "other": peer}
+        return {"net": {"last": last}}
+
+    columns: Any = {
+        "process": "net.last.by",
+        "kind": "net.last.what",
+        "message": "net.last.id",
+        "peer": "net.last.other",
+    }
+    states = trace(net("send", 1, {"#set": [2, {"#bigint": "3"}]}), net("deliver", 2, 1), net("deliver", 3, 1))
+    (found,) = of_text(states, "itf", **columns)
+    assert isinstance(found.subject, NamedComputation)
+    assert found.subject.computation.processes == ("1", "2", "3")
+    assert [message.name for message in found.subject.computation.messages] == ['<<1, "x">>']
+
+
+# -- all three ---------------------------------------------------------------------------------------------------------
+
+CASES: dict[Format, dict[str, Case]] = {"shiviz": SHIVIZ, "otlp": OTLP, "itf": ITF}
+#: Events of ShiViz whose clocks contradict each other.
+CONTRADICTING: list[tuple[Any, str]] = [
+    ((("a", {"a": 1}, ""), ("a", {"a": 1}, "")), "a has two events 1: lines 1 and 3"),
+    ((("a", {"a": 1, "b": 1}, ""), ("a", {"a": 2}, "")), "log:3: the clock of a's event 2 lacks b:1"),
+    ((("a", {"a": 1, "b": 1}, ""), ("b", {"b": 1, "a": 1}, "")), "know of each other: lines 1 and 3"),
+    (
+        (("a", {"a": 1, "c": 1}, ""), ("b", {"b": 1, "a": 1}, ""), ("c", {"c": 1}, "")),
+        "log:3: the clock of b's event 1 lacks c:1",
+    ),
+    ((("a", {"b": 1}, ""),), "log:1: the clock has no entry of a"),
+    ((("a", {"a": 0}, ""),), "log:1: the clock has no entry of a"),
+    ((("a", {"a": -1}, ""),), "the entry of a in the clock is no whole number"),
+    ((("a", {"a": 1 << 63}, ""),), "the entry of a in the clock is no whole number"),
+    ((("a", {"a": 2}, ""), ("b", {"b": 2, "a": 2}, "")), "no host's event 1 is in the log"),
+]
+REFUSED: dict[Format, list[tuple[str, str]]] = {
+    "shiviz": [
+        *((shiviz_log(*events), problem) for events, problem in CONTRADICTING),
+        ("", "the log is empty"),
+        ("hello\n", "no text matches"),
+        ("a {1}\nx\n", "log:1: the clock {1} is not JSON"),
+        ('a {"a": 1.5}\nx\n', "no whole number"),
+        ('a {"a": true}\nx\n', "no whole number"),
+        ('a {"a": ' + "9" * 5000 + "}\nx\n", "not JSON"),
+        ("a {" + '"a":{' * 5000 + "}\nx\n", "not JSON"),
+        (' {"a": 1}\nx\n', "an event has no host"),
+        ("(?<host>a\n\nb\n", "log:1: the first line is no regular expression"),
+        ("(?<host>a)\n\nb\n", "log:1: the first line has no group 'clock'"),
+        ("(?<host>)(?<clock>)(?<event>)\n(\nb\n", "log:2: the second line is no regular expression"),
+        ("(?<host>)(?<clock>)(?<event>)\n\nb\n", "an event has no host"),
+    ],
+    "otlp": [
         ("", "log:1: not JSON"),
         ("[]", "expected object, got array"),
         ("{}", "no span is of a producer or a consumer"),
@@ -413,54 +426,7 @@ def test_messages_are_called_by_their_ids_if_these_are_unique() -> None:
             "cyclic",
         ),
     ],
-)
-def test_spans_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
-    assert problem in refused(text, "otlp")
-
-
-# -- ITF ---------------------------------------------------------------------------------------------------------------
-
-
-SENT, DELIVERED = act("a", "send", "m", "b"), act("b", "deliver", "m", "a")
-VARIANT = {"event": {"tag": "Receive", "value": {"process": "b", "message": "m"}}}
-UNIT = {"event": {"tag": "None", "value": {"tag": "UNIT", "value": {"#tup": []}}}}
-ITF = {
-    "a state without an event": Case(trace({"event": None}, SENT, DELIVERED), "*=kept", note="1 state of 3 without an"),
-    "two of them": Case(trace({}, {"event": None}, SENT, DELIVERED), "*=kept", note="2 states of 4 without an event"),
-    "a variant": Case(trace({"x": 1}, SENT, {"event": {"kind": "none"}}, VARIANT), "*=kept", messages=1),
-    "the empty variant": Case(trace(UNIT, SENT, DELIVERED), "*=kept"),
-    "a send without a peer": Case(trace(act("a", "send", "m"), DELIVERED), "*=kept", messages=1),
-    "a message to nobody known": Case(trace(SENT, DELIVERED, act("a", "send", "n")), ONLY_FIRST, note="1 message (n)"),
-    "a lasso": Case(trace(SENT, DELIVERED, loop=0), "*=unknown"),
-}
-
-
-@pytest.mark.parametrize("name", ITF)
-def test_traces_say_no_more_than_they_show(name: str) -> None:
-    agrees(ITF[name], "itf")
-
-
-def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
-    def net(kind: str, process: int, peer: Any) -> dict[str, Any]:
-        last = {"by": {"#bigint": str(process)}, "what": kind, "id": {"#tup": [1, "x"]}, "other": peer}
-        return {"net": {"last": last}}
-
-    columns: Any = {
-        "process": "net.last.by",
-        "kind": "net.last.what",
-        "message": "net.last.id",
-        "peer": "net.last.other",
-    }
-    states = trace(net("send", 1, {"#set": [2, {"#bigint": "3"}]}), net("deliver", 2, 1), net("deliver", 3, 1))
-    (found,) = of_text(states, "itf", **columns)
-    assert isinstance(found.subject, NamedComputation)
-    assert found.subject.computation.processes == ("1", "2", "3")
-    assert [message.name for message in found.subject.computation.messages] == ['<<1, "x">>']
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
+    "itf": [
         ("", "log:1: not JSON"),
         ("{}", "object missing required field states"),
         ("[1]", "expected object, got array"),
@@ -477,6 +443,16 @@ def test_values_of_tla_are_names_and_columns_say_where_they_are() -> None:
         (trace({"event": {"process": "a", "message": "m"}}), "an event has no 'kind'"),
         (trace(DELIVERED, act("b", "send", "m2", "a"), act("a", "deliver", "m2"), SENT), "cyclic"),
     ],
-)
-def test_traces_that_cannot_be_read_are_refused(text: str, problem: str) -> None:
-    assert problem in refused(text, "itf")
+}
+
+
+@pytest.mark.parametrize(("form", "name"), [(form, name) for form, cases in CASES.items() for name in cases])
+def test_logs_say_no_more_than_they_show(form: Format, name: str) -> None:
+    found = agrees(CASES[form][name], form)
+    if name.endswith("at once"):
+        assert ORDER_NOT_LOGGED in {verdict.because for verdict in found.values()}
+
+
+@pytest.mark.parametrize(("form", "text", "problem"), [(form, *row) for form, rows in REFUSED.items() for row in rows])
+def test_what_cannot_be_read_or_contradicts_itself_is_refused(form: Format, text: str, problem: str) -> None:
+    assert problem in refused(text, form)

@@ -148,6 +148,11 @@ def test_values_unlike_the_first_are_refused_or_have_no_place(value: str) -> Non
     assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [0, MISSING]
 
 
+def test_events_of_one_process_with_one_value_have_one_place_if_copies_are_left_out() -> None:
+    runs, values = pa.array([""] * 4), pa.array([7, 5, 9, 7])
+    assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [1, 0, 2, 1]
+
+
 @given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True), st.booleans())
 def test_places_are_those_of_the_exact_values(values: list[Decimal], lenient: bool) -> None:
     quarantine = Quarantine() if lenient else None
@@ -323,6 +328,19 @@ def test_a_last_line_that_is_cut_off_is_left_out(
     nothing = [event("P1", 0, "odd"), event("P1", -1, "send")]
     refused = crownless("classify", "--skip-bad", written(tmp_path, nothing)).err
     assert "log.jsonl:1: no line of it can be used; the first one: unknown kind 'odd'; known: " in refused
+
+
+def test_lines_that_are_left_out_keep_their_numbers(crownless: Crownless, tmp_path: Path) -> None:
+    text = "process,ts,kind,message,peer\nP1,5,send,x,P2\nP1,6\nP2,,deliver,x,\nP2,7,deliver,x,\nP2,7,deliver,x,\n"
+    (tmp_path / "log.csv").write_text(text)
+    answer = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts", "--skip-bad", "--json")
+    copied = "P2 has two events 0, one a copy of the other"
+    assert [(one["line"], one["reason"]) for one in answer.json["skipped"][0]["first"]] == [
+        (3, "it has 2 cells, not 5"), (4, "'ts' is missing"), (6, copied)
+    ]  # fmt: skip
+    refused = crownless("classify", str(tmp_path / "log.csv"), "--order-by", "ts").err
+    assert "Expected 5 columns, got 2: P1,6; " in refused
+    assert "classify --skip-bad leaves out lines that are cut off" in refused
 
 
 # -- a log of Kafka clients --------------------------------------------------------------------------------------------

@@ -24,13 +24,14 @@ from crownless.model_check.system.monitors import (
     History,
     Monitor,
     Observation,
+    TotalOrder,
     keeps,
 )
 from crownless.model_check.system.system import MonitorState, State, System
 from crownless.spec import by_search, library, notation
 from crownless.spec.clocks import LamportClock, VectorClock
 from crownless.spec.computation import Computation, Message
-from crownless.spec.orders import ORDERS, causal, fifo, synchronous
+from crownless.spec.orders import ORDERS, causal, fifo, synchronous, total
 
 #: What a monitor has reported on the way to a node.
 Reported = frozenset[str]
@@ -278,6 +279,20 @@ def test_crowns_reports_a_crown_exactly_as_soon_as_it_cannot_be_avoided(run: tup
     n, happened = run
     for length, reported in enumerate(reported_by(Crowns(n), happened), 1):
         assert bool(reported) != crown_can_be_avoided(n, happened[:length])
+
+
+@given(sequences(again=["deliver"]))
+def test_total_order_reports_exactly_what_a_search_by_definition_finds_broken(
+    run: tuple[int, list[Observation]],
+) -> None:
+    n, happened = run
+    handed_over = [
+        Observation("hand", event.process, event.message) if event.kind == "send" else event for event in happened
+    ]
+    for length, reported in enumerate(reported_by(TotalOrder(n), handed_over), 1):
+        c = computation_of(n, happened[:length])
+        assert bool(reported) != total(c, "pending").kept
+        assert bool(reported) != by_search.keeps(c, "total", pending=True)
 
 
 @given(sequences(again=["deliver"]))

@@ -117,6 +117,8 @@ OTHERS: tuple[tuple[str, int, int, Mapping[str, Any]], ...] = (
     ("unordered", 16, 1, {}),
     ("unordered", 5, 2, {"sends": "broadcast"}),
     ("unordered", 3, 2, {"sends": "broadcast-to-all"}),
+    ("unordered", 2, 2, {"sends": "broadcast-to-all", "orders": ("total",)}),
+    ("cbcast", 3, 3, {"orders": ("causal", "total")}),
     *(("extra-messages", 3, 3, {"parameters": {"k": k}}) for k in (2, (2, 3, 9))),
     *(("buffer-bounded", 2, 4, {"parameters": {"output": output, "input": room}}) for output, room in ((1, 2), (2, 1))),
     ("kearns", 3, 2, {"parameters": {"server": 2}}),

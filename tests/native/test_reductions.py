@@ -97,6 +97,7 @@ class Orbits:
         ("unordered", 2, 2, "duplicating", {"clocks": ("vector-times",)}),
         ("unordered", 3, 2, "unordered", {"sends": "multicast", "self_sends": True}),
         ("unordered", 3, 2, "unordered", {"sends": "broadcast-to-all"}),
+        ("unordered", 2, 2, "unordered", {"sends": "broadcast-to-all", "orders": ("total",)}),
         ("isis", 2, 3, "unordered", {}),
         ("rendezvous", 3, 2, "unordered", {}),
         ("extra-messages", 3, 2, "unordered", {"parameters": {"k": 2}}),

@@ -12,7 +12,7 @@ from crownless.runtime.errors import BadInput
 from crownless.spec import orders
 from crownless.spec.bibliography import BIBLIOGRAPHY
 from crownless.spec.computation import Computation
-from crownless.spec.orders import ORDERS, UnreceivedPolicy, Verdict, decide, order_named
+from crownless.spec.orders import WITH_TOTAL, UnreceivedPolicy, Verdict, decide, order_named
 from crownless.spec.witnesses import say
 
 
@@ -25,7 +25,7 @@ def test_each_order_has_a_function_of_its_name() -> None:
 
 
 def test_an_unknown_order_is_reported_with_the_nearest_name() -> None:
-    known = "known: asynchronous, fifo, causal, mailbox, one-n, n-n, synchronous"
+    known = "known: asynchronous, fifo, causal, mailbox, one-n, n-n, synchronous, total"
     with pytest.raises(BadInput) as caught:
         order_named("casual")
     assert str(caught.value) == f"unknown order 'casual'; did you mean 'causal'? {known}"
@@ -34,7 +34,7 @@ def test_an_unknown_order_is_reported_with_the_nearest_name() -> None:
 
 
 def test_every_order_says_what_it_demands_and_cites_its_source() -> None:
-    for order in ORDERS.values():
+    for order in WITH_TOTAL.values():
         keys = set(re.findall(r"\[(\w+)\]", order.source))
         assert order.demands
         assert keys

@@ -89,7 +89,7 @@ def grouped(key: str, names: str, made: Callable[..., Any], *options: Callable[[
     return decorated
 
 
-def _system(*, program: str | None, settings: dict[str, Setting], **given: Any) -> dict[str, Any]:
+def _system(*, settings: dict[str, Setting], program: str | None = None, **given: Any) -> dict[str, Any]:
     """The options that are given, by the field names of `Check`."""
     given |= {"program": None if program is None else load_program(program), "parameters": settings}
     system = {name: value for name, value in given.items() if value is not False and value not in (None, (), {})}
@@ -125,21 +125,32 @@ def with_settings(said: str) -> Callable[[Run], Run]:
     return click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", callback=_parsed_settings, help=said)
 
 
-#: The options that define the system to check, as `system`: those given, by the field names of `Check`.
-with_system = grouped(
-    "system",
-    "processes messages program channel orders sends self_sends crash settings",
-    _system,
-    click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"),
-    click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]"),
-    click.option("--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."),
-    click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]"),
-    click.option("--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"),
-    click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
-    click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
-    click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1."),
-    with_settings("A parameter, or KEY=4,4,5."),
-)
+#: The options that define the system to check, by the names under which verbs get them.
+SYSTEM: dict[str, Callable[[Any], Any]] = {
+    "processes": click.option(
+        "-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]"
+    ),
+    "messages": click.option(
+        "-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]"
+    ),
+    "program": click.option(
+        "--program", type=InputFile(), help="A program (file or bundled name) instead of the free workload."
+    ),
+    "channel": click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]"),
+    "orders": click.option(
+        "--order", "orders", multiple=True, help="Check this order (repeatable).  [see crownless list]"
+    ),
+    "sends": click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]"),
+    "self_sends": click.option("--self-sends", is_flag=True, help="Processes may also send to themselves."),
+    "crash": click.option("--crash", metavar="PROCESS", help="This process may crash, such as P1."),
+    "settings": with_settings("A parameter, or KEY=4,4,5."),
+}
+
+
+def with_system(*names: str) -> Callable[[Run], Run]:
+    """Gives a verb these options of `SYSTEM`, or all, as `system`: those given, by the field names of `Check`."""
+    names = names or tuple(SYSTEM)
+    return grouped("system", " ".join(names), _system, *(SYSTEM[name] for name in names))
 
 
 def limits_of(max_seconds: float | None, max_memory: str | None) -> Limits:

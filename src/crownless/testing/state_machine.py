@@ -35,7 +35,7 @@ from crownless.oracle.conformance.walks import (
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, some
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.orders import ORDERS, order_named
+from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
 
 def stateful(
@@ -77,10 +77,11 @@ def stateful(
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
         promises = promises_of(subject)
-        promised = [name for name in ORDERS if name in promises] or ["asynchronous" if promises else "causal"]
+        promised = [name for name in WITH_TOTAL if name in promises] or ["asynchronous" if promises else "causal"]
         delivers_all &= not promises or DELIVERS_ALL.name in promises
-        driven = partial(_Nodes, subject, {}, sends=sends or sends_of(subject))
-        held_to, needed = order or promised[-1], "unordered"
+        held_to, needed, sends = order or promised[-1], "unordered", sends or sends_of(subject)
+        refuse_total_of_unicasts([held_to], unicasts=sends == "unicast")
+        driven = partial(_Nodes, subject, {}, sends=sends)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
@@ -270,7 +271,8 @@ class _Protocol(StepwiseRun):
         order: str,
     ) -> None:
         if (processes, messages) not in systems:
-            check = Check(subject, processes, messages, channel=channel, orders=(order,), sends=sends).resolve()
+            orders = promised if order in (promised := promised_orders(subject)) else (order,)
+            check = Check(subject, processes, messages, channel=channel, orders=orders, sends=sends).resolve()
             judged = frozenset(known.name for known in check.properties if known.promised)
             systems[processes, messages] = check.system(), judged
         system, self._properties = systems[processes, messages]

@@ -46,7 +46,7 @@ from .check_report import print_check, print_runs
     cls=Verb, everyday="processes messages program channel orders settings first max_seconds svg html as_json"
 )
 @click.argument("protocols", nargs=-1, metavar="[PROTOCOL]...", type=InputFile(), shell_complete=complete_protocol)
-@with_system
+@with_system()
 @click.option(
     "--clock",
     "clocks",

@@ -185,7 +185,7 @@ class ClassifyOptions:
     def check(self) -> None:
         """Raises `BadInput` for options that do not go together."""
         for order in self.orders:
-            order_named(order)
+            order_named(order, total=False)
         values = {f"--{one.name.replace('_', '-')}": getattr(self, one.name) for one in fields(self)}
         values["--process"] = self.takes_part
         given = {name for name, value in values.items() if value not in (None, False, ())}
@@ -219,7 +219,7 @@ def _with_options(verb: Any) -> Any:
     return verb
 
 
-@click.command(cls=Verb, everyday="orders form columns by_process match max_seconds as_json")
+@click.command(cls=Verb, everyday="orders form columns order_by skip_bad match max_seconds as_json")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...", type=InputFile())
 @_with_options
 @with_log_options
@@ -233,6 +233,7 @@ def classify(**given: Any) -> int:
       crownless classify mf-fig8             a bundled computation
       crownless classify log.jsonl           an event log; - is standard input
       crownless classify log.csv.gz --column message=msg_id
+      crownless classify log.csv --order-by ts   time stamps, and no index
       crownless classify log.jsonl --kind recv=deliver
       crownless classify log.parquet --order causal --quiet
       crownless classify --match log.jsonl   a log that does not name its messages

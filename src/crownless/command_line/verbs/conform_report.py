@@ -17,6 +17,7 @@ from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
 from crownless.oracle.conformance.schedules import Replay
 from crownless.runtime.printable import printable, some
+from crownless.spec.orders import WITH_TOTAL
 
 #: Longer runs are not drawn: one that does not end may have thousands of actions.
 LONGEST_DRAWN = 200
@@ -32,7 +33,7 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
             _print_run(result, line)
     print_line(f"{result.protocol}: {result.scope}")
     rows = Rows("order", "verdict", "shown by")
-    for name in JUDGED:
+    for name in result.request.judged:
         rows.add_row(name, _verdict(result, result[name]), _shown_by(result, result[name]))
     rows.print()
     print_line()
@@ -51,7 +52,7 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
 
 
 def _verdict(result: Conformance, line: PropertyResult) -> Text:
-    verdict = _OF_ORDERS[line.verdict] if line.property.name in JUDGED else line.verdict
+    verdict = _OF_ORDERS[line.verdict] if line.property.name in WITH_TOTAL else line.verdict
     said = "not broken" if result.runs is not None and verdict == "unknown" else verdict
     if not line.property.promised:
         return Text(f"{said}, not promised")
@@ -61,9 +62,9 @@ def _verdict(result: Conformance, line: PropertyResult) -> Text:
 def shown(result: Conformance) -> list[PropertyResult]:
     """The violations that are drawn; of orders only the requested ones, or else the weakest that is broken."""
     found = [line for line in result.violations.values() if line.run is not None]
-    broken = [line for line in found if line.property.name in JUDGED]
+    broken = [line for line in found if line.property.name in WITH_TOTAL]
     wanted = [line for line in broken if line.property.name in result.request.orders]
-    chosen = [line for line in found if line.property.name not in JUDGED]
+    chosen = [line for line in found if line.property.name not in WITH_TOTAL]
     chosen += wanted if result.request.orders else broken[:1]
     return [line for k, line in enumerate(chosen) if line.run not in [other.run for other in chosen[:k]]]
 
@@ -104,8 +105,8 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
 
 def _shown_by(result: Conformance, line: PropertyResult) -> str:
     name = line.property.name
-    if line.run is None or (name in JUDGED and line.note):
-        return line.note if name in JUDGED and line.verdict == "violated" else ""
+    if line.run is None or (name in WITH_TOTAL and line.note):
+        return line.note if name in WITH_TOTAL and line.verdict == "violated" else ""
     if result.runs is not None:
         return f"{some(len(line.run), 'action')}, of random run {result.found_by[name]:,}"
     within = f", {WITH_REPLIES}" if name in result.broken_by_replies() else ""
@@ -144,7 +145,7 @@ def _of_computations(result: Conformance) -> list[str]:
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
-        broken = [name for name in found.equal_orders if name in JUDGED and result[name].verdict == "violated"]
+        broken = [name for name in found.equal_orders if name in WITH_TOTAL and result[name].verdict == "violated"]
         for why, names in (
             ("runs that cannot be completed, which are not counted,", [name for name in broken if name not in replies]),
             (f"{WITH_REPLIES}, which are not counted,", [name for name in broken if name in replies]),

@@ -36,7 +36,7 @@ from .implementations import WithCommand
 )
 @click.option("--html", type=OutputFile(), help="Write the page into FILE.")
 @click.option("--serve", is_flag=True, help="Serve the page on this machine alone, with every state, until Ctrl-C.")
-@with_system
+@with_system()
 @click.option(
     "--replay",
     type=InputFile(),

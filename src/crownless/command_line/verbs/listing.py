@@ -30,7 +30,7 @@ from crownless.spec.bibliography import BIBLIOGRAPHY, references
 from crownless.spec.clocks import CLOCKS
 from crownless.spec.diagrams.between_orders import orders_in_svg
 from crownless.spec.notation import ReceiveStatement
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import WITH_TOTAL
 
 #: The sections, in the order in which they are listed.
 SECTIONS = (
@@ -153,7 +153,7 @@ def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -
 
 
 def _orders() -> list[dict[str, Any]]:
-    return [{"name": order.name, "demands": order.demands, "source": order.source} for order in ORDERS.values()]
+    return [{"name": order.name, "demands": order.demands, "source": order.source} for order in WITH_TOTAL.values()]
 
 
 def _figures(kind: str) -> list[dict[str, Any]]:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from contextlib import redirect_stdout
+from typing import Any
 
 import click
 
 from crownless.command_line.completion import complete_protocol
 from crownless.command_line.endings import EXIT_HOLDS, EXIT_UNKNOWN, EXIT_VIOLATED
-from crownless.command_line.options import CHANNEL_NAMES, KINDS_OF_SENDS, Verb, with_limits, with_output, with_settings
+from crownless.command_line.options import Verb, with_limits, with_output, with_system
 from crownless.command_line.output import print_drawing, print_json, print_line, speaks_unicode, status
 from crownless.command_line.tables import Rows
-from crownless.impl.protocol import Setting
 from crownless.model_check.check.request import Check
 from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
@@ -21,27 +21,16 @@ from crownless.runtime.ending import Limits
 from crownless.runtime.printable import some
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.text import draw
-from crownless.spec.enumeration import known_sends
 
 
 @click.command(cls=Verb, everyday="processes messages channel settings sends max_seconds as_json")
 @click.argument("protocol", shell_complete=complete_protocol)
-@click.option("-n", "--processes", type=int, help="How many processes.  [default: the protocol's own, usually 3]")
-@click.option("-m", "--messages", type=int, help="How many sends in all.  [default: the protocol's own, usually 4]")
-@click.option("--channel", help=f"{CHANNEL_NAMES}.  [default: the one the protocol needs]")
-@with_settings("A parameter of the protocol.")
-@click.option("--sends", help=f"{KINDS_OF_SENDS}.  [default: what the protocol is for]")
-@click.option("--self-sends", is_flag=True, help="Processes may also send to themselves.")
+@with_system("processes", "messages", "channel", "settings", "sends", "self_sends")
 @with_limits
 @with_output
 def realize(
     protocol: str,
-    processes: int | None,
-    messages: int | None,
-    channel: str | None,
-    settings: dict[str, Setting],
-    sends: str | None,
-    self_sends: bool,
+    system: dict[str, Any],
     limits: Limits,
     as_json: bool,
     quiet: bool,
@@ -55,22 +44,13 @@ def realize(
     Exit codes: 0 all of them keep the order that the protocol promises, 1 some do not, or there are none, 2 bad usage,
     3 a limit was reached first.
     """
-    request = Check(
-        protocol,
-        processes,
-        messages,
-        channel=channel,
-        sends=None if sends is None else known_sends(sends),
-        self_sends=self_sends,
-        parameters=settings,
-    )
     with status(quiet or as_json) as line:
 
         def progress(said: str) -> None:
             line.update(f"{protocol}: {said}")
 
         with redirect_stdout(sys.stderr):  # a machine's prints are not part of the answer
-            answer = realizing.realize(request, limits=limits, progress=progress)
+            answer = realizing.realize(Check(protocol, **system), limits=limits, progress=progress)
     if as_json:
         print_json(answer.json())
     else:

@@ -1,0 +1,127 @@
+"""The protocols of `examples/`: the right ones hold, each wrong one is caught by its property, with a shortest run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import crownless as cr
+from crownless.testing import stateful
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+#: File and class of the right one; of the wrong one its class, the property that it breaks, and the actions of the run.
+PAIRS = [
+    ("total_order/sequencer.py", "Sequencer", "DeliversAtOnce", "total", 6),
+    ("total_order/token_ring.py", "TokenRing", "KeepsNumbers", "total", 7),
+]
+
+
+@pytest.mark.parametrize(("file", "right", "wrong", "breaks", "actions"), PAIRS)
+def test_the_right_one_holds_and_the_wrong_one_has_a_shortest_run(
+    file: str, right: str, wrong: str, breaks: str, actions: int
+) -> None:
+    holds = cr.check(f"{EXAMPLES / file}:{right}")
+    assert holds.verdict == "holds"
+    assert not holds.never_exercised
+    broken = cr.check(f"{EXAMPLES / file}:{wrong}", 3, 2)
+    assert len(broken.violations[breaks].run or ()) == actions
+
+
+@pytest.mark.parametrize(("file", "right", "wrong", "breaks", "actions"), PAIRS)
+def test_it_fits_on_a_screen(file: str, right: str, wrong: str, breaks: str, actions: int) -> None:
+    text = (EXAMPLES / file).read_text(encoding="utf-8")
+    assert len(text.splitlines()) < 60
+    assert f"crownless check {Path(file).name}:{right} " in text
+    assert f"crownless check {Path(file).name}:{wrong} " in text
+
+
+def test_total_order_of_a_sequencer_is_not_fifo_order() -> None:
+    found = cr.check(
+        f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", 2, 2, orders=["fifo", "mailbox", "total"]
+    )
+    assert set(found.violations) == {"fifo", "mailbox"}
+    over_fifo: dict[str, Any] = {"channel": "fifo", "orders": ["mailbox", "n-n"]}
+    found = cr.check(f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", 2, 3, **over_fifo)
+    assert found.verdict == "holds"
+
+
+@pytest.mark.parametrize(
+    ("sends", "n", "m", "note"),
+    [
+        ("broadcast", 3, 2, "two senders' receivers can disagree from -n 3 -m 3 or -n 4 -m 2 on"),
+        ("broadcast", 3, 3, ""),
+        ("broadcast-to-all", 3, 1, "two senders' receivers can disagree from -n 2 -m 2 on"),
+        ("broadcast-to-all", 2, 2, ""),
+    ],
+)
+def test_a_bound_that_leaves_no_room_for_disagreement_says_so(sends: Any, n: int, m: int, note: str) -> None:
+    found = cr.check(f"{EXAMPLES / 'total_order' / 'sequencer.py'}:Sequencer", n, m, sends=sends)
+    assert (found["total"].verdict, found["total"].note) == ("holds", note)
+
+
+def test_with_fifo_links_receivers_disagree_from_these_bounds_on() -> None:
+    fifo: dict[str, Any] = {"sends": "broadcast", "channel": "fifo", "orders": ["total"]}
+    assert cr.check("unordered", 3, 2, **fifo)["total"].verdict == "holds"
+    assert cr.check("unordered", 3, 3, **fifo)["total"].verdict == "violated"
+    assert cr.check("unordered", 4, 2, **fifo)["total"].verdict == "violated"
+
+
+class SequencerNode:
+    """The same as a class of nodes; `in_turn` says whether numbers are waited for."""
+
+    sends = "broadcast-to-all"
+    in_turn = True
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        self.me, self.n, self.transmit, self.deliver = process, processes, transmit, deliver
+        self.numbered, self.next = 0, 0
+        self.held: dict[int, str] = {}
+
+    def on_send(self, to: tuple[int, ...], message: str) -> None:
+        self.transmit(0, (None, message))
+
+    def on_packet(self, source: int, packet: Any) -> None:
+        number, message = packet
+        if number is None:
+            for q in range(self.n):
+                self.transmit(q, (self.numbered, message))
+            self.numbered += 1
+        elif not self.in_turn:
+            self.deliver(message)
+        else:
+            self.held[number] = message
+            while self.next in self.held:
+                self.deliver(self.held.pop(self.next))
+                self.next += 1
+
+
+class DeliversAtOnceNode(SequencerNode):
+    in_turn = False
+
+
+def test_nodes_keep_total_order_or_are_shown_a_shortest_run() -> None:
+    right = cr.conform(SequencerNode, 2, 2, orders=["total"], replies=0)
+    assert (right.verdict, right.strongest, right["fifo"].verdict) == ("holds", ["total"], "violated")
+    wrong = cr.conform(DeliversAtOnceNode, 2, 2, orders=["total"], replies=0)
+    assert wrong.broken == ["total"]
+    assert len(wrong["total"].run or ()) == 6
+    assert "total" not in cr.conform(SequencerNode, 2, 1, sends="unicast", replies=0).json()["orders"]
+
+
+def test_random_runs_decide_it_too() -> None:
+    wrong = cr.conform_at_random(DeliversAtOnceNode, 3, 4, orders=["total"], runs=30)
+    assert wrong.broken == ["total"]
+    assert cr.conform_at_random(SequencerNode, 3, 4, orders=["total"], runs=10).verdict == "holds"
+
+
+def test_a_test_case_fails_with_the_deliveries_that_disagree() -> None:
+    asked: dict[str, Any] = {"order": "total", "processes": (2, 2), "messages": 2}
+    with pytest.raises(AssertionError, match=r"no common order of the messages exists"):
+        stateful(DeliversAtOnceNode, **asked).TestCase("runTest").runTest()
+    with pytest.raises(cr.BadInput, match="several receivers"):
+        stateful(SequencerNode, order="total", sends="unicast")
+
+
+TestSequencerNodes = stateful(SequencerNode, order="total", messages=3, walks=20).TestCase
