@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import importlib.util
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stdout
+from contextlib import contextmanager, redirect_stdout, suppress
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -76,6 +77,18 @@ def load_registered(name: str) -> type[ProtocolMachine]:
     kind = _checked(found, name, PROTOCOL)
     _names.setdefault(kind, name)
     return kind
+
+
+def class_nearby(name: str) -> str | None:
+    """`file.py:Class` if a Python file in the current folder defines a class of that name; none is imported."""
+    if not name.isidentifier():
+        return None
+    definition = re.compile(rf"^class {name}\b", re.MULTILINE)
+    for file in sorted(Path().glob("*.py")):
+        with suppress(OSError, ValueError):
+            if definition.search(file.read_text(encoding="utf-8")):
+                return f"{file}:{name}"
+    return None
 
 
 # -- modules -----------------------------------------------------------------------------------------------------------
@@ -204,7 +217,9 @@ def _class_in(module: ModuleType, where: str, wanted: str, sought: _Sought) -> t
     if not wanted:
         if len(classes) == 1:
             return next(iter(classes.values()))
-        raise BadInput(f"{where}: which class?", hint=f"its {sought.several}: {known}")
+        if not classes:
+            raise BadInput(f"{where} has no {sought.called}", hint=sought.begin.format(where))
+        raise BadInput(f"{where} has {len(classes)} {sought.several}", hint=f"name one: {known}")
     found: object = module
     for part in wanted.split("."):
         found = getattr(found, part, None)

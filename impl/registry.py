@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
-from crownless.runtime.errors import unknown_name
+from crownless.runtime.errors import BadInput, unknown_name
 
 from . import own_protocols
 from .protocol import ProtocolMachine
@@ -72,6 +72,9 @@ def protocol_named(name: str) -> type[ProtocolMachine]:
         return own_protocols.load(name)
     if name in own_protocols.registered():
         return own_protocols.load_registered(name)
+    nearby = own_protocols.class_nearby(name)
+    if nearby is not None:
+        raise BadInput(f"unknown protocol '{name}'", hint=f"did you mean {nearby}?")
     raise unknown_name("protocol", name, [*PROTOCOLS, *own_protocols.registered()])
 
 

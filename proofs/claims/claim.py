@@ -37,9 +37,9 @@ class Erratum(NamedTuple):
     """What is not true in a passage as printed, be it the claim, a definition that it rests on, or its proof."""
 
     kind: Kind
-    #: What is wrong there, in a sentence.
+    #: What is wrong there.
     wrong: str
-    #: What is true instead, in a sentence.
+    #: What is true instead.
     instead: str
     #: What speaks for the text, where it can be contested.
     defense: str = ""
@@ -73,8 +73,21 @@ class Entry:
     recompute: Recomputation
     #: Which reading was chosen, where the text is ambiguous, damaged, or silent.
     reading: str = ""
-    #: What is wrong in the passage as printed; every refuted reading that the text states is explained by one.
-    errata: tuple[Erratum, ...] = ()
+    #: What its refuted readings are, if the text states any; and what speaks for the text.
+    kind: Kind | None = None
+    defense: str = ""
+    #: What is wrong beside its readings: in its proof, or as a slip of print.
+    further: tuple[Erratum, ...] = ()
+
+    @property
+    def errata(self) -> tuple[Erratum, ...]:
+        """What is wrong in the passage as printed: its refuted readings, with those that hold instead; and the rest."""
+        if self.kind is None:
+            return self.further
+        said = [reading for reading in self.judged if reading.said]
+        wrong = "; ".join(reading.text for reading in said if reading.verdict == "refuted")
+        instead = "; ".join(reading.text for reading in said if reading.verdict in HOLDS)
+        return (Erratum(self.kind, wrong, instead or "no true reading is known", self.defense), *self.further)
 
     @property
     def recorded(self) -> Verdict:
@@ -110,20 +123,23 @@ def claim(
     verdicts: Verdict | Mapping[str, Verdict],
     reading: str = "",
     not_said: Mapping[str, Verdict] | None = None,
+    kind: Kind | None = None,
+    defense: str = "",
     errata: Sequence[Erratum] = (),
 ) -> Callable[[Recomputation], Recomputation]:
     """Registers the evidence for a claim.
 
     :param verdicts: its recorded verdict; or one per reading, the literal one first.
     :param not_said: the verdicts on additional statements that the text does not make.
-    :param errata: what is wrong as printed, with what is true instead; `crownless list errors` lists them.
+    :param kind: what its refuted readings are; and `defense`: what speaks for the text, if that can be contested.
+    :param errata: what is wrong beside the readings, in its proof or as a slip of print.
     """
     judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
     readings = [Reading(text, verdict) for text, verdict in judged.items()]
     readings += [Reading(text, verdict, said=False) for text, verdict in (not_said or {}).items()]
 
     def register(recompute: Recomputation) -> Recomputation:
-        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading, tuple(errata))
+        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading, kind, defense, tuple(errata))
         return recompute
 
     return register

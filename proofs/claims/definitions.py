@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 from crownless.impl.protocols.fifo_sequence import FifoSequence
@@ -10,12 +11,12 @@ from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, found
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.theorems import conditions
-from crownless.proofs.theorems.sync_equivalent import later_in_time, linearizations
+from crownless.proofs.theorems.sync_equivalent import linearizations
 from crownless.proofs.theorems.synchronous import theorem_2
 from crownless.spec.computation import Computation
 from crownless.spec.orders import decide
 
-from .claim import Erratum, claim
+from .claim import claim
 from .evidence import enumerated, in_every_state, in_some_state, keep, searched, system_of
 from .splits import Split, splits_up_to
 
@@ -36,17 +37,6 @@ def mg22(quick: bool) -> Evidence:
 
 @claim(
     "MG23",
-    "[MG] §2.2, (1)",
-    "If e → f, and not by one message, then T(e) < T(f).",
-    "proved",
-    reading="of every T that satisfies SYNC",
-)
-def mg23(quick: bool) -> Evidence:
-    return later_in_time()
-
-
-@claim(
-    "MG24",
     "[MG] §3",
     "Between two processes, the usual protocol for FIFO order is done with a send in bounded time, and not with a "
     "receive.",
@@ -54,7 +44,7 @@ def mg23(quick: bool) -> Evidence:
     reading="the usual protocol is that of sequence numbers (`fifo-sequence`); a receive begins where the message "
     "arrives",
 )
-def mg24(quick: bool) -> Evidence:
+def mg23(quick: bool) -> Evidence:
     m = 4 if quick else 6
     system = system_of(FifoSequence(2), Free(2, m))
 
@@ -92,12 +82,6 @@ def mg24(quick: bool) -> Evidence:
 # -- §4.2: the relations -----------------------------------------------------------------------------------------------
 
 OF_SPLITS = "every computation of 2 or 3 processes and up to 3 messages, each part as control messages"
-TOO_NARROW = Erratum(
-    "error",
-    "In the definitions of →_ℰ and ↦, ≺ and → leave out the event itself, so that s1 ≺ s2 ⇝ r2 is no chain; two "
-    "messages that overtake each other have no crown by either.",
-    "With 'before or the same' in both definitions the sentence is true.",
-)
 
 
 @cache
@@ -105,16 +89,24 @@ def _splits() -> list[Split]:
     return splits_up_to((2, 3), (3, 3))
 
 
+def _first_where(holds: Callable[[Split], bool]) -> Computation | None:
+    """A smallest computation for which this holds."""
+    return next((split.whole for split in _splits() if holds(split)), None)
+
+
 @claim(
-    "MG25",
+    "MG24",
     "[MG] §4.2",
     "A computation is synchronous if and only if it has no crown by →_ℰ.",
-    {"→_ℰ as printed": "refuted", "→_ℰ with 'before or the same' for ≺ s1 and for r1 →": "checked"},
+    {
+        "→_ℰ as printed, by which two messages that overtake each other are no crown": "refuted",
+        "→_ℰ with 'before or the same' for ≺ s1 and for r1 →": "checked",
+    },
     reading="of the computation restricted to ℰ, as the sentence before has it. →_ℰ is then its → (checked), and the "
     "claim is Theorem 2",
-    errata=[TOO_NARROW],
+    kind="error",
 )
-def mg25(quick: bool) -> list[Evidence]:
+def mg24(quick: bool) -> list[Evidence]:
     crowns = enumerated(
         "a computation of the application is synchronous if and only if it has no crown by →_ℰ",
         _splits(),
@@ -122,11 +114,11 @@ def mg25(quick: bool) -> list[Evidence]:
         scope=OF_SPLITS,
     )
     title = "not synchronous, and without a crown by →_ℰ as printed"
-    return [found(title, _crownless(), "counterexample-mg25", OF_SPLITS).refutes(), crowns & theorem_2().beside()]
+    return [found(title, _crownless(), "counterexample-mg24", OF_SPLITS).refutes(), crowns & theorem_2().beside()]
 
 
 @claim(
-    "MG26",
+    "MG25",
     "[MG] §4.2, 'easy to see'",
     "Who has a crown restricted to ℰ has one by ↦.",
     {
@@ -136,9 +128,9 @@ def mg25(quick: bool) -> list[Evidence]:
     },
     reading="'restricted to ℰ' is taken by the formula of →_ℰ, or by the words beside it: 'the causality chain is "
     "formed by the events in ℰ'",
-    errata=[TOO_NARROW],
+    kind="ambiguity",
 )
-def mg26(quick: bool) -> list[Evidence]:
+def mg25(quick: bool) -> list[Evidence]:
     no_crown = found("a crown of ℰ alone, and none by ↦ as printed", _crownless(), scope=OF_SPLITS)
     return [
         conditions.maps_to_holds_what_is_printed(),
@@ -150,14 +142,11 @@ def mg26(quick: bool) -> list[Evidence]:
 @cache
 def _crownless() -> Computation | None:
     """A smallest computation that is not synchronous, and has no crown by either printed relation."""
-    return next(
-        (
-            split.whole
-            for split in _splits()
-            if not decide(split.application, "synchronous").kept
+    return _first_where(
+        lambda split: (
+            not decide(split.application, "synchronous").kept
             and not any(map(split.crown_sizes, (split.maps_to_as_printed, split.leads_within_own_as_printed)))
-        ),
-        None,
+        )
     )
 
 
@@ -165,26 +154,21 @@ def _crownless() -> Computation | None:
 
 
 @claim(
-    "MG27",
+    "MG26",
     "[MG] §4.2.2",
     "The send condition keeps a process from sending until it knows that all it sent before is received.",
-    {"by the formula of SC": "refuted", "by that of SP, which Fig. 8 has": "proved"},
+    {
+        "by the formula of SC, which holds of messages in a row that one process receives in order": "refuted",
+        "by that of SP, which Fig. 8 has": "proved",
+    },
     reading="it knows what happened before: r1 → s2",
-    errata=[
-        Erratum(
-            "error",
-            "The formula of SC, s1 ≺ s2 ⇒ r1 → r2, allows two messages in a row that one process receives in order.",
-            "By SC the receiver of the second message knows of the first receive; by SP the sender does.",
-            "The sentence is an informal one beside the formula.",
-        )
-    ],
+    kind="error",
+    defense="it is an informal sentence beside the formula",
 )
-def mg27(quick: bool) -> list[Evidence]:
-    unknowing = next(
-        (split.whole for split in _splits() if split.send_condition() and not _knows_receives(split)), None
-    )
+def mg26(quick: bool) -> list[Evidence]:
+    unknowing = _first_where(lambda split: split.send_condition() and not _knows_receives(split))
     return [
-        found("m2 is sent before m1 is received, and SC holds", unknowing, "counterexample-mg27", OF_SPLITS).refutes(),
+        found("m2 is sent before m1 is received, and SC holds", unknowing, "counterexample-mg26", OF_SPLITS).refutes(),
         _sp_knows_receives(),
     ]
 
@@ -211,33 +195,21 @@ def _sp_knows_receives() -> Evidence:
 
 
 @claim(
-    "MG28",
+    "MG27",
     "[MG] §5.1",
     "A computation that satisfies the send and receive conditions has no crown formed by the events in ℰ.",
     {
-        "as announced, without priorities": "refuted",
+        "as announced, without priorities: two crossing messages satisfy both": "refuted",
         "with PR, and with more than RC, as in MG14": "proved",
     },
     reading="AC is RC (MG13)",
-    errata=[
-        Erratum(
-            "error",
-            "Two crossing messages satisfy SC and RC, and are a crown.",
-            "There is no crown if the priority rule holds too, with the stronger RC of MG13.",
-            "The sentence announces the strategy of the proof; Theorem 6 names PR.",
-        )
-    ],
+    kind="error",
+    defense="it announces the strategy of the proof; Theorem 6 names PR",
 )
-def mg28(quick: bool) -> list[Evidence]:
-    crossing = next(
-        (
-            split.whole
-            for split in _splits()
-            if split.send_condition()
-            and split.receive_condition()
-            and not decide(split.application, "synchronous").kept
-        ),
-        None,
-    )
+def mg27(quick: bool) -> list[Evidence]:
+    def is_crown(split: Split) -> bool:
+        conditions_hold = split.send_condition() and split.receive_condition()
+        return conditions_hold and not decide(split.application, "synchronous").kept
+
     title = "SC and RC hold, and the messages are a crown"
-    return [found(title, crossing, "counterexample-mg28", OF_SPLITS).refutes(), conditions.theorem_6()]
+    return [found(title, _first_where(is_crown), "counterexample-mg27", OF_SPLITS).refutes(), conditions.theorem_6()]

@@ -22,7 +22,7 @@ from crownless.model_check.system.system import State
 from crownless.proofs.induction.evidence import ANY_NUMBER, Evidence, by_z3, fact, found
 from crownless.proofs.induction.theorem import Claim
 
-from .claim import Erratum, claim
+from .claim import claim
 from .costs import describe, simulated
 from .evidence import program, system_of
 
@@ -182,15 +182,7 @@ P5: send m1 to P4
     },
     reading="n processes; the priority rule alone, without the wait until the bigger process is active; the receive "
     "condition from the receive to its acknowledgement, while other messages are in flight",
-    errata=[
-        Erratum(
-            "error",
-            "With five processes an acknowledgement may be withheld for more than 5 t; and the priority rule "
-            "delays by up to 2 t, not by less.",
-            "An acknowledgement is withheld for at most 2(n − 2) t.",
-            "Packets that take just t are a limit case.",
-        ),
-    ],
+    kind="error",
 )
 def mg20(quick: bool) -> list[Evidence]:
     asked = timed("P1: send m to P2\nP2: receive", {"m": 0}, {})

@@ -151,9 +151,8 @@ NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every oth
     errata=[
         Erratum(
             "error",
-            "The proof takes the event that a missing entry numbers for a message to the waiting site, which it need "
-            "not be.",
-            "The claim holds: some message before it is still to be delivered, by another proof, for every n.",
+            "the proof takes the event that a missing entry numbers for a message to the waiting site",
+            "it need not be one; the claim holds, by another proof, for every n",
         ),
     ],
 )
@@ -235,15 +234,8 @@ S3: receive; send Z to S2; receive; receive; receive; receive
     "it have rewound, nobody is blocked and causal order holds.",
     {"as printed, they agree once": "refuted", "they agree again whenever a waiting message shows evidence": "checked"},
     reading="nothing else happens while they agree; what depends on event N is dropped",
-    errata=[
-        Erratum(
-            "error",
-            "If the survivors agree once, a message that was in flight may still tell of a lost one, and is blocked; "
-            "nor is N always the oldest lost message.",
-            "They agree again whenever a waiting message shows evidence of a lost one.",
-            "§4.3 sketches the treatment, and does not say that the survivors agree only once.",
-        ),
-    ],
+    kind="error",
+    defense="§4.3 sketches the treatment, and does not say that the survivors agree only once",
 )
 def ses18(quick: bool) -> list[Evidence]:
     once_more = program(ONCE_MORE, "agreeing once leaves a message blocked")

@@ -176,14 +176,7 @@ NO_CROWN_IN_WORDS = "z3 shows that each line is in the order of the points; that
     },
     reading="of Fig. 8, which implements SP, RP and PR: by RP's words a process acknowledges what it received when it "
     "is active, which their formulas alone do not ask for. Applications take what comes",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "By the formulas of SP, RP and PR alone nothing need ever be acknowledged, and a second send may never "
-            "happen.",
-            "The claim holds by the words of RP: a process acknowledges when it is active.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def mg16(quick: bool) -> list[Evidence]:
     silent = explored(NeverAcknowledges(2), Free(2, 2), orders=("asynchronous",))
@@ -206,17 +199,9 @@ def mg16(quick: bool) -> list[Evidence]:
     },
     reading="a message is sent and received where Fig. 8 commits it; in which order a process wanted its sends, the "
     "text does not say",
+    kind="error",
     errata=[
-        Erratum(
-            "error",
-            "§4.1 lets a process take a message as sent at its acknowledgement, but then Fig. 8 is not synchronous.",
-            "A message is sent where Fig. 8 commits it.",
-        ),
-        Erratum(
-            "slip of print",
-            "The third box receives <ack, i, j> at P_i.",
-            "<ack, j, i>, the acknowledgement from P_j.",
-        ),
+        Erratum("slip of print", "the third box receives <ack, i, j> at P_i", "<ack, j, i>, which P_j sends"),
     ],
 )
 def mg17(quick: bool) -> list[Evidence]:

@@ -59,7 +59,7 @@ P3: send m3 to P1; send next to P2
     "[MG] §3, Theorem 3",
     "No protocol that is done with each receive in bounded time realises synchronous order.",
     {
-        "by the letter": "proved",
+        "packets go between two processes only for a message between them, its sender's first": "proved",
         (
             "if receivers may ask unprompted, also those that have nothing for them, as assumption 1 may be read: "
             "polls would do, where a process commits nothing while it waits for the answer"
@@ -73,25 +73,18 @@ P3: send m3 to P1; send next to P2
     "delivered; there are three processes or more; only the two ends "
     f"of a message exchange packets for it, and {NOT_ASKED}: its sender's packet is the first, and with it the receive "
     f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}",
+    kind="ambiguity",
+    defense="§3 assumes without loss of generality that the first packet is the sender's",
     errata=[
         Erratum(
             "error",
-            "The proof says that a send with an empty past cannot be delayed, but Fig. 8 delays it.",
-            "The claim holds, by a proof that does not use it.",
-        ),
-        Erratum(
-            "ambiguity",
-            "If receivers may ask unprompted, also those that have nothing for them, a polling protocol commits each "
-            "receive on arrival.",
-            "The claim holds of protocols in which packets go between two processes only for a message between them, "
-            "its sender's first.",
-            "§3 assumes without loss of generality that the first packet is the sender's.",
+            "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays it",
+            "the claim holds, by a proof that does not use it",
         ),
         Erratum(
             "slip of print",
-            "Bounded receives are defined as completed by t1 + δt, where t1 is nowhere defined; parts 2 and 3 of the "
-            "theorem are swapped in its proof.",
-            "Completed by t0 + δt, where t0 is the time of the arrival.",
+            "§3: bounded receives complete by t1 + δt",
+            "by t0 + δt, where t0 is the time of the arrival",
         ),
     ],
 )
@@ -164,16 +157,12 @@ def _placed_afterwards(n: int, m: int) -> Evidence:
     reading="printed as part 2 of the theorem, proved as part 3; realises, as for MG4: everything wanted is sent and "
     "delivered; the time of a send is bounded from when the process wants it, as in the printed proof; "
     f"{DECIDES_ONLINE}",
+    kind="ambiguity",
     errata=[
         Erratum(
-            "ambiguity",
-            "If a protocol chooses when a send begins, Fig. 8 has bounded sends: it commits each in one step.",
-            "The time of a send is bounded from when the process wants it, as in the proof.",
-        ),
-        Erratum(
             "slip of print",
-            "The proof has P4 commit r3 with the past {s1, s4}.",
-            "P4 commits r4 with that past; r3 comes later.",
+            "the proof has P4 commit r3 with the past {s1, s4}; parts 2 and 3 are swapped in it",
+            "P4 commits r4",
         ),
     ],
 )

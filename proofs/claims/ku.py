@@ -270,21 +270,14 @@ def _with_deliv() -> ProofReport:
     "[Kup] Bob's fateful message to Carol",
     "After broadcasts alone, all of them delivered, everybody has the same SENT; after unicasts perhaps not.",
     {
-        "by the printed updates": "refuted",
+        "by the printed updates: a receiver counts its own copy, and not the others": "refuted",
         "if who delivers a broadcast counts it for all of its receivers": "checked",
         "if the increments come before the sending": "checked",
     },
     reading="by the printed updates a receiver learns of its own copy, and not of all others, whether a broadcast is "
     "one message or one unicast after another",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "By the printed updates a receiver counts its own copy of a broadcast, and not the others.",
-            "SENT agrees everywhere if a delivered broadcast is counted for all its receivers, or if the increments "
-            "come before the sending.",
-            "It is a remark in parentheses on broadcasts, for which the text gives no updates.",
-        ),
-    ],
+    kind="ambiguity",
+    defense="it is a remark in parentheses on broadcasts, for which the text gives no updates",
 )
 def ku8(quick: bool) -> list[Evidence]:
     m = 3 if quick else 4
@@ -337,9 +330,8 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     errata=[
         Erratum(
             "error",
-            "After delivering, 'we have to' increment SENT for the message; but without it nothing is violated, and "
-            "the guard is the same.",
-            "The second increment is needed only if DELIV is dropped, too.",
+            "'we have to' increment SENT_i[j, i] after delivering; but without it the guard is the same",
+            "the increment is needed only if DELIV is dropped, too",
         ),
     ],
 )

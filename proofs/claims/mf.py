@@ -17,7 +17,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import programs
-from .claim import Erratum, claim
+from .claim import claim
 from .evidence import breaks, ends, enumerated, explored, figure, generates, keep, proved, ran, searched
 from .programs import becomes, form, on, outcomes
 
@@ -69,14 +69,7 @@ def mf2(quick: bool) -> Evidence:
     },
     reading="a blocked process receives nothing either (`rendezvous`), or goes on receiving (`fifo-ack`); of the order "
     "of deliveries, since the first may deadlock (MF7)",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "If only the sends of a blocked process wait, two messages may cross; that is FIFO and not synchronous.",
-            "FIFO order is kept in both readings; synchronous order if a blocked process receives nothing either, as "
-            "in Fig. 1.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def mf3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)
@@ -110,22 +103,14 @@ def mf4(quick: bool) -> Evidence:
     "[MF] §2",
     "With message-count vectors the single server hears all its clients' messages in causal order.",
     {
-        "by the letter, over channels that reorder": "refuted",
+        "by the letter, over channels that reorder: messages of one client overtake": "refuted",
         "over FIFO channels": "checked",
         "over any channel, if the sender's next message is asked for": "checked",
     },
     reading="no channel is named, and messages may overtake each other, as for the other protocols of §2. The "
     "server's condition leaves the sender out",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "No channel is named, and the server's check leaves the sender out; over a channel that reorders, two "
-            "messages of one client overtake each other.",
-            "Causal over FIFO channels; over any channel if the server also waits for the sender's own next message.",
-            "The passage calls the delay an extension of sequence numbers, which have the missing check; it may take "
-            "FIFO channels for granted.",
-        ),
-    ],
+    kind="ambiguity",
+    defense="the text calls the delay an extension of sequence numbers, and may take FIFO channels for granted",
 )
 def mf5(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)
@@ -151,13 +136,7 @@ def mf5(quick: bool) -> list[Evidence]:
     not_said={"messages to oneself are delivered, too": "refuted"},
     reading="the matrix is merged on delivery: merged on arrival, as the words may be taken, no message is ever "
     "accepted; and nobody sends to himself, since such a message is never delivered",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "If a matrix is merged where its message arrives, before the check, no message is ever accepted.",
-            "The matrix is merged when the message is delivered.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def mf6(quick: bool) -> list[Evidence]:
     to_oneself = searched("rst-before", 2, 2, self_sends=True)

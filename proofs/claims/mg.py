@@ -49,14 +49,14 @@ def mg1(quick: bool) -> Evidence:
     errata=[
         Erratum(
             "ambiguity",
-            "The definition gives a crown no least size; with k = 1, s0 → r0 would make every message a crown.",
-            "A crown has two messages or more.",
-            "The printed chain begins with s0 → r1, so that k = 1 is hardly meant.",
+            "the definition gives a crown no least size; with k = 1 every message is one",
+            "a crown has two messages or more",
+            "the printed chain begins with s0 → r1",
         ),
         Erratum(
             "slip of print",
-            "The proof's graph has an edge from each message to itself, since s_i → r_i, and so is never acyclic.",
-            "Without these edges the graph is acyclic if there is no crown.",
+            "the proof calls G acyclic; but as s_i → r_i, there is an edge from v_i to itself",
+            "G is acyclic without these edges",
         ),
     ],
 )
@@ -115,17 +115,8 @@ def mg8(quick: bool) -> Evidence:
     reading="RP is its words and its formula together. By its words a process acknowledges only while it is active, "
     "by the formula alone the claim is false too. → goes through control messages (§4.2.3), and §6 counts requests "
     "among them",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "In Fig. 8 a passive process sends requests; if → goes through these, RP does not imply RC. Nor does the "
-            "formula of RP alone.",
-            "It does if a process whose send is not acknowledged transmits nothing, and → goes through messages and "
-            "acknowledgements.",
-            "§4.3 introduces acknowledgements as the control messages; the requests of Fig. 8 are counted among them "
-            "only in §6.",
-        ),
-    ],
+    kind="ambiguity",
+    defense="§4.3 introduces acknowledgements as the control messages; only §6 counts the requests of Fig. 8",
 )
 def mg9(quick: bool) -> list[Evidence]:
     formula = monitored(machines.MonitoredByTheLetter, 4, 4)
@@ -165,16 +156,9 @@ BELOW_FOUR_AND_FOUR = [(2, 1), (4, 2), (6, 3), (3, 4)]
         "Lemma 1 of ↦ as §5 needs it, any chain of → that leaves e's process, if it does, by a message of ℰ": "refuted",
         "Lemma 1 of that ↦, with 'before or the same' for ≺ s1 and for r1 →": "checked",
     },
-    reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG25)",
-    errata=[
-        Erratum(
-            "error",
-            "§5 needs a wider ↦, of any chain that leaves by a message of the application; of that, the lemma leaves "
-            "out chains that begin at a send or end at a receive.",
-            "The lemma holds of the wider ↦ with 'before or the same' in it.",
-            "By the letter it holds, as it repeats the definition of ↦.",
-        ),
-    ],
+    reading="by the letter it only repeats the definition of ↦ in §4.2, which is too narrow (MG24)",
+    kind="error",
+    defense="by the letter it repeats the definition of ↦",
 )
 def mg10(quick: bool) -> list[Evidence]:
     splits = splits_up_to((2, 3), (3, 3))
@@ -200,7 +184,7 @@ def mg10(quick: bool) -> list[Evidence]:
     "Under the send condition, s1 ↦ r2 implies r1 → r2 or s1 ≺ r2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
     not_said={"of one message, as s1 ↦ r1": "refuted"},
-    reading="↦ as printed, or as §5 needs it (MG25), which is wider",
+    reading="↦ as printed, or as §5 needs it (MG24), which is wider",
 )
 def mg11(quick: bool) -> list[Evidence]:
     inclusion = conditions.maps_to_holds_what_is_printed()
@@ -212,7 +196,7 @@ def mg11(quick: bool) -> list[Evidence]:
     "[MG] §5.1, Lemma 3",
     "Under the send and receive conditions, who has no strong crown of size 2 has no crown of size 2.",
     {"↦ as printed": "proved", "↦ as §5 needs it": "proved"},
-    reading="crowns by ↦ as printed, or as §5 needs it (MG25), which is wider; of two distinct messages (MG2)",
+    reading="crowns by ↦ as printed, or as §5 needs it (MG24), which is wider; of two distinct messages (MG2)",
 )
 def mg12(quick: bool) -> list[Evidence]:
     return [conditions.lemma_3() & conditions.maps_to_holds_what_is_printed(), conditions.lemma_3()]
@@ -227,20 +211,15 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
     "Under the send and receive conditions, a crown of size k implies a strong one of size k or less.",
     {
         "crowns by ↦ as printed": "refuted",
-        "crowns by ↦ as §5 needs it (MG25)": "refuted",
+        "crowns by ↦ as §5 needs it (MG24)": "refuted",
         f"either, with more than RC: {STRONG_RC}": "proved",
     },
-    reading="AC is RC; crowns of two or more distinct messages (MG2)",
+    reading="AC is RC; crowns of two or more distinct messages (MG2). The printed step takes s0 ≺ r1 and r1 → r2 for "
+    "s0 ↦ r2, also where the chain from r1 starts with a control message",
+    kind="error",
+    defense="Fig. 8 has the stronger condition, and is synchronous all the same",
     errata=[
-        Erratum(
-            "error",
-            "The proof takes s0 ≺ r1 and r1 → r2 for s0 ↦ r2, also where the chain from r1 begins with a control "
-            "message.",
-            "The lemma holds with more than RC: what follows from r2 at another process follows from r1 too, wherever "
-            "s1 ≺ r2.",
-            "Fig. 8 satisfies the stronger condition, so that the algorithm is synchronous all the same.",
-        ),
-        Erratum("slip of print", "Lemma 4 and Theorem 6 speak of AC, which is not defined.", "They mean RC."),
+        Erratum("slip of print", "Lemma 4 and Theorem 6 speak of AC", "of RC"),
     ],
 )
 def mg13(quick: bool) -> list[Evidence]:
@@ -289,14 +268,8 @@ def _is_smallest(quick: bool, none_smaller: Callable[[], bool], scope: str = NON
         f"with more than RC: {STRONG_RC}; which Fig. 8 has, as {SILENCE}": "proved",
     },
     reading="AC is RC (MG13). Control messages as §3 and §4.3 have them are acknowledgements",
-    errata=[
-        Erratum(
-            "error",
-            "The proof rests on Lemma 4, which is false (MG13): SC, RC and PR admit a crown of three messages.",
-            "The theorem holds with the stronger RC of MG13.",
-            "Fig. 8 satisfies the stronger condition.",
-        ),
-    ],
+    kind="error",
+    defense="Fig. 8 has the stronger condition",
 )
 def mg14(quick: bool) -> list[Evidence]:
     split = _counterexample("mg14")
@@ -330,8 +303,8 @@ def mg14(quick: bool) -> list[Evidence]:
     errata=[
         Erratum(
             "error",
-            "The proof rests on Lemma 4, which is false (MG13).",
-            "The claim holds, by another proof, for every n.",
+            "the proof rests on Lemma 4, which is false (MG13)",
+            "the claim holds, by another proof, for every n",
         ),
     ],
 )

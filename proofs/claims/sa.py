@@ -179,16 +179,8 @@ def _matrices(n: int, values: int) -> Iterator[tuple[tuple[int, ...], ...]]:
         "it is DELIV if the receiver increments SENT, as in [RST91]": "checked",
     },
     reading="§3 has the receiver take the maximum and increment DELIV alone",
-    errata=[
-        Erratum(
-            "slip of print",
-            "§3 leaves out the receiver's increment of SENT; by the updates as printed the own column stays behind "
-            "DELIV.",
-            "The own column is at most DELIV, so that zeroes may stand there; it is DELIV with the increment of "
-            "[RST91].",
-            "§3 retells [RST91], which has the increment.",
-        ),
-    ],
+    kind="slip of print",
+    defense="§3 retells [RST91], which has the increment",
 )
 def sa3(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 5)
@@ -398,17 +390,15 @@ def sa12(quick: bool) -> Evidence:
     "If a message cannot be delivered to P_i, some constraint n = M_i[k, i] is not met, and message n from P_k to P_i "
     "was sent before it.",
     {
-        "M_i is the matrix of P_i, as everywhere else": "refuted",
+        "M_i is the matrix of P_i, as everywhere else, whose own column is zero": "refuted",
         "n = M_m[k, i], of the matrix on the message": "proved",
     },
     reading="extra messages are sent before others by the order of their process; nothing is learnt from one",
+    kind="slip of print",
     errata=[
         Erratum(
-            "slip of print",
-            "M_i[k, i] is of P_i's own column, which §3 keeps at zero; in the same proof M_i is a set of messages.",
-            "n = M_m[k, i], of the matrix that the message m carries; and m is a minimal one of those that cannot be "
-            "delivered, where the proof has a lower bound of them.",
-        )
+            "slip of print", "the proof takes a lower bound of the messages that cannot be delivered", "a minimal one"
+        ),
     ],
 )
 def sa17(quick: bool) -> list[Evidence]:

@@ -180,14 +180,8 @@ def ses3(quick: bool) -> Evidence:
         "acknowledged when its messages for the asked site are there": "checked",
     },
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
-    errata=[
-        Erratum(
-            "error",
-            "If a request is acknowledged at once, a site deletes a message that the asked site does not have yet.",
-            "The asked site acknowledges when its own messages that the request names have arrived.",
-            "The text announces a simplified idea, and does not say when a site acknowledges.",
-        ),
-    ],
+    kind="error",
+    defense="the text announces a simplified idea, and does not say when a site acknowledges",
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}
@@ -251,16 +245,8 @@ def ses9(quick: bool) -> Evidence:
     "discarding is described of insertion in a site's own buffer alone. §4.2's and §4.2.1's N − 1 is of ORD_BUFF, the "
     "buffer of 'the site it is associated with', and §4.2.2's 'there is at most one' of the pairs for the site where a "
     "message arrives: neither is found to be broken. " + NOTHING_FOR_ONESELF[0].upper() + NOTHING_FOR_ONESELF[1:],
-    errata=[
-        Erratum(
-            "ambiguity",
-            "A multicast carries the pairs of its other destinations besides those of the buffer: five where N is "
-            "four.",
-            "A buffer has at most N − 1 pairs, and so has what accompanies a message to one site, or a multicast "
-            "whose older pairs are discarded.",
-            "§4.2 states the bound of the buffer alone, and multicasts are described in one sentence.",
-        ),
-    ],
+    kind="ambiguity",
+    defense="§4.2 bounds the buffer alone, and multicasts are described in one sentence",
 )
 def ses10(quick: bool) -> list[Evidence]:
     sites, multicasts = (3, 2) if quick else (4, 3)
@@ -322,14 +308,7 @@ def ses11(quick: bool) -> Evidence:
     },
     reading="those pairs go besides the sender's buffer, older ones for the same sites included (SES10); afterwards "
     "the sender's buffer gets the pair of every destination, by §4.2.1's rule for one",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "If the sender enters no pair of a multicast into its own buffer, of which the sentence says nothing, its "
-            "next message overtakes.",
-            "The sender enters a pair for every destination.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def ses12(quick: bool) -> list[Evidence]:
     replaced = proved("ses-multicast", scope=pairs.FOR_MULTICASTS)
@@ -381,14 +360,7 @@ def ses14(quick: bool) -> Evidence:
     not_said={"messages to oneself, too": "refuted"},
     reading="the clock advances when a message is delivered (§4.2.2), not already when it arrives (as §4.1 may be "
     f"read); {NOTHING_FOR_ONESELF}",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "If the clock advances when a message arrives, as §4.1 may be read, a message that waits lets itself "
-            "through.",
-            "The clock advances on delivery, as §4.2.2 has it.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def ses15(quick: bool) -> list[Evidence]:
     on_arrival = explored(LearnsTheTimeOnArrival(2), Free(2, 2))

@@ -20,7 +20,7 @@ from crownless.proofs.theorems.bounded import none_smaller
 from crownless.proofs.theorems.smallest_clearing import Clearings
 
 from . import bundled
-from .claim import Erratum, claim
+from .claim import claim
 from .evidence import enumerated, in_some_state, program, proved, system_of
 from .matrices import LockstepProduct, guards_in, same_guard
 
@@ -99,13 +99,7 @@ MESSAGES, DELIVERIES = 10, 5
     "clears by extra messages, in the plural. If the singular of the informal sentence, an extra message, is all that "
     "one event gives rise to, it is false at four processes. Counted after each event, extra messages included: before "
     "them a delivery may have left more. k ≥ n-1 is enough, and thresholds above (n-1)² never act",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "If one event gives rise to one extra message at most, six entries may be left where k is five.",
-            "A process sends extra messages until it has fewer than k entries.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def sa6(quick: bool) -> list[Evidence]:
     left, patterns = left_by_one(), _full_patterns(3)
@@ -134,16 +128,13 @@ def sa6(quick: bool) -> list[Evidence]:
     "SA14",
     "[SA] Abstract",
     "Messages have a size of O(k), for a constant k with n < k ≤ n².",
-    {"counted in entries of the matrix": "checked", "counted in bits": "refuted"},
+    {
+        "counted in entries of the matrix": "checked",
+        "counted in bits: an entry counts messages, without bound": "refuted",
+    },
     reading="in entries, as Θ(n²) is of the matrix protocol (§1). A constant k serves one n, as k > n",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "An entry counts the messages of a channel, so that no number of bits is enough for k of them.",
-            "A message carries at most k entries, each with a counter that grows with the number of messages.",
-            "The sizes that the text compares, Θ(n²) and n, are numbers of entries, too.",
-        )
-    ],
+    kind="ambiguity",
+    defense="the sizes that the text compares, Θ(n²) and n, are numbers of entries",
 )
 def sa14(quick: bool) -> list[Evidence]:
     m = 4 if quick else 6

@@ -13,7 +13,7 @@ from crownless.spec.computation import Computation, Event
 from crownless.spec.enumeration import computations, trusted
 from crownless.spec.orders import decide
 
-from .claim import Erratum, claim
+from .claim import claim
 from .evidence import breaks, enumerated, figure, keep, searched
 
 # -- computations ------------------------------------------------------------------------------------------------------
@@ -150,14 +150,7 @@ def ses7(quick: bool) -> Evidence:
     reading="a send is an event of its site (§2), and so a local event that advances the clock: the rules of §4.1 do "
     "not name it. Arriving is being delivered, once; a message is to other sites (§2: its reception is on any other "
     "site)",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "The rules of §4.1 do not say that a send advances the clock; without that, a message may seem late "
-            "although causal order is kept.",
-            "A send advances the clock, as any event of its site.",
-        ),
-    ],
+    kind="ambiguity",
 )
 def ses8(quick: bool) -> list[Evidence]:
     to_himself = kept_and_late(VECTOR, computations(1, 1, self_sends=True))

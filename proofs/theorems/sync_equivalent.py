@@ -1,4 +1,4 @@
-"""SYNC of [MG] §2.2: its equivalence to a linearization in which each receive follows its send at once; and (1)."""
+"""SYNC of [MG] §2.2 is equivalent to a linearization in which each receive follows its send at once."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from functools import cache
 
 import z3
 
-from crownless.proofs.induction.evidence import Evidence, by_z3, lacking_each
+from crownless.proofs.induction.evidence import Evidence, by_z3
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 
-from .synchronous import SORTED_IN_WORDS, InTime, theorem_1_claims
+from .synchronous import SORTED_IN_WORDS, InTime
 
 
 def linearization_claims(c: InTime) -> list[Claim]:
@@ -60,14 +60,3 @@ def linearizations() -> Evidence:
         refuted=[[claims[0]._replace(given=apart)]],
         scope=f"any number of processes and messages, none to oneself; {SORTED_IN_WORDS}",
     )
-
-
-@cache
-def later_in_time() -> Evidence:
-    """(1) of [MG] §2.2; not without the exception for a message's own two events."""
-    c = InTime()
-    e, f = z3.Consts("e f", c.event)
-    given = {**c.leads_in_time(), "e → f": c.leads(e, f), "not e ⇝ f": z3.Not(c.is_message(e, f))}
-    (*within, _, _) = theorem_1_claims()
-    claim = Claim("(1)", given, c.time(e) < c.time(f))
-    return by_z3("(1) of §2.2, as → lies within it", [*within, claim], possible=[given], refuted=lacking_each(claim))

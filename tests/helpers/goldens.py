@@ -110,7 +110,7 @@ def errors_table() -> str:
     for known in errata():
         name = f"counterexample-{known['claim'].lower()}"
         see = f"show {name}" if name in drawn else f"claims {known['claim']}"
-        defense = f" *For the text:* {known['defense']}" if known["defense"] else ""
+        defense = f"; *for the text:* {known['defense']}" if known["defense"] else ""
         said = (f"{known['claim']}, {known['source']}", CLAIMS[known["claim"]].statement, known["verdict"])
         cells = (*said, known["kind"], known["wrong"] + defense, known["instead"], f"`crownless {see}`")
         rows.append(f"| {' | '.join(cells)} |")

@@ -155,6 +155,7 @@ def test_a_sender_that_delivers_its_own_broadcast_is_pointed_to_the_attribute(hu
         ("hub.py:cr.Packet", "hub.py:cr.Packet is the class Packet, which is not a protocol; derive a class from"),
         ("a b:Hub", "'a b' is not a module; name a protocol as file.py:Class or package.module:Class"),
         ("hubb", "unknown protocol 'hubb'; known: unordered"),
+        ("Hub", "unknown protocol 'Hub'; did you mean hub.py:Hub?"),
     ],
 )
 def test_a_wrong_name_is_one_line(hub: Path, crownless: Crownless, spelled: str, line: str) -> None:
@@ -175,7 +176,8 @@ def test_a_wrong_name_is_one_line(hub: Path, crownless: Crownless, spelled: str,
             "import crownless as cr\n",
             "hub.py has no class 'Hub'; its protocols: none; begin with: crownless new hub.py",
         ),
-        (HUB + "\nclass Other(Hub):\n    pass\n", "hub.py: which class?; its protocols: hub.py:Hub, hub.py:Other"),
+        (HUB + "\nclass Other(Hub):\n    pass\n", "hub.py has 2 protocols; name one: hub.py:Hub, hub.py:Other"),
+        ("import crownless as cr\n\nclass Other: ...\n", "hub.py has no protocol; begin with: crownless new hub.py"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_one_line_with_its_place(

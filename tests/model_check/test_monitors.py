@@ -139,6 +139,14 @@ def test_crowns_reports_what_history_reports_at_every_node(protocol: str, channe
     assert judged > 1
 
 
+@pytest.mark.parametrize("workload", [name for name in WORKLOADS if "multicast" in name])
+def test_total_order_reports_what_history_reports_at_every_node(workload: str) -> None:
+    system = system_of("unordered", "unordered", workload, lambda n: [TotalOrder(n), History(n, "total")])
+    reported = [(compact, whole) for _, _, (compact, whole) in walk(system)]
+    assert all(compact == whole for compact, whole in reported)
+    assert any(whole for _, whole in reported) == (workload != "a multicast and an answer")
+
+
 @pytest.mark.parametrize("channel", ["unordered", "fifo", "duplicating"])
 @pytest.mark.parametrize(("n", "m"), [(2, 3), (3, 2), (4, 2), (3, 3)])
 def test_a_monitor_state_never_splits_a_state_of_rst(channel: str, n: int, m: int) -> None:

@@ -7,14 +7,12 @@ from typing import Any
 
 from broken_buffer import HoldsBackFromTheApplication
 from overrides import DOUBLE, always, none_sent, with_state, within
-from planted import ProgramCatch, Setup, breaks, keeps, planted_in
+from planted import ProgramCatch, breaks, keeps, planted_in
 
 from crownless.impl.protocol import AppEvent, Packet, Step
 from crownless.impl.protocols.buffer import Buffer
 from crownless.impl.protocols.buffer_bounded import BufferBounded
 from crownless.impl.protocols.buffer_pipelined import BufferPipelined
-
-FIFO = Setup(channel="fifo")
 
 #: The first program of §4.1.
 PROGRAM_1 = "P1: send x to P3; send y to P2\nP2: receive; send z to P3\nP3: receive; receive"
@@ -41,27 +39,25 @@ P2: send d to P1; send e to P1; send f to P1; receive; receive; receive
 
 # -- footnote 4: messages to the same receiver are posted on without waiting, over a transport that does not reorder ---
 
-PostsOnToAnybody = breaks(ProgramCatch("causal", PROGRAM_1, 10, FIFO))(
+PostsOnToAnybody = breaks(ProgramCatch("causal", PROGRAM_1, 10))(
     BufferPipelined, may_post_on=lambda self, state, message: True
 )
-PostsOnToAnotherReceiver = breaks(ProgramCatch("causal", PROGRAM_1, 10, FIFO))(
+PostsOnToAnotherReceiver = breaks(ProgramCatch("causal", PROGRAM_1, 10))(
     BufferPipelined, may_post_on=lambda self, state, message: state.awaits != message.receiver
 )
 #: The first acknowledgement ends the waiting, whatever else is outstanding.
-WaitsForOneAcknowledgement = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
+WaitsForOneAcknowledgement = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15))(
     BufferPipelined,
     acknowledged=lambda self, state, j: state._replace(awaits=None, outstanding=0) if state.awaits == j else state,
 )
 #: What is posted on is not counted: one acknowledgement is awaited for all.
-CountsOnePost = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15, FIFO))(
+CountsOnePost = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 15))(
     BufferPipelined, each_internal=lambda state, step: with_state(step, outstanding=1)
 )
-NeverCountsAcknowledgements = breaks(delivers_all=(3, 2, 6), setup=FIFO)(
-    BufferPipelined, acknowledged=lambda self, state, j: state
-)
+NeverCountsAcknowledgements = breaks(delivers_all=(3, 2, 6))(BufferPipelined, acknowledged=lambda self, state, j: state)
 
 
-@breaks(ProgramCatch("causal", PAST_THE_NEXT, 13, FIFO))
+@breaks(ProgramCatch("causal", PAST_THE_NEXT, 13))
 class SkipsToTheSameReceiver(BufferPipelined):
     """Posts a later message to the receiver awaited, past the next one, which is for another."""
 
@@ -73,19 +69,18 @@ class SkipsToTheSameReceiver(BufferPipelined):
         return []
 
 
-PostsTheNewestFirst = breaks(fifo=(2, 2, 5), setup=FIFO)(
+PostsTheNewestFirst = breaks(fifo=(2, 2, 5))(
     BufferPipelined,
     internal=lambda self, i, state: BufferPipelined.internal(self, i, state._replace(output=state.output[::-1])),
 )
-AcknowledgesNothing = breaks(delivers_all=(3, 2, 5), setup=FIFO)(BufferPipelined, acknowledgement=none_sent)
-AcknowledgesTwice = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 16, FIFO))(BufferPipelined, acknowledgement=DOUBLE)
-GetsAtTheFront = breaks(fifo=(2, 2, 7), setup=FIFO)(
+AcknowledgesNothing = breaks(delivers_all=(3, 2, 5))(BufferPipelined, acknowledgement=none_sent)
+AcknowledgesTwice = breaks(ProgramCatch("causal", TWO_AND_A_THIRD, 16))(BufferPipelined, acknowledgement=DOUBLE)
+GetsAtTheFront = breaks(fifo=(2, 2, 7))(
     BufferPipelined, get=lambda self, state, message: state._replace(input=(message, *state.input))
 )
 #: Footnote 4 is a permission: over a transport that does not reorder, waiting is as safe.
 NeverPostsOn = keeps(
     (3, 3, 7627),
-    FIFO,
     never_reaches=["a-message-is-posted-before-the-last-is-acknowledged", "one-of-several-acknowledgements-comes"],
 )(BufferPipelined, may_post_on=lambda self, state, message: False)
 

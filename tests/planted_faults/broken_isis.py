@@ -15,15 +15,13 @@ from crownless.impl.variants import for_schiper_eggli_sandoz
 from crownless.spec import library
 from crownless.spec.computation import Message
 
-FIFO = Setup(channel="fifo")
-
 #: P1 collects garbage once or twice, of two processes.
-ONCE, AGAIN = (Setup(channel="fifo", parameters={"rounds": (rounds, 0)}) for rounds in (1, 2))
+ONCE, AGAIN = (Setup(parameters={"rounds": (rounds, 0)}) for rounds in (1, 2))
 
 #: Only P1, only P2 collects garbage, and once.
-P1_COLLECTS = Setup(channel="fifo", parameters={"rounds": (1, 0, 0)})
+P1_COLLECTS = Setup(parameters={"rounds": (1, 0, 0)})
 
-P2_COLLECTS = Setup(channel="fifo", parameters={"rounds": (0, 1, 0)})
+P2_COLLECTS = Setup(parameters={"rounds": (0, 1, 0)})
 
 #: Fig. 1 as a program; the same with two messages that S3 must get first.
 FIG_1 = library.path("ses-program-1").read_text(encoding="utf-8")
@@ -141,7 +139,7 @@ NeverInsertsWhatIsForItself = breaks(delivers_once=(2, 2, 4))(
 # -- garbage collection ------------------------------------------------------------------------------------------------
 
 #: It does not wait until every site has acknowledged.
-DeletesAtOnce = breaks(delivers_once=(2, 2, 5), setup=FIFO)(
+DeletesAtOnce = breaks(delivers_once=(2, 2, 5))(
     IsisGc, each_internal=lambda state, step: with_state(step, buffer=(), requested=frozenset(), awaits=frozenset())
 )
 DeletesAfterOneAcknowledgement = breaks(ProgramCatch("delivers-once", A_BYSTANDER, 7, P1_COLLECTS))(
@@ -155,13 +153,13 @@ DeletesAllItHasThen = breaks(delivers_once=(2, 3, 9), setup=ONCE)(
         self, i, state._replace(buffer=() if state.awaits == {j} else state.buffer), j
     ),
 )
-NeverNotes = breaks(delivers_once=(2, 2, 7), setup=FIFO)(IsisGc, on_deletion_request=lambda self, state, j, ids: state)
+NeverNotes = breaks(delivers_once=(2, 2, 7))(IsisGc, on_deletion_request=lambda self, state, j, ids: state)
 NotesForEverybody = breaks(ProgramCatch("causal", FIG_1, 7, P1_COLLECTS))(
     IsisGc,
     on_deletion_request=lambda self, state, j, ids: state._replace(noted=tuple(noted | ids for noted in state.noted)),
 )
 #: The protocol initialized by S does not allow S' to delete.
-TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6), setup=FIFO)(for_schiper_eggli_sandoz.TheAskedSiteDeletesToo)
+TheAskedSiteDeletesToo = breaks(delivers_once=(2, 2, 6))(for_schiper_eggli_sandoz.TheAskedSiteDeletesToo)
 #: All the identifiers must be noted, of messages that have not come yet too.
 NotesOnlyWhatItKnows = breaks(ProgramCatch("delivers-once", REQUESTED_TOO_EARLY, 11, P1_COLLECTS))(
     IsisGc,
@@ -180,7 +178,6 @@ ForgetsEarlierNotes = breaks(delivers_once=(2, 3, 12), setup=AGAIN)(
 #: that the situation is never reached shows it.
 NeverAcknowledges = keeps(
     (2, 2, 220),
-    FIFO,
     never_reaches=[
         *NOT_WITHOUT_DELETING,
         "a-message-is-deleted",
@@ -208,7 +205,6 @@ WaitsForOneOfThem = breaks(ProgramCatch("causal", TWO_BEFORE, 12, P2_COLLECTS))(
 #: nothing is deleted; which again no order and no liveness notices.
 WaitsForAllMessages = keeps(
     (3, 1, 361),
-    FIFO,
     never_reaches=[
         *NOT_WITHOUT_DELETING,
         "a-message-already-known-is-ignored",
@@ -228,7 +224,7 @@ WaitsForAllMessages = keeps(
 )
 #: Without a memory of what it deleted, a site never acknowledges a later request for it; which again nothing notices.
 ForgetsWhatItDeleted = keeps(
-    (2, 3, 2768), FIFO, never_reaches=[*NOT_WITHOUT_DELETING, "a-request-names-a-message-deleted-here"]
+    (2, 3, 2768), never_reaches=[*NOT_WITHOUT_DELETING, "a-request-names-a-message-deleted-here"]
 )(IsisGcWaits, remembered=lambda self, i, deleted: frozenset())
 
 ROWS = planted_in(globals())

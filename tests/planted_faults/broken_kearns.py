@@ -23,9 +23,6 @@ P2: send a to P1; send b to P1; send c to P1; send d to P3
 P3: receive; send e to P1
 """
 
-#: The text names no channel, and the protocol needs this one.
-FIFO = Setup("fifo")
-
 
 @changes("on_packet")
 def at_clients(after: Method) -> Override:
@@ -57,81 +54,73 @@ def server_requires(holds: Method) -> Method:
 
 # -- a client sends: it increments its own entry before a message to the server, and attaches the vector ---------------
 
-NeverCountsItsSends = breaks(causal=(3, 3, 5), setup=FIFO)(Kearns, after_sending=lambda self, i, state, j: state)
-CountsSendsToClients = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
+NeverCountsItsSends = breaks(causal=(3, 3, 5))(Kearns, after_sending=lambda self, i, state, j: state)
+CountsSendsToClients = breaks(delivers_all=(3, 2, 4))(
     Kearns, after_sending=lambda self, i, state, j: self.ops.incremented(state, i)
 )
-CountsOnlySendsToClients = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
+CountsOnlySendsToClients = breaks(delivers_all=(3, 2, 4))(
     Kearns,
     after_sending=lambda self, i, state, j: self.ops.vector(
         lambda k: state[k] + self.ops.one_if(k == i, j != self.server)
     ),
 )
-CountsAtTheServersEntry = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
+CountsAtTheServersEntry = breaks(delivers_all=(2, 1, 2))(
     Kearns, after_sending=lambda self, i, state, j: Kearns.after_sending(self, self.server, state, j)
 )
 #: The vector does not count the message itself, and the server never learns of a client's last one.
-CountsAfterAttaching = breaks(delivers_all=(3, 3, 6), setup=FIFO)(
-    Kearns, stamped=lambda self, packet, before, after: before
-)
+CountsAfterAttaching = breaks(delivers_all=(3, 3, 6))(Kearns, stamped=lambda self, packet, before, after: before)
 #: To the server: what the client knows of others does not travel.
-AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5), setup=FIFO)(
+AttachesOnlyItsOwnCount = breaks(causal=(3, 3, 5))(
     Kearns,
     stamped=lambda self, packet, before, after: entries_where(
         self, after, lambda k: k == packet.source or packet.destination != self.server
     ),
 )
-WaitsForTheServer = breaks(ProgramCatch("completes", "P1: receive; receive\nP2: send a to P1; send b to P1", 2, FIFO))(
+WaitsForTheServer = breaks(ProgramCatch("completes", "P1: receive; receive\nP2: send a to P1; send b to P1", 2))(
     Kearns, blocked_if=lambda self, state, message: message.receiver == self.server and state[message.sender]
 )
 
 # -- a client receives: it takes the maximum ---------------------------------------------------------------------------
 
-ClientsLearnNothing = breaks(causal=(3, 3, 5), setup=FIFO)(
-    Kearns, at_clients=lambda self, packet, before, after: before
-)
-ClientsTakeTheVectorOver = breaks(causal=(3, 4, 7), setup=FIFO)(
-    Kearns, at_clients=lambda self, packet, before, after: packet.stamp
-)
-ClientsAdd = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
+ClientsLearnNothing = breaks(causal=(3, 3, 5))(Kearns, at_clients=lambda self, packet, before, after: before)
+ClientsTakeTheVectorOver = breaks(causal=(3, 4, 7))(Kearns, at_clients=lambda self, packet, before, after: packet.stamp)
+ClientsAdd = breaks(delivers_all=(3, 4, 8))(
     Kearns, at_clients=lambda self, packet, before, after: vector_sum(self, before, packet.stamp)
 )
 #: No indirect knowledge, though causality is transitive. With two clients knowledge is never indirect: what one hears
 #: of is its own count or the other's.
-ClientsLearnOfTheSenderAlone = breaks(ProgramCatch("causal", A_CHAIN_OF_CLIENTS, 7, FIFO))(
-    keeps((3, 3, 655), FIFO)(
+ClientsLearnOfTheSenderAlone = breaks(ProgramCatch("causal", A_CHAIN_OF_CLIENTS, 7))(
+    keeps((3, 3, 655))(
         Kearns,
         at_clients=lambda self, packet, before, after: self.after_delivering(
             before, entries_where(self, packet.stamp, lambda k: k == packet.source)
         ),
     )
 )
-ClientsDelayToo = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
+ClientsDelayToo = breaks(delivers_all=(3, 2, 4))(
     Kearns, deliverable=lambda self, i, state, packet: Kearns.deliverable(self, self.server, state, packet)
 )
 
 # -- the server delays a message from i if V_s[j] < V_m[j] for some j ≠ i ----------------------------------------------
 
-ServerDelaysNothing = breaks(causal=(3, 3, 5), setup=FIFO)(Kearns, deliverable=always)
+ServerDelaysNothing = breaks(causal=(3, 3, 5))(Kearns, deliverable=always)
 #: j = i too: the message is counted in its own vector, and waits for itself.
-ServerChecksTheSender = breaks(delivers_all=(2, 1, 2), setup=FIFO)(
+ServerChecksTheSender = breaks(delivers_all=(2, 1, 2))(
     Kearns, server_requires=lambda is_sender, known, carried: carried <= known
 )
-ServerLetsOneBeMissing = breaks(causal=(3, 3, 5), setup=FIFO)(
+ServerLetsOneBeMissing = breaks(causal=(3, 3, 5))(
     Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried <= known + 1
 )
-ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4), setup=FIFO)(
+ServerAsksForExactlyAsMany = breaks(delivers_all=(3, 2, 4))(
     Kearns, server_requires=lambda is_sender, known, carried: is_sender or carried == known
 )
-ServerDropsWhatIsEarly = breaks(delivers_all=(3, 3, 6), setup=FIFO)(Kearns, **LOST)
-ServerConsumesTwice = breaks(delivers_once=(2, 1, 2), setup=FIFO)(Kearns, on_packet=TWICE)
-ServerLearnsNothing = breaks(delivers_all=(3, 3, 6), setup=FIFO)(
-    Kearns, at_the_server=lambda self, packet, before, after: before
-)
-ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8), setup=FIFO)(
+ServerDropsWhatIsEarly = breaks(delivers_all=(3, 3, 6))(Kearns, **LOST)
+ServerConsumesTwice = breaks(delivers_once=(2, 1, 2))(Kearns, on_packet=TWICE)
+ServerLearnsNothing = breaks(delivers_all=(3, 3, 6))(Kearns, at_the_server=lambda self, packet, before, after: before)
+ServerTakesTheVectorOver = breaks(delivers_all=(3, 4, 8))(
     Kearns, at_the_server=lambda self, packet, before, after: packet.stamp
 )
-ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))(
+ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9))(
     Kearns, at_the_server=lambda self, packet, before, after: vector_sum(self, before, packet.stamp)
 )
 
@@ -139,16 +128,16 @@ ServerAdds = breaks(ProgramCatch("causal", THREE_AND_ONE_THAT_INFORMS, 9, FIFO))
 
 #: Over FIFO channels the server's maximum is an increment for the sender: of the others it knows as much as the
 #: message, or it would not consume it.
-ServerCounts = keeps((3, 3, 689), FIFO)(
+ServerCounts = keeps((3, 3, 689))(
     Kearns, at_the_server=lambda self, packet, before, after: self.ops.incremented(before, packet.source)
 )
 #: j ≠ i leaves the sender out, which only FIFO channels excuse; over them the sender's next message is the next,
 #: whether the server checks it or not. To wait for exactly one more of the sender, as in the matrix protocol further
 #: down, the server needs no channel but the unordered.
-ServerAsksTheSenderForOneMore = keeps((3, 3, 759))(keeps((3, 3, 689), FIFO)(KearnsInTurn))
+ServerAsksTheSenderForOneMore = keeps((3, 3, 759), Setup("unordered"))(keeps((3, 3, 689))(KearnsInTurn))
 #: The server's own messages carry no knowledge: the text has vectors taken from 'another client' alone, and needs no
 #: more. All that the server could mention it has itself consumed, and it delays no message for that.
-ServerTellsNothing = keeps((3, 3, 583), FIFO)(
+ServerTellsNothing = keeps((3, 3, 583))(
     Kearns, stamped=lambda self, packet, before, after: no_vector(self) if packet.source == self.server else after
 )
 

@@ -29,15 +29,16 @@ M = TypeVar("M", bound=Machine)
 
 
 class Setup(NamedTuple):
-    """The scope of a check, where it is not the unordered channel and the protocol's own workload."""
+    """The scope of a check; by default it has the channel that the protocol needs, and its own workload."""
 
-    channel: str = "unordered"
+    channel: str = ""
     sends: Sends | None = None
     crash: str | None = None
     parameters: Mapping[str, Setting] = {}
 
 
-USUAL = Setup()
+#: The channel that the protocol needs; the unordered one.
+ITS_OWN, USUAL = Setup(), Setup("unordered")
 
 
 class Catch(NamedTuple):
@@ -47,7 +48,7 @@ class Catch(NamedTuple):
     processes: int
     messages: int
     actions: int
-    setup: Setup = USUAL
+    setup: Setup = ITS_OWN
 
 
 class ProgramCatch(NamedTuple):
@@ -56,7 +57,7 @@ class ProgramCatch(NamedTuple):
     property: str
     program: str
     actions: int
-    setup: Setup = USUAL
+    setup: Setup = ITS_OWN
 
 
 class Fault(NamedTuple):
@@ -98,11 +99,20 @@ class Known:
             pieces[method] = change.of(machine) if isinstance(change, Override) else change
         planted_here = machine in _KNOWN or machine.__module__.startswith("broken_")
         made = machine if planted_here and not pieces else variant(machine, **pieces)
-        _KNOWN.setdefault(made, []).append(self.row(made, *self.facts))
+        _KNOWN.setdefault(made, []).append(self.row(made, *(_over(machine.needs_channel, fact) for fact in self.facts)))
         return made
 
 
-def breaks(*catches: Catch | ProgramCatch, setup: Setup = USUAL, **properties: tuple[int, int, int]) -> Known:
+def _over(channel: str, fact: Any) -> Any:
+    """The fact, of a check over this channel where it names none."""
+    if isinstance(fact, Setup):
+        return fact if fact.channel else fact._replace(channel=channel)
+    if isinstance(fact, Catch | ProgramCatch):
+        return fact._replace(setup=_over(channel, fact.setup))
+    return tuple(_over(channel, each) for each in fact) if type(fact) is tuple else fact
+
+
+def breaks(*catches: Catch | ProgramCatch, setup: Setup = ITS_OWN, **properties: tuple[int, int, int]) -> Known:
     """The machine breaks a rule of its text.
 
     :param properties: what shows it, `delivers_all=(processes, messages, actions)`; checked over `setup`.
@@ -114,7 +124,7 @@ def breaks(*catches: Catch | ProgramCatch, setup: Setup = USUAL, **properties: t
     return Known(Fault, ((*shown, *others), tuple(programs)))
 
 
-def keeps(explored: tuple[int, int, int], setup: Setup = USUAL, never_reaches: Sequence[str] = ()) -> Known:
+def keeps(explored: tuple[int, int, int], setup: Setup = ITS_OWN, never_reaches: Sequence[str] = ()) -> Known:
     """The machine keeps every property.
 
     :param explored: at how many processes and messages, and how many states it has there.
