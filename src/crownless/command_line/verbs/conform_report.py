@@ -145,7 +145,7 @@ def _of_computations(result: Conformance) -> list[str]:
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
-        broken = [name for name in found.equal_orders if name in WITH_TOTAL and result[name].verdict == "violated"]
+        broken = [name for name in found.equal_orders if name in result and result[name].verdict == "violated"]
         for why, names in (
             ("runs that cannot be completed, which are not counted,", [name for name in broken if name not in replies]),
             (f"{WITH_REPLIES}, which are not counted,", [name for name in broken if name in replies]),
