@@ -149,15 +149,26 @@ def _without(queues: tuple[tuple[int, ...], ...], queue: tuple[int, ...], place:
     return tuple(rest if q is queue else q for q in queues if q is not queue or rest)
 
 
-class Lossy(Unordered):
-    """Unordered, and any packet in flight may be lost."""
+class Losing(Channel):
+    """Any packet that has not reached its destination may be lost."""
 
-    meaning = "packets arrive in any order; any packet may be lost, any number of them"
     reliable = False
 
     def faults(self, flight: Flight) -> Iterable[Fault]:
         for packet, rest in self.losses(flight):
             yield Fault("lose", packet, rest)
+
+
+class Lossy(Losing, Unordered):
+    """Unordered, and any packet in flight may be lost."""
+
+    meaning = "packets arrive in any order; any packet may be lost, any number of them"
+
+
+class LossyFifo(Losing, Fifo):
+    """FIFO, and any packet may be lost when it is the first of its link: a loss further back is such a loss later."""
+
+    meaning = "packets on one link arrive in the order sent; any packet may be lost, any number of them"
 
 
 class Duplicating(Channel):
@@ -190,6 +201,47 @@ class Duplicating(Channel):
             yield Fault("duplicate", packet, (rest, _with(_with(copies, packet), packet)))
 
 
+class LossyDuplicatingFifo(Losing, Fifo):
+    """FIFO; the first packet of a link may be lost, or duplicated, once: its copies are then the first of the link.
+
+    A flight is (links, hold-back queue, copies on the links).
+    """
+
+    meaning = "packets on one link arrive in the order sent, each once, twice or not at all"
+
+    def empty(self) -> Flight:
+        return (*super().empty(), ())
+
+    def put(self, flight: Flight, packets: Sequence[int]) -> Flight:
+        return (*super().put(flight[:2], packets), flight[2])
+
+    def arrivals(self, flight: Flight) -> Iterable[Arrival]:
+        copies = flight[2]
+        for packet, taken, waiting, behind in super().arrivals(flight[:2]):
+            if waiting is None:  # it leaves the hold-back queue
+                yield packet, (*taken, copies), None, behind
+            else:
+                rest = _less(copies, packet)
+                yield packet, (*taken, rest), (*waiting, rest), behind
+
+    def contents(self, flight: Flight) -> list[tuple[int, bool]]:
+        queues, room, copies = flight
+        under_way = [(packet, place < copies.count(packet)) for queue in queues for place, packet in enumerate(queue)]
+        return under_way + [(packet, True) for queue in room for packet in queue]
+
+    def losses(self, flight: Flight) -> Iterable[tuple[int, Flight]]:
+        return [(packet, (*rest, _less(flight[2], packet))) for packet, rest in super().losses(flight[:2])]
+
+    def faults(self, flight: Flight) -> Iterable[Fault]:
+        yield from super().faults(flight)
+        queues, room, copies = flight
+        for queue in queues:
+            packet = queue[0]
+            if packet not in copies:
+                longer = tuple((packet, *queue) if each is queue else each for each in queues)
+                yield Fault("duplicate", packet, (longer, room, _with(_with(copies, packet), packet)))
+
+
 def _each(packets: tuple[int, ...]) -> list[tuple[int, tuple[int, ...]]]:
     """Each distinct packet of a sorted tuple, with the others."""
     return [
@@ -205,11 +257,19 @@ def _with(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:
     return tuple(larger)
 
 
+def _less(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:
+    """The packets without one of this number, if there is one."""
+    place = packets.index(packet) if packet in packets else len(packets)
+    return packets[:place] + packets[place + 1 :]
+
+
 CHANNELS: dict[str, type[Channel]] = {
     "unordered": Unordered,
     "fifo": Fifo,
     "lossy": Lossy,
     "duplicating": Duplicating,
+    "lossy-fifo": LossyFifo,
+    "lossy-duplicating-fifo": LossyDuplicatingFifo,
 }
 
 

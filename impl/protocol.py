@@ -30,6 +30,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, final
 
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends
+from crownless.spec.orders import WITH_TOTAL
 
 from .ops import Integers, Ops, Value
 from .renaming import Renaming
@@ -185,9 +186,9 @@ class ProtocolMachine:
 
     #: Where it is described: key of the bibliography and section.
     source: ClassVar[str] = ""
-    #: The order that the protocol promises; `asynchronous` promises nothing. FIFO and causal order are checked in any
-    #: case.
-    promises: ClassVar[str]
+    #: The order that the protocol promises, and with it all that is checked of any protocol; `asynchronous` promises no
+    #: order. Or a tuple of `PROMISES`: then these alone decide the verdict.
+    promises: ClassVar[str | tuple[str, ...]]
     #: The channel it needs: the weakest over which it keeps its promise, or the one its text assumes.
     needs_channel: ClassVar[str] = "unordered"
     #: The kind of sends for which its text uses it. With `broadcast-to-all` the sender delivers its own message, too.
@@ -218,6 +219,9 @@ class ProtocolMachine:
     constants: ClassVar[tuple[str, ...]] = ()
     #: The protocol's own parameters and their defaults (`--set KEY=VALUE`).
     parameters: ClassVar[Mapping[str, Parameter]] = {}
+    #: The internal steps, by name, that are timers: they retransmit, as often as they are enabled. Such a protocol has
+    #: the parameter `COPIES`, which bounds the equal packets in flight, so that the states are finitely many.
+    timers: ClassVar[tuple[str, ...]] = ()
 
     #: Local invariants: true of every reachable local state. name → predicate(machine, process, state).
     invariants: ClassVar[Mapping[str, Callable[[Any, int, Any], bool]]] = {}
@@ -238,7 +242,7 @@ class ProtocolMachine:
         """The value of a parameter at process i."""
         value = self.settings.get(name)
         if value is None:
-            return self.parameters[name].default(self.n)
+            return parameters_of(type(self))[name].default(self.n)
         return value[i] if isinstance(value, tuple) else value
 
     def is_control(self, packet: Packet) -> bool:
@@ -303,6 +307,26 @@ class ProtocolMachine:
             None if message is None else renaming.message(message),
             None if stamp is None else self.renamed_stamp(kind, stamp, renaming),
         )
+
+
+#: The properties that a protocol may promise by name.
+PROMISES = (*WITH_TOTAL, "delivers-once", "delivers-all", "never-blocks")
+
+
+def promised_orders(kind: type[ProtocolMachine]) -> tuple[str, ...]:
+    """The orders that a protocol promises, the weakest first; `asynchronous` if it promises none."""
+    promises = (kind.promises,) if isinstance(kind.promises, str) else kind.promises
+    return tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",)
+
+
+#: The name of the bound on retransmission: a parameter of every protocol with timers.
+COPIES = "copies"
+
+
+def parameters_of(kind: type[ProtocolMachine]) -> dict[str, Parameter]:
+    """The protocol's own parameters, and `COPIES` if it has timers."""
+    bound = Parameter("how many equal packets may be in flight", lambda n: 2, 1, "a packet must be able to travel")
+    return {**({COPIES: bound} if kind.timers else {}), **kind.parameters}
 
 
 #: The base class of a user's own protocol.

@@ -13,7 +13,7 @@ from crownless.spec.enumeration import SENDS
 from crownless.spec.orders import WITH_TOTAL
 
 from .channels import CHANNELS
-from .protocol import Parameter, ProtocolMachine, WrongAnswer
+from .protocol import PROMISES, Parameter, ProtocolMachine, WrongAnswer
 from .user_frames import place_of_error
 
 #: Facts that are names: the kind of thing named, and the existing names.
@@ -60,6 +60,7 @@ FACTS = {
     "bound": Fact((tuple, list), "is not two numbers, of processes and messages", "such as bound = (3, 4)", of=int),
     "source": Fact(str, "is not a string", 'say where the protocol is described: "[MF] §2"'),
     "constants": Fact(tuple, "is not a tuple of names", 'such as constants = ("capacity",)', of=str),
+    "timers": Fact(tuple, "is not a tuple of names", 'such as timers = ("retransmit",)', of=str),
     "control_kinds": Fact(frozenset, "is not a frozenset of names", 'such as frozenset({"request"})', of=str),
     **{method: Fact(Callable, "is not a method", f"write a function: def {method}(self, …)") for method in METHODS},
 }
@@ -78,6 +79,19 @@ DICTIONARIES = {
 }
 
 
+def check_promises(kind: type) -> None:
+    """Raises `WrongMachine` if the tuple `promises` of a class of protocols, or nodes, names no property."""
+    unknown = [name for name in getattr(kind, "promises", ()) if name not in PROMISES]
+    if unknown or not getattr(kind, "promises", ()):
+        raise _is_no("something to promise", kind, "promises", unknown[0] if unknown else (), PROMISES)
+
+
+def _is_no(thing: str, kind: type, fact: str, name: Any, known: Iterable[str]) -> WrongMachine:
+    """The error for a fact of a class that is not one of the known names of such things."""
+    hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
+    return WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
+
+
 def check_class(kind: Any) -> None:
     """Raises `WrongMachine` if this is not a protocol class, or declares something impossible."""
     if not (isinstance(kind, type) and issubclass(kind, ProtocolMachine)):
@@ -87,9 +101,10 @@ def check_class(kind: Any) -> None:
         name = getattr(kind, fact, None)
         if name is None:
             raise WrongMachine(f"{kind.__name__} does not say what it {fact}", hint=f'{fact} = "causal", or another')
-        if name not in [*known]:
-            hint = unknown_name(fact, name, known).hint if isinstance(name, str) else f"known: {', '.join(known)}"
-            raise WrongMachine(f"{kind.__name__}.{fact} = {shown(name)} is not {thing}", hint=hint)
+        if fact == "promises" and isinstance(name, tuple):
+            check_promises(kind)
+        elif name not in [*known]:
+            raise _is_no(thing, kind, fact, name, known)
     for fact, (wanted, problem, hint, of) in FACTS.items():
         value = getattr(kind, fact)
         if not isinstance(value, wanted) or (of is not None and not all(isinstance(part, of) for part in value)):

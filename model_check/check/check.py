@@ -161,7 +161,9 @@ class Search:
         *,
         first: bool,
     ) -> None:
-        self.check, self.limits, self.progress = check, limits, progress
+        # The shortest violation is one of what is promised.
+        self.check = check if not first else replace(check, properties=tuple(p for p in check.properties if p.promised))
+        self.limits, self.progress = limits, progress
         self.elsewhere, self.first = elsewhere, first
         self.engine = Engine("plain")
         #: The findings of the plain explorer's first try, if it was made and not completed.
@@ -175,7 +177,7 @@ class Search:
 
     def report_early(self, report: Callable[[str], None]) -> None:
         """Reports each violation as soon as it is known, if the search takes long."""
-        left, progress = {known.name for known in self.check.properties}, self.progress
+        left, progress = {known.name for known in self.check.properties if known.promised}, self.progress
         began = time.monotonic()
 
         def reported(found: Exploration, level: int) -> None:
@@ -324,8 +326,9 @@ class Search:
             return PropertyResult(known, "unknown", note=note, ended_early=lassos)
         lasso = lassos.without(known)
         if lasso is not None:
+            steps, loop = lasso
             note = "from here on it can go on for ever"
-            run = replace(run_of(self.system, lasso), breaks=known.name)
+            run = replace(run_of(self.system, steps, loop=loop), breaks=known.name)
             return PropertyResult(known, "violated", run, note)
         return PropertyResult(known, "holds")
 

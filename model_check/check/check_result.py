@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from crownless.impl.protocol import ProtocolMachine, is_arrival
+from crownless.impl.protocol import COPIES, ProtocolMachine, is_arrival
 from crownless.impl.registry import is_bundled
 from crownless.impl.workloads import Workload
 from crownless.model_check.runs.runs import Run, diagrams_of_violations, shown_once
@@ -91,7 +91,9 @@ class PropertyResult(Drawn):
             "name": self.property.name,
             "kind": self.property.kind,
             "verdict": self.verdict,
+            "promised": self.property.promised,
             "run": None if self.run is None else self.run.json(),
+            **({"loop": [action.json() for action in self.run.loop]} if self.run is not None and self.run.loop else {}),
             "note": self.note,
         }
 
@@ -164,7 +166,7 @@ class CheckResult(Drawn):
 
     def suite(self) -> Suite:
         """The verdicts about every run, for other tools."""
-        decided = [line for line in self.properties if line.property.kind != "sometimes"]
+        decided = [line for line in self.properties if line.property.kind != "sometimes" and line.property.promised]
         return Suite(self.protocol, decided, self.seconds)
 
     def states(self) -> Iterator[Reached]:
@@ -186,12 +188,14 @@ class CheckResult(Drawn):
 
     @property
     def holds(self) -> bool:
-        """True if every property holds, and something was delivered."""
+        """True if every property that is promised holds, and something was delivered."""
         return self.verdict == "holds"
 
     @property
     def violations(self) -> Mapping[str, PropertyResult]:
-        """The properties violated, by name; another name raises `NoSuchName`, a `KeyError` that has its verdict."""
+        """The promised properties that are violated, by name; another name raises `NoSuchName`, a `KeyError` that has
+        its verdict.
+        """
         return _Violations(self)
 
     @property
@@ -199,7 +203,8 @@ class CheckResult(Drawn):
         """The worst of the verdicts on properties about every run."""
         if self.violations:
             return "violated"
-        if any(line.verdict == "unknown" and line.property.kind == "live" for line in self.properties):
+        live = [line for line in self.properties if line.property.kind == "live" and line.property.promised]
+        if any(line.verdict == "unknown" for line in live):
             return "unknown"
         if self.exploration.stopped or DELIVERS_SOMETHING.name not in self.exploration.reached:
             return "unknown"
@@ -232,6 +237,9 @@ class CheckResult(Drawn):
         parts = [check.workload.scope, f"{check.channel_name} channel: {check.channel.meaning}"]
         if check.machine.settings:
             parts.append(", ".join(f"{key}={rendered_setting(value)}" for key, value in check.machine.settings.items()))
+        if check.machine.timers:
+            timers, most = ", ".join(check.machine.timers), check.machine.setting(COPIES)
+            parts.append(f"{timers}: at any time; a packet that equals {most} in flight is lost at once")
         if check.machine.remark:
             parts.append(check.machine.remark)
         if check.machine.ordered_at is not None:
@@ -363,11 +371,16 @@ class _Violations(dict[str, PropertyResult]):
     """The properties violated, by name; a missing one is not violated, or was not decided."""
 
     def __init__(self, result: CheckResult) -> None:
-        super().__init__({line.property.name: line for line in result.properties if line.verdict == "violated"})
+        broken = [line for line in result.properties if line.verdict == "violated" and line.property.promised]
+        super().__init__({line.property.name: line for line in broken})
         self._result = result
 
     def __missing__(self, name: str) -> PropertyResult:
         line = self._result[name]
-        said = {"holds": "it holds", "unknown": "its verdict is unknown"}[line.verdict]
+        said = {
+            "holds": "is not violated, it holds",
+            "unknown": "is not violated, its verdict is unknown",
+            "violated": "is violated, but not promised",
+        }[line.verdict]
         violated = ", ".join(self) or "none"
-        raise NoSuchName(f"{self._result.protocol}: '{name}' is not violated, {said}; violated: {violated}")
+        raise NoSuchName(f"{self._result.protocol}: '{name}' {said}; violated: {violated}")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from crownless.impl.channels import Channel, channel_named, name_of_channel
-from crownless.impl.protocol import Parameter, ProtocolMachine, Setting
+from crownless.impl.channels import CHANNELS, Channel, channel_named, name_of_channel
+from crownless.impl.protocol import Parameter, ProtocolMachine, Setting, parameters_of
 from crownless.impl.protocol_validation import WrongMachine, check_class, machine_errors
 from crownless.impl.registry import PROTOCOLS, is_bundled, name_of, protocol_named, qualified_name_of
 from crownless.impl.workloads import Free, Program, Workload
@@ -20,6 +20,7 @@ from crownless.model_check.system.properties import (
     SOMETIMES,
     Property,
     default_orders,
+    not_promised,
     properties_of,
 )
 from crownless.model_check.system.system import System
@@ -108,7 +109,11 @@ class Check:
             elif self.parameters:
                 raise BadInput(f"{protocol}: a machine has its parameters already", hint="give its class")
             orders = tuple(dict.fromkeys(self.orders)) or default_orders(kind)
-            refuse_total_of_unicasts(orders, unicasts=_are_unicasts(workload))
+            if isinstance(workload, Free):
+                unicasts = workload.sends == "unicast"
+            else:
+                unicasts = all(len(message.receivers) == 1 for message in workload.universe())
+            refuse_total_of_unicasts(orders, unicasts=unicasts)
             for order in self.orders:
                 order_named(order)
                 if machine.ordered_at is not None and order not in (*AT_ONE_RECEIVER, "asynchronous"):
@@ -125,23 +130,31 @@ class Check:
         clocks = tuple(clock_named(name) for name in dict.fromkeys(self.clocks))
         program, crash = not workload.takes_anything, self.crash is not None
         monitored = [name for monitor in self.monitors for name in monitor.watches]
+        properties = self.properties
+        if not properties:
+            decided = properties_of(machine, orders, program=program, crash=crash, clocks=clocks)
+            left_out = not_promised(kind) - {*self.orders, *machine.invariants}
+            properties = (
+                *(known._replace(promised=known.name not in left_out) for known in decided),
+                *(Property(name, "always", name.replace("-", " ")) for name in monitored),
+            )
         resolved = ResolvedCheck(
             protocol=protocol,
             machine=machine,
             workload=workload,
             channel=channel if isinstance(channel, type) else channel_named(channel),
             channel_name=name_of_channel(channel) if isinstance(channel, type) else channel,
-            properties=self.properties
-            or (
-                *properties_of(machine, orders, program=program, crash=crash, clocks=clocks),
-                *(Property(name, "always", name.replace("-", " ")) for name in monitored),
-            ),
+            properties=properties,
             orders=orders,
             clocks=clocks,
             crash=None if self.crash is None else workload.processes.index(self.crash),
             monitors=self.monitors,
             chosen=bool(self.properties),
         )
+        if kind.timers and resolved.channel.reliable:
+            problem = f"retransmits ({', '.join(kind.timers)}): over a {resolved.channel_name} channel, which loses "
+            hint = f"use {' or '.join(name for name, known in CHANNELS.items() if not known.reliable)}"
+            raise NotApplicable(protocol, f"{problem}nothing, packets without end can be in flight", hint=hint)
         if resolved.chosen:
             resolved.refuse_undecided()
         return resolved
@@ -224,14 +237,15 @@ def machine_of(
     Raises `NotApplicable` for a parameter that it does not have, and `WrongMachine` if it cannot be made.
     """
     values: dict[str, Setting] = {}
-    for name, known in kind.parameters.items():
+    has = parameters_of(kind)
+    for name, known in has.items():
         default = known.in_programs if in_program and known.in_programs is not None else known.default
         values[name] = default(n)
     for name, value in given.items():
-        if name not in kind.parameters:
-            names = ", ".join(kind.parameters) or "none"
+        if name not in has:
+            names = ", ".join(has) or "none"
             raise NotApplicable(protocol, f"has no parameter '{name}'", hint=f"its parameters: {names}")
-        wrong = _out_of_range(name, kind.parameters[name], value, n)
+        wrong = _out_of_range(name, has[name], value, n)
         if wrong is not None:
             problem = f"{name}={rendered_setting(value)}: {wrong[0]}"
             raise NotApplicable(protocol, problem, hint=wrong[1], joint=": ")
@@ -307,13 +321,6 @@ def _workload(check: Check, kind: type[ProtocolMachine], protocol: str) -> Workl
         hint = _remedy(kind, "multicast", "send copies" if several else "leave out --sends")
         raise NotApplicable(protocol, f"has no messages to several processes{several}", hint=hint)
     return workload
-
-
-def _are_unicasts(workload: Workload) -> bool:
-    """True if messages are sent to one receiver each."""
-    if isinstance(workload, Free):
-        return workload.sends == "unicast"
-    return all(len(message.receivers) == 1 for message in workload.universe())
 
 
 #: What a class from outside declares to admit such messages.

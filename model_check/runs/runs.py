@@ -99,7 +99,8 @@ class ShownAction:
 
     def deed(self) -> str:
         """The action without its process and effects: ``send m1 to P3``."""
-        message = f" {printable_name(self.message)}" if self.message else ""
+        named = self.message or (self.packet.kind if self.by_channel and self.packet else None)
+        message = f" {printable_name(named)}" if named else ""
         origin = f" from {printable_name(self.packet.source)}" if self.packet else ""
         receivers = f" to {', '.join(map(printable_name, self.to))}" if self.to else ""
         return f"{printable_name(self.action)}{message}{receivers}{origin}"
@@ -129,6 +130,8 @@ class Run(Drawn):
     initial_states: Sequence[Any] = field(default=(), compare=False)
     #: The property that it was found to violate.
     breaks: str | None = field(default=None, compare=False)
+    #: The actions that can follow again and again, so that the run never ends.
+    loop: tuple[ShownAction, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return "\n".join([self.draw(), self.say(), *self.why()])
@@ -158,8 +161,11 @@ class Run(Drawn):
         return self.diagram().computation.to_networkx()
 
     def say(self) -> str:
-        """One line per action."""
-        return "\n".join(f"{number:3}. {action.say()}" for number, action in enumerate(self.actions, 1))
+        """One line per action; those of a loop last."""
+        lines = [f"{number:3}. {action.say()}" for number, action in enumerate([*self.actions, *self.loop], 1)]
+        if self.loop:
+            lines.insert(len(self), "and then again and again:")
+        return "\n".join(lines)
 
     def why(self, *properties: str) -> list[str]:
         """Why it violates the orders among these properties, by default the one that it was found to violate: the cycle
@@ -241,9 +247,9 @@ def diagrams_of_violations(
         yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
 
 
-def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None) -> Run:
-    """The run that consists of these steps and leads to the state `end`. Messages are numbered as they are handed over,
-    or named as in the program.
+def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None, loop: Sequence[LocalStep] = ()) -> Run:
+    """The run that consists of these steps and leads to the state `end`, or then takes those of the loop for ever.
+    Messages are numbered as they are handed over, or named as in the program.
     """
     keep_names = not system.workload.takes_anything
     processes = system.workload.processes
@@ -261,7 +267,7 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None)
 
     actions = []
     links = Links()
-    for step in steps:
+    for step in (*steps, *loop):
         action = step.action
         message = name(action.message)
         taken = None if action.packet is None else shown(action.packet, links.taken(action.packet, action.name))
@@ -282,7 +288,8 @@ def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None)
         )
     at_end = () if end is None else system.local_states(end)
     at_start = system.local_states(system.initial()) if system.machine.shows_variables else ()
-    return Run(processes, tuple(actions), names, at_end, at_start)
+    run, again = tuple(actions[: len(steps)]), tuple(actions[len(steps) :])
+    return Run(processes, run, names, at_end, at_start, loop=again)
 
 
 class Links:

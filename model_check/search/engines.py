@@ -144,6 +144,8 @@ def _why_not_native(check: ResolvedCheck) -> str | None:
     """The reason why the native engine cannot explore this; None if it can."""
     if check.crash is not None:
         return "the native engine knows no crashes"
+    if check.machine.timers:
+        return "the native engine knows no timers"
     if check.channel_name not in NATIVE_CHANNELS or CHANNELS[check.channel_name] is not check.channel:
         return f"the native engine knows no {check.channel_name} channel"
     if type(check.workload) not in (Free, Program):

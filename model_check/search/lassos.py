@@ -14,7 +14,7 @@ from crownless.model_check.system.system import LocalStep, System
 from crownless.spec.computation import topological_order
 
 from .explorer import live_properties_broken
-from .reachable import Node, Walk
+from .reachable import Node, Reached, Walk
 
 
 class Lassos:
@@ -46,10 +46,43 @@ class Lassos:
             if len(members) > 1 or any(graph.has_edge(node, node) for node in members):
                 self.components.append(members)
 
-    def without(self, live: Property) -> list[LocalStep] | None:
-        """The steps of a shortest path to a component in which the property is never met; None if there is none."""
+    def without(self, live: Property) -> tuple[list[LocalStep], list[LocalStep]] | None:
+        """The steps of a shortest path to a component in which the property is never met, and of a loop there; None if
+        there is none.
+        """
         broken = [members for members in self.components if all(self._breaks(live, member) for member in members)]
-        return self.walk.steps_to(self.nodes[min(map(min, broken))]) if broken else None
+        if not broken:
+            return None
+        members = min(broken, key=min)
+        start = self.nodes[min(members)]
+        return self.walk.steps_to(start), self._loop(start, {self.nodes[member] for member in members})
+
+    def _loop(self, start: Node, members: set[Node]) -> list[LocalStep]:
+        """The steps of a loop through a component that takes each action possible there: going round is fair."""
+        moves: dict[Node, list[tuple[LocalStep, Node]]] = {}
+        for state, monitor_state, history in members:
+            now = Reached(self.system, state, monitor_state, 0, self.system.moves(state), history)
+            owed = [move for move in now.moves if not self.system.may_end([move])]
+            moves[now.node] = [(step, self.walk.after(now, step, target)) for step, target in owed]
+        left = {step.action for options in moves.values() for step, _ in options}
+        loop: list[LocalStep] = []
+        here = start
+        while left or here != start:
+            steps_to: dict[Node, list[LocalStep]] = {here: []}
+            reached = [here]  # grows, the nearest first
+            for node in reached:
+                wanted = [(s, after) for s, after in moves[node] if s.action in left or (not left and after == start)]
+                if wanted:
+                    step, after = wanted[0]
+                    loop += [*steps_to[node], step]
+                    left.difference_update(taken.action for taken in loop)
+                    here = after
+                    break
+                for step, after in moves[node]:
+                    if after not in steps_to:
+                        steps_to[after] = [*steps_to[node], step]
+                        reached.append(after)
+        return loop
 
     def _breaks(self, live: Property, number: int) -> bool:
         state, monitor_state, _ = self.nodes[number]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check, ResolvedCheck, rendered_setting
 from crownless.model_check.system.properties import AT_ONE_RECEIVER
@@ -99,7 +99,7 @@ class Realization:
 
     @property
     def promises(self) -> str:
-        return self.check.machine.promises
+        return promised_orders(type(self.check.machine))[-1]
 
     @property
     def stopped(self) -> str | None:
@@ -285,7 +285,8 @@ def _candidates(answer: Realization) -> Iterator[tuple[Computation, bool]]:
 
 def _keeps_promise(c: Computation, kept: frozenset[str], machine: ProtocolMachine) -> bool:
     """True if it keeps the promise: that may be FIFO or causal order of the deliveries at some processes only."""
-    if machine.promises in kept:
+    promised = promised_orders(type(machine))
+    if kept.issuperset(promised):
         return True
     places = machine.ordered_at
-    return places is not None and machine.promises in AT_ONE_RECEIVER and kept_at(c, machine.promises, places)
+    return places is not None and all(order in AT_ONE_RECEIVER and kept_at(c, order, places) for order in promised)

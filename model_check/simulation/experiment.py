@@ -82,6 +82,8 @@ def machine_for(experiment: Experiment) -> ProtocolMachine:
     """The machine of the experiment; raises `BadInput` if something about the experiment makes no sense."""
     kind = protocol_named(experiment.protocol)
     check_class(kind)
+    if kind.timers:
+        raise BadInput(f"costs of retransmission ({', '.join(kind.timers)}) are not simulated", hint="use check")
     if kind.rolls_back:
         raise BadInput(
             f"{experiment.protocol} differs where a site crashes, and none does here", hint="name what it is based on"

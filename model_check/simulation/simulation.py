@@ -40,7 +40,7 @@ from itertools import count
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, ProtocolMachine, Step, promised_orders
 from crownless.model_check.system.machine_calls import MOST_INTERNAL, MachineCalls, without_end
 from crownless.model_check.system.monitors import Observation, monitors_of
 from crownless.runtime.ending import look
@@ -152,8 +152,9 @@ class Simulation:
         self.of_others = random.Random(f"{seed} other packets")
         self.choices = random.Random(f"{seed} choices")
         self.fifo = (experiment.channel or machine.needs_channel) == "fifo"
-        self.promised = {machine.promises, "delivers-once"}
-        self.monitors = monitors_of(machine, [machine.promises])
+        orders = promised_orders(type(machine))
+        self.promised = {*orders, "delivers-once"}
+        self.monitors = monitors_of(machine, orders)
         self.monitor_states: list[Any] = [monitor.initial() for monitor in self.monitors]
         self.kept = True
 

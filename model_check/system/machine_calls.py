@@ -339,7 +339,7 @@ class MachineCalls:
                 if step.state not in graph and (i, step.state) not in self._ending:
                     left.append(step.state)
                 graph.add_edge(now, step.state)
-                if step.packets:
+                if step.packets and name not in self.machine.timers:
                     transmitting.append((now, name, step.state))
                 if len(graph) > MOST_INTERNAL:
                     raise without_end(self.machine, i, name, start, step.state)
@@ -348,7 +348,7 @@ class MachineCalls:
             if component[before] == component[after]:
                 raise Call(self._kind, "internal", i, before).wrong(
                     f"can go on for ever: '{name}' transmits a packet each time round",
-                    "transmit it once, or wait for an answer before the next: packets without end can be in flight",
+                    f'transmit it once, or wait for an answer before the next; if it is a timer: timers = ("{name}",)',
                 )
         self._ending.update((i, state) for state in graph)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import PROMISES, ProtocolMachine, promised_orders
 from crownless.spec.clocks import Clock
 from crownless.spec.orders import WITH_TOTAL, weaker
 
@@ -20,11 +20,14 @@ Kind = Literal["always", "live", "sometimes"]
 
 
 class Property(NamedTuple):
-    """A named property; `meaning` is one sentence."""
+    """A named property; `meaning` is one sentence. `promised`: false if the protocol does not promise it, so that it
+    does not decide the verdict.
+    """
 
     name: str
     kind: Kind
     meaning: str
+    promised: bool = True
 
 
 DELIVERS_ONCE = Property(
@@ -84,9 +87,29 @@ def default_orders(machine: type[ProtocolMachine]) -> tuple[str, ...]:
     For a protocol that may deliver before the send event, only the promised order, which implies the others ([MG]
     Theorem 1).
     """
+    promised = promised_orders(machine)
     if not machine.sends_before_delivery:
-        return (machine.promises,)
-    if machine.promises == "asynchronous":
+        return promised
+    if promised == ("asynchronous",):
         return AT_ONE_RECEIVER
-    implied = weaker(machine.promises, unicasts=machine.sends == "unicast").intersection(AT_ONE_RECEIVER)
-    return tuple(name for name in WITH_TOTAL if name in implied or name == machine.promises)
+    kept = _implied(machine, promised)
+    return tuple(name for name in WITH_TOTAL if name in promised or (name in kept and name in AT_ONE_RECEIVER))
+
+
+def _implied(machine: type[ProtocolMachine], orders: Iterable[str]) -> set[str]:
+    """These orders, and the weaker ones."""
+    unicasts = machine.sends == "unicast"
+    return {name for order in orders for name in (order, *weaker(order, unicasts=unicasts))}
+
+
+def not_promised(machine: type[ProtocolMachine]) -> set[str]:
+    """The names of the properties of any protocol that this one does not promise: none, unless it promises by name.
+
+    A program completes if the protocol delivers all and never blocks.
+    """
+    if isinstance(machine.promises, str):
+        return set()
+    promised = _implied(machine, promised_orders(machine)).union(machine.promises)
+    if promised.issuperset((DELIVERS_ALL.name, NEVER_BLOCKS.name)):
+        promised.add(COMPLETES.name)
+    return {*PROMISES, COMPLETES.name} - promised

@@ -19,12 +19,13 @@ The actions of a global state:
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 from crownless.impl.channels import Channel, Flight
-from crownless.impl.protocol import Packet, ProtocolMachine, Step, Transition, name_of_arrival
+from crownless.impl.protocol import COPIES, Packet, ProtocolMachine, Step, Transition, name_of_arrival
 from crownless.impl.workloads import Workload
 from crownless.spec.computation import Message
 
@@ -107,6 +108,8 @@ class System:
         self._positions = Interner()
         self.channel = channel(self._link)
         self._faulty = channel.faults is not Channel.faults
+        #: The most equal packets in flight; None: any number, since nothing is retransmitted.
+        self._most_copies = machine.setting(COPIES) if machine.timers else None
         self._choosy = not workload.takes_anything
         self.may_crash = may_crash
         self._crashed = self._locals.number(CRASHED)
@@ -220,18 +223,35 @@ class System:
     def _add(
         self, moves: list[Move], state: State, process: int, step: LocalStep, flight: Flight, position: int
     ) -> bool:
-        """Adds the move for this step, unless it delivers a message that the application does not want now."""
+        """Adds the move for this step, unless it delivers a message that the application does not want now, or is a
+        timer whose packets find no room.
+        """
         if step.delivered and self._choosy:
             then = self._accepting(position, process, step.delivered)
             if then is None:
                 return False
             position = then
+        if self._most_copies is not None and step.packets:
+            packets = self._with_room(flight, step.packets, self._most_copies)
+            if len(packets) < len(step.packets) and step.action.name in self.machine.timers:
+                return False
+            step = step._replace(packets=packets)
         if step.exercises:
             self.exercised.reached.update(step.exercises)
         if step.packets:
             flight = self.channel.put(flight, step.packets)
         moves.append((step, (*state[:process], step.local, *state[process + 1 : self.n], flight, position)))
         return True
+
+    def _with_room(self, flight: Flight, packets: tuple[int, ...], most: int) -> tuple[int, ...]:
+        """The packets of which fewer than `most` equal ones are in flight. The others are lost at once."""
+        in_flight = Counter(packet for packet, _ in self.channel.contents(flight))
+        found_room = []
+        for packet in packets:
+            if in_flight[packet] < most:
+                in_flight[packet] += 1
+                found_room.append(packet)
+        return tuple(found_room)
 
     def may_end(self, moves: Sequence[Move]) -> bool:
         """True if a run may end in a state with these moves: all are faults of the channel or optional sends."""

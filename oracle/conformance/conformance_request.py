@@ -25,9 +25,9 @@ REPLIES = 3
 class Request:
     """A request to decide which orders an implementation keeps.
 
-    `orders`: those that it claims to keep. `replies`: the maximum number of messages that applications also send from
-    inside deliveries. `ticks`: the ticks at each process; `restarts`: the maximum crashes and restarts of each.
-    `broadcast-to-all` becomes `broadcast` with `self_sends`.
+    `orders`: those that it claims to keep. `delivery`: the delivery properties that it promises. `replies`: the maximum
+    number of messages that applications also send from inside deliveries. `ticks`: the ticks at each process;
+    `restarts`: the maximum crashes and restarts of each. `broadcast-to-all` becomes `broadcast` with `self_sends`.
     """
 
     processes: int = 3
@@ -39,6 +39,7 @@ class Request:
     replies: int | None = None
     ticks: int = 0
     restarts: int = 0
+    delivery: tuple[str, ...] = DELIVERY
 
     def __post_init__(self) -> None:
         sends, self_sends = with_self_sends(self.sends, self.self_sends)

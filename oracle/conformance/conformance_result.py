@@ -119,6 +119,14 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
     return tuple(lines.values())
 
 
+def as_promised(lines: Iterable[PropertyResult], request: Request) -> tuple[PropertyResult, ...]:
+    """The lines, where the delivery properties that are not promised say so."""
+    unpromised = {name for name in DELIVERY if name not in request.delivery}
+    return tuple(
+        replace(line, property=line.property._replace(promised=line.property.name not in unpromised)) for line in lines
+    )
+
+
 @dataclass(frozen=True, repr=False)
 class Conformance(CheckResult):
     """The verdict on each order, on deliveries, and on the ways in which nodes fail.
@@ -163,7 +171,7 @@ class Conformance(CheckResult):
     @property
     def wanted(self) -> list[PropertyResult]:
         """The lines that decide: on failures, on deliveries, and on the orders of the request."""
-        delivery = DELIVERY if self.runs is None else DELIVERY[:2]
+        delivery = [name for name in self.request.delivery if self.runs is None or name != NEVER_BLOCKS.name]
         return [self[name] for name in (*FAILURES, *delivery, *self.request.orders) if name != "asynchronous"]
 
     @property

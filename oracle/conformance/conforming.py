@@ -26,11 +26,11 @@ from crownless.model_check.system.exploration import Exploration, Progress
 from crownless.model_check.system.properties import Property
 from crownless.runtime.ending import Limits, Stopped, look, stoppable, watching
 from crownless.runtime.errors import BadInput
-from crownless.spec.orders import order_named, refuse_total_of_unicasts
+from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
 from .answers import Answers
 from .conformance_request import DELIVERY, JUDGED, MONITORED, WITH_REPLIES, Request
-from .conformance_result import PROPERTIES, Conformance, Searched, merged
+from .conformance_result import PROPERTIES, Conformance, Searched, as_promised, merged
 from .network import Network, WrongNode
 from .node import FAILURES, Implementation, NodeFailure, Query
 from .node_machine import check_of_nodes, check_of_walks
@@ -105,7 +105,7 @@ def conform_at_random(
     return Conformance(
         check.resolve(),
         Exploration(),
-        lines,
+        as_promised(lines, request),
         time.monotonic() - began,
         Engine("plain"),
         request=request,
@@ -122,7 +122,12 @@ def conform_at_random(
 
 
 def _possible(implementation: Implementation, request: Request) -> Request:
-    """The request, without replies if the nodes take none. Raises `BadInput` for an impossible one."""
+    """The request, with what the nodes promise, and without replies if they take none. Raises `BadInput` for an
+    impossible one.
+    """
+    if implementation.promises:
+        orders = request.orders or tuple(name for name in WITH_TOTAL if name in implementation.promises)
+        request = replace(request, orders=orders, delivery=tuple(n for n in DELIVERY if n in implementation.promises))
     for order in request.orders:
         order_named(order)
     refuse_total_of_unicasts(request.orders, unicasts=request.sends == "unicast")
@@ -220,7 +225,7 @@ class _Conforming:
         return Conformance(
             first.check,
             first.exploration,
-            lines,
+            as_promised(lines, self.request),
             time.monotonic() - self.began,
             first.engine,
             request=self.request,

@@ -28,6 +28,7 @@ from re import Pattern
 from typing import Any
 
 from crownless.impl import own_protocols
+from crownless.impl.protocol_validation import check_promises
 from crownless.impl.user_frames import code_of, place, place_of_error
 from crownless.runtime.ending import Stopped
 from crownless.runtime.errors import BadInput
@@ -79,6 +80,14 @@ def sends_of(node: object) -> Sends:
     return known_sends(said) if isinstance(said, str) else "unicast"
 
 
+def promises_of(kind: type) -> tuple[str, ...]:
+    """The properties that these nodes promise, by the class attribute `promises`, a tuple; none if there is none."""
+    if not isinstance(getattr(kind, "promises", None), tuple):
+        return ()
+    check_promises(kind)
+    return tuple(kind.promises)  # type: ignore[attr-defined]  # it was found there
+
+
 class InProcess(Implementation):
     """Nodes of a class."""
 
@@ -98,6 +107,7 @@ class InProcess(Implementation):
         super().__init__(kind.__name__ if name is None else name, n, limits)
         self.kind = kind
         self.unicasts = sends == sends_of(kind) == "unicast"
+        self.promises = promises_of(kind)
         self.ignored = ignored
         self.arguments = arguments_of(kind)
         for method in ("on_send", "on_packet"):

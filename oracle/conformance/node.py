@@ -151,6 +151,8 @@ class Implementation(ABC):
     resets = False
     #: True if the answer to one input may be mistaken for that to another.
     may_shift = False
+    #: The properties that they promise, of `impl.protocol.PROMISES`; none: they do not say.
+    promises: tuple[str, ...] = ()
     #: Why the answers may not include all of the nodes' output, in words.
     best_effort: str | None = None
 

@@ -76,13 +76,14 @@ class Walk(NamedTuple, Generic[Driven]):
 class Walks(NamedTuple, Generic[Driven]):
     """How the driven class is made (`new(processes, messages)`), and the requirements on each walk. `order`: the order
     to keep, if any. `must_deliver`: all messages sent must be delivered at the end. `most`: steps after which a run is
-    reported as not ending.
+    reported as not ending; if the driven class `retransmits`, only one in which something is not delivered.
     """
 
     new: Callable[[int, int], Driven]
     order: str | None
     must_deliver: bool
     most: int = MOST_STEPS
+    retransmits: bool = False
 
     def shortest_failure(self, sizes: Iterator[tuple[int, int]], walks: int = WALKS) -> tuple[Failure, int] | None:
         """A short failing walk of the smallest failing size, and the number of walks made; None if none fails."""
@@ -151,7 +152,9 @@ class Walks(NamedTuple, Generic[Driven]):
                 if broken is not None:
                     return failure("order", broken)
                 if len(taken) > self.most:
-                    return failure(FOR_EVER, "it goes on for ever")
+                    if self.retransmits and not (self.must_deliver and driven.owed):
+                        break
+                    return failure(FOR_EVER, goes_on_for_ever(driven.owed))
                 moves, progress = driven.moves(), driven.progress
         except (WrongNode, WrongMachine) as error:
             breaks = error.breaks if isinstance(error, WrongNode) else type(error).__name__
@@ -199,6 +202,11 @@ def _shorter(taken: Sequence[Taken]) -> Iterator[Sequence[Taken]]:
 def never_delivered(owed: set[tuple[str, str]]) -> str:
     """The undelivered messages, and where they should be delivered."""
     return f"never delivered: {', '.join(f'{message} at {receiver}' for message, receiver in sorted(owed))}"
+
+
+def goes_on_for_ever(owed: set[tuple[str, str]]) -> str:
+    """What a run does that does not end, and what it does not deliver."""
+    return f"it goes on for ever{'; ' * bool(owed)}{never_delivered(owed) if owed else ''}"
 
 
 def without_middle(story: str) -> str:

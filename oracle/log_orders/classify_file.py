@@ -202,15 +202,15 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
     unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
     certain = by_monitor(log.without_unordered) if unordered else None
     worst_rows = [row for rows in log.at_worst().values() for row in rows]
-    at_worst = by_monitor(worst_rows) if worst_rows else None
-    worst = dict[str, Classification]()
-    if at_worst is not None:
-        worst = {at_worst.name(number): at_worst.classification(number) for number in range(len(at_worst))}
+    if worst_rows and (at_worst := by_monitor(worst_rows)) is not None:
+        for number in range(len(at_worst)):
+            kept, run = at_worst.classification(number).kept, at_worst.name(number)
+            reasons = {order: why for order, why in log.uncertain[run].reasons.items() if order not in kept}
+            log.uncertain[run] = replace(log.uncertain[run], reasons=reasons)
     return Classifications(
         _as_far_as_certain(
             every.classification(number),
             None if certain is None else certain.classification(number),
-            worst.get(every.name(number)),
             log,
             request.reading,
         )
@@ -219,20 +219,11 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
 
 
 def _as_far_as_certain(
-    found: Classification,
-    certain: Classification | None,
-    at_worst: Classification | None,
-    log: ConvertedLog,
-    reading: UnreceivedPolicy,
+    found: Classification, certain: Classification | None, log: ConvertedLog, reading: UnreceivedPolicy
 ) -> Classification:
-    """The certain part of the classification, with notes; `certain`: that of the events with a known order; `at_worst`:
-    that of all that may have happened.
-    """
+    """The certain part of the classification, with notes; `certain`: that of the events with a known order."""
     run = found.subject.run or ""
     uncertain = log.uncertain.get(run, CERTAIN)
-    if at_worst is not None:
-        kept = set(at_worst.kept)
-        uncertain = replace(uncertain, reasons={o: why for o, why in uncertain.reasons.items() if o not in kept})
     subject = replace(found.subject, notes=(*found.subject.notes, *log.notes.get(run, ())), uncertain=uncertain)
     verdicts = tuple(weakened(verdict, uncertain, None, reading) for verdict in found.verdicts)
     if certain is not None:

@@ -161,16 +161,14 @@ def plain_types() -> list[tuple[str, pa.DataType]]:
 
 def rows_of_table(table: pa.Table, file: str, first: int = 1, options: LogOptions | None = None) -> Iterator[Row]:
     """Plain rows as events, the first one on the line of this number; raises `BadInput` with the file and the line."""
-    line, named, receivers, quarantine = first, True, True, None
-    if options is not None:
-        named, receivers, quarantine = not options.unnamed, options.names_receivers, options.quarantine
+    line, quarantine = first, None if options is None else options.quarantine
     for batch in table.to_batches(max_chunksize=1 << 12):
         look()
         for row in batch.to_pylist():
             while quarantine is not None and line in quarantine.unread:
                 line += 1
             try:
-                yield row_of(line, fields_of_row(row), named=named, receivers=receivers, has=COLUMNS)
+                yield row_of(line, fields_of_row(row), options, COLUMNS)
             except BadInput as problem:
                 if quarantine is None:
                     raise problem.at(file=file, line=line) from None

@@ -130,7 +130,7 @@ class LogOptions:
             names["index"] = self.order_by
         if self.order_by == BY_LINE:
             del names["index"]
-        if names["peer"] == NO_COLUMN:
+        if not self.names_receivers:
             del names["peer"]
         return names
 
@@ -147,7 +147,7 @@ class LogOptions:
     @property
     def names_receivers(self) -> bool:
         """False if sends do not name their receivers."""
-        return "peer" in self.named
+        return self.columns.get("peer") != NO_COLUMN
 
     @property
     def given(self) -> dict[str, str]:

@@ -106,7 +106,6 @@ def rows_of_lines(
 
     `values` gets the value of each event by which the options order them; their indices are then 0.
     """
-    unnamed, receivers = (options.unnamed, options.names_receivers) if options else (False, True)
     quarantine = options.quarantine if options else None
     translated = options is not None and bool(options.columns or options.kinds or options.order_by)
     parts = options.parts if options is not None else {}
@@ -123,7 +122,7 @@ def rows_of_lines(
             value = fields.get("index")
             if values is not None:
                 fields["index"] = 0
-            row = row_of(number, fields, named=not unnamed, receivers=receivers, has=theirs)
+            row = row_of(number, fields, options, theirs)
         except BadInput as problem:
             if quarantine is None:
                 raise problem.at(file=file, line=number) from None
@@ -166,18 +165,14 @@ def fields_of(text: str | bytes, *, exactly: bool = False) -> dict[str, Any]:
 
 
 def row_of(
-    line: int,
-    fields: Mapping[str, object],
-    *,
-    named: bool = True,
-    receivers: bool = True,
-    has: Iterable[str] | None = None,
+    line: int, fields: Mapping[str, object], options: LogOptions | None = None, has: Iterable[str] | None = None
 ) -> Row:
     """The event with these fields, on the line of this number; raises `UnusableRow`.
 
-    `named`: `message` is the name of the message. Otherwise it is a payload, which may be left out, and a deliver must
-    name its sender. `receivers`: a send names its receivers; `has`: the names of the columns in the file.
+    If messages are unnamed, `message` is a payload, which may be left out, and a deliver must name its sender. `has`:
+    the names of the columns in the file.
     """
+    named, receivers = (not options.unnamed, options.names_receivers) if options is not None else (True, True)
     has = fields if has is None else has
     if fields.get("process") is None or fields.get("index") is None or fields.get("kind") is None:
         _refuse_missing(["process", "index", "kind"], fields, has, ["message"] * named + ["peer"] * receivers)

@@ -10,6 +10,7 @@ import pytest
 from command_line_runner import Crownless
 
 import crownless as cr
+from crownless.impl.channels import CHANNELS
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import protocols_supporting
 from crownless.spec import library
@@ -32,7 +33,7 @@ check rts
 check rst --order casual
     unknown order 'casual'; did you mean 'causal'? known: {ORDER_NAMES}
 check rst --channel fif
-    unknown channel 'fif'; did you mean 'fifo'? known: unordered, fifo, lossy, duplicating
+    unknown channel 'fif'; did you mean 'fifo'? known: {", ".join(CHANNELS)}
 check rst --engine tlc
     unknown engine 'tlc'; known: native, plain, spark
 check rst --reduce order

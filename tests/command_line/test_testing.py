@@ -12,6 +12,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from relays import Numbers, Relay
 
 import crownless as cr
+from crownless.impl.channels import CHANNELS
 from crownless.impl.protocols.fifo_sequence import FifoSequence
 from crownless.impl.protocols.rst import Rst
 from crownless.impl.protocols.unordered import Unordered
@@ -195,7 +196,7 @@ class Deaf:
         (
             Numbers,
             {"channel": "loosy"},
-            "unknown channel 'loosy'; did you mean 'lossy'? known: unordered, fifo, lossy, duplicating",
+            f"unknown channel 'loosy'; did you mean 'lossy'? known: {', '.join(CHANNELS)}",
         ),
         (Numbers, {"processes": 3}, "`processes` 3: not two numbers; such as processes=(2, 3): at least 2, at most 3"),
         (Numbers, {"processes": (1, 3)}, "`processes[0]` 1: too small; give 2 to 16"),

@@ -24,7 +24,7 @@ STEPS = st.lists(st.lists(st.integers(0, 8), max_size=3) | st.integers(0, 30), m
 class Model(NamedTuple):
     """The packets in flight, and those in the hold-back queue, or copies."""
 
-    fresh: tuple[int, ...] = ()
+    fresh: tuple[Any, ...] = ()
     marked: tuple[int, ...] = ()
 
     def without(self, place: int) -> Model:
@@ -46,12 +46,17 @@ class Possibility(NamedTuple):
 def expected(name: str, model: Model) -> Iterator[Possibility]:
     """All that may happen, each possibility as often as there are packets for it."""
     fresh, marked = model
-    if name == "fifo":
+    if name == "lossy-duplicating-fifo":
+        yield from expected_of_queues(model)
+        return
+    if name in ("fifo", "lossy-fifo"):
         for place, packet in enumerate(fresh):
             if all(other % LINKS != packet % LINKS for other in fresh[:place]):
                 behind, rest = on_link(marked, packet), model.without(place)
                 yield Possibility("arrive", packet, behind, rest)
                 yield Possibility("wait", packet, (), rest._replace(marked=(*marked, packet)))
+                if name == "lossy-fifo":
+                    yield Possibility("lose", packet, (), rest)
         for place, packet in enumerate(marked):
             yield Possibility("arrive", packet, on_link(marked[:place], packet), model.without_marked(place))
         return
@@ -65,6 +70,28 @@ def expected(name: str, model: Model) -> Iterator[Possibility]:
         yield Possibility("arrive", packet, (), model.without_marked(place))
 
 
+def expected_of_queues(model: Model) -> Iterator[Possibility]:
+    """The same over FIFO links that lose and duplicate, where a copy is written as (packet, "copy") in the queue."""
+    queued, room = model
+    for place, each in enumerate(queued):
+        packet = number_of(each)
+        if any(number_of(other) % LINKS == packet % LINKS for other in queued[:place]):
+            continue
+        rest = model.without(place)
+        yield Possibility("arrive", packet, on_link(room, packet), rest)
+        yield Possibility("wait", packet, (), rest._replace(marked=(*room, packet)))
+        yield Possibility("lose", packet, (), rest)
+        if each == packet:
+            twice = (*queued[:place], (packet, "copy"), (packet, "copy"), *queued[place + 1 :])
+            yield Possibility("duplicate", packet, (), model._replace(fresh=twice))
+    for place, packet in enumerate(room):
+        yield Possibility("arrive", packet, on_link(room[:place], packet), model.without_marked(place))
+
+
+def number_of(queued: Any) -> int:
+    return int(queued[0] if isinstance(queued, tuple) else queued)
+
+
 def offered(channel: Channel, flight: Flight) -> Iterator[Possibility]:
     """All that the channel says may happen."""
     for packet, taken, waiting, behind in channel.arrivals(flight):
@@ -75,20 +102,24 @@ def offered(channel: Channel, flight: Flight) -> Iterator[Possibility]:
         yield Possibility(name, packet, (), after)
 
 
-def on_link(packets: tuple[int, ...], packet: int) -> tuple[int, ...]:
-    return tuple(other for other in packets if other % LINKS == packet % LINKS)
+def on_link(packets: tuple[Any, ...], packet: int) -> tuple[Any, ...]:
+    return tuple(other for other in packets if number_of(other) % LINKS == packet % LINKS)
 
 
 def meaning(name: str, model: Model) -> Hashable:
     """Equal exactly for models that no process can distinguish."""
     parts = (model.fresh, model.marked)
-    if name == "fifo":
+    if name.endswith("fifo"):
         return tuple(on_link(part, link) for part in parts for link in range(LINKS))
     return tuple(tuple(sorted(part)) for part in parts)
 
 
 def read(channel: Channel, flight: Flight) -> Model:
     contents = channel.contents(flight)
+    if isinstance(channel, CHANNELS["lossy-duplicating-fifo"]):
+        on_links = sum(map(len, flight[0]))
+        queued = tuple((packet, "copy") if mark else packet for packet, mark in contents[:on_links])
+        return Model(queued, tuple(packet for packet, _ in contents[on_links:]))
     fresh, marked = ([packet for packet, mark in contents if mark is which] for which in (False, True))
     return Model(tuple(fresh), tuple(marked))
 
@@ -122,15 +153,17 @@ def test_what_is_lost_by_a_crash_has_not_reached_its_process() -> None:
         channel = CHANNELS[name](lambda packet: packet % LINKS)
         flight = channel.put(channel.empty(), [1, 4, 2])
         lost = {packet: meaning(name, read(channel, rest)) for packet, rest in channel.losses(flight)}
-        assert lost.keys() == ({1, 2} if name == "fifo" else {1, 2, 4})
+        assert lost.keys() == ({1, 2} if name.endswith("fifo") else {1, 2, 4})
         assert lost[1] == meaning(name, Model((4, 2)))
 
 
 def test_a_channel_is_found_by_its_name() -> None:
-    assert list(CHANNELS) == ["unordered", "fifo", "lossy", "duplicating"]
+    assert list(CHANNELS) == ["unordered", "fifo", "lossy", "duplicating", "lossy-fifo", "lossy-duplicating-fifo"]
     assert all(channel_named(name) is kind for name, kind in CHANNELS.items())
-    assert [name for name, kind in CHANNELS.items() if not kind.reliable] == ["lossy"]
+    assert [name for name, kind in CHANNELS.items() if not kind.reliable] == [
+        *("lossy", "lossy-fifo", "lossy-duplicating-fifo")
+    ]
     with pytest.raises(BadInput) as caught:
         channel_named("fifi")
-    known = "unordered, fifo, lossy, duplicating"
+    known = "unordered, fifo, lossy, duplicating, lossy-fifo, lossy-duplicating-fifo"
     assert str(caught.value) == f"unknown channel 'fifi'; did you mean 'fifo'? known: {known}"

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import log_files
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -19,11 +21,8 @@ from crownless.spec.computation import Computation
 from crownless.testing import computations
 
 
-def event(
-    process: object, index: object, kind: object, message: object = None, peer: object = None, **more: object
-) -> str:
-    fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
-    return json.dumps({key: value for key, value in fields.items() if value is not None})
+def event(process: Any, index: Any, kind: Any, message: Any = None, peer: Any = None, **more: Any) -> str:
+    return json.dumps(log_files.event(process, index, kind, message, peer, **more))
 
 
 def read(*lines: str) -> LoggedRun:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from fuzz_verdicts import Input, run, wrong_with
+from command_line_runner import Input, run_hostile, wrong_with
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from log_files import PATTERN, Row, clocked, content_of, event
@@ -95,7 +95,7 @@ def mutated(draw: st.DrawFn, content: bytes) -> bytes:
 
 def check(arguments: Sequence[str]) -> int:
     given = Input([*arguments], frozenset({0, 3}), ("broken", "violated", "impossible"))
-    code, out, err = run(given)
+    code, out, err = run_hostile(given)
     assert wrong_with(code, out, err, given) is None, (arguments, code, err)
     return int(code)
 
@@ -139,5 +139,5 @@ def test_mutated_arguments_are_answered_or_refused_in_one_line(data: st.DataObje
         words[at : at + 1] = [data.draw(st.sampled_from(changed)).replace("\0", "")][: data.draw(st.integers(0, 2))]
     limits = {"check": CHECK, "realize": LIMITS, "count": LIMITS, "classify": LIMITS}.get(words[0], ())
     given = Input([words[0], *limits, *words[1:]], frozenset({0, 3}), ("broken", "violated", "no"))
-    code, out, err = run(given)
+    code, out, err = run_hostile(given)
     assert wrong_with(code, out, err, given) is None, (words, code, err)

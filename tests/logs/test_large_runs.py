@@ -7,7 +7,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import log_files
 import pytest
 from command_line_runner import Crownless
 from log_files import SUFFIXES
@@ -78,9 +80,8 @@ def test_verdicts_are_those_of_the_log_read_whole_and_with_holes_as_far_as_is_ce
     assert broken_with_holes > 1 or reading == "pending"
 
 
-def event(process: str, index: int, kind: str, message: str = "m", peer: object = None, **more: object) -> str:
-    fields = {"process": process, "index": index, "kind": kind, "message": message, "peer": peer, **more}
-    return json.dumps({key: value for key, value in fields.items() if value is not None})
+def event(process: str, index: int, kind: str, message: str = "m", peer: Any = None, **more: Any) -> str:
+    return json.dumps(log_files.event(process, index, kind, message, peer, **more))
 
 
 SEND, DELIVER = event("P1", 0, "send", peer="P2"), event("P2", 0, "deliver")

@@ -83,8 +83,16 @@ class InOrder(Anyhow):
         links = dict(flight)
         for packet in packets:
             queue, room = links.get(self.link(packet), ((), ()))
-            links[self.link(packet)] = (*queue, packet), room
+            links[self.link(packet)] = (*queue, self.fresh(packet)), room
         return tuple(sorted(links.items()))
+
+    def fresh(self, packet: int) -> Any:
+        """A packet as it stands in its queue once it is transmitted."""
+        return packet
+
+    def number(self, queued: Any) -> int:
+        """The packet that stands there."""
+        return int(queued)
 
     def ways(self, flight: Any) -> Iterator[Way]:
         for link, (queue, room) in flight:
@@ -94,7 +102,8 @@ class InOrder(Anyhow):
                 return tuple(sorted((link, state) for link, state in links.items() if state != ((), ())))
 
             if queue:
-                yield queue[0], then(queue[1:], room), then(queue[1:], (*room, queue[0])), room
+                first = self.number(queue[0])
+                yield first, then(queue[1:], room), then(queue[1:], (*room, first)), room
             for place, packet in enumerate(room):
                 yield packet, then(queue, room[:place] + room[place + 1 :]), None, room[:place]
 
@@ -102,7 +111,36 @@ class InOrder(Anyhow):
         return ((packet, left) for packet, left, moved, _ in self.ways(flight) if moved is not None)
 
 
-CHANNELS = {"unordered": Anyhow, "fifo": InOrder, "lossy": Lossy, "duplicating": Duplicating}
+class LossyInOrder(InOrder):
+    def faults(self, flight: Any) -> Iterator[Any]:
+        return (left for _, left in self.lost(flight))
+
+
+class LossyDoublingInOrder(LossyInOrder):
+    """In a queue is each packet with whether it may still be doubled, which happens at the head of the queue."""
+
+    def fresh(self, packet: int) -> Any:
+        return packet, True
+
+    def number(self, queued: Any) -> int:
+        return int(queued[0])
+
+    def faults(self, flight: Any) -> Iterator[Any]:
+        yield from super().faults(flight)
+        for link, (queue, room) in flight:
+            if queue and queue[0][1]:
+                twice = [(queue[0][0], False)] * 2
+                yield tuple(sorted({**dict(flight), link: ((*twice, *queue[1:]), room)}.items()))
+
+
+CHANNELS = {
+    "unordered": Anyhow,
+    "fifo": InOrder,
+    "lossy": Lossy,
+    "duplicating": Duplicating,
+    "lossy-fifo": LossyInOrder,
+    "lossy-duplicating-fifo": LossyDoublingInOrder,
+}
 
 
 class Numbers:

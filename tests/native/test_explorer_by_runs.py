@@ -240,7 +240,7 @@ def explored(
     return explore(System(machine, Free(machine.n, messages), CHANNELS[channel], monitors), ALL, first=first)
 
 
-@pytest.mark.parametrize("channel", ["unordered", "fifo", "lossy"])
+@pytest.mark.parametrize("channel", ["unordered", "fifo", "lossy", "lossy-fifo"])
 @pytest.mark.parametrize(("n", "messages", "seeds"), [(2, 2, 15), (2, 3, 6), (3, 2, 10)])
 def test_the_explorer_finds_what_all_runs_of_random_machines_show(
     n: int, messages: int, seeds: int, channel: str

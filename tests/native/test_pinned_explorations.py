@@ -88,6 +88,16 @@ def test_every_protocol_is_counted_by_both_derivations() -> None:
         ("duplicating", lambda k, channels: 4**k * comb(k + channels - 1, channels - 1)),
         # Each channel has sent some and delivered some: 2 × channels piles that add up to k.
         ("fifo", lambda k, channels: comb(k + 2 * channels - 1, 2 * channels - 1)),
+        # What is lost is lost at the head, as if it were delivered.
+        ("lossy-fifo", lambda k, channels: comb(k + 2 * channels - 1, 2 * channels - 1)),
+        # The head of j channels is doubled, with two or one copy left; what is behind it is as on any channel.
+        (
+            "lossy-duplicating-fifo",
+            lambda k, channels: sum(
+                2**j * comb(channels, j) * comb(k - j + 2 * channels - 1, 2 * channels - 1)
+                for j in range(min(k, channels) + 1)
+            ),
+        ),
     ],
 )
 def test_the_states_of_no_protocol_are_those_of_its_channels(

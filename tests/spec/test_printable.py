@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz_verdicts import Input, run, wrong_with
+from command_line_runner import Input, run_hostile, wrong_with
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
@@ -132,7 +132,7 @@ def test_no_verb_prints_a_name_raw(name: str, tmp_path: Path) -> None:
         ["count", "-n", name, "-m", "1"],
     ]
     for words in commands:
-        code, out, err = run(Input(words))
+        code, out, err = run_hostile(Input(words))
         violated = ("violated", "broken")
         assert wrong_with(code, out, err, Input(words, frozenset({0, 3}), violated)) is None, words
 
@@ -197,5 +197,5 @@ def test_json_output_has_names_exactly(tmp_path: Path) -> None:
         action = {"process": name, "action": "send", "message": name, "to": [name], "transmits": [], "happens": []}
         check = {"protocol": "p", "process_names": [name], "properties": [{"name": "x", "run": [action]}]}
         (tmp_path / "run.json").write_text(json.dumps([check]), "utf-8")
-        _, out, _ = run(Input(["show", str(tmp_path / "run.json"), "--json"]))
+        _, out, _ = run_hostile(Input(["show", str(tmp_path / "run.json"), "--json"]))
         assert json.loads(out)["runs"] == [{"processes": [name], "breaks": ["x"], "run": [action]}]

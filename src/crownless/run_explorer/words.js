@@ -3,7 +3,8 @@
 
 /** The action without its process and effects: "send m1 to P3". */
 function deed(space, action) {
-  const message = action.message ? ` ${action.message}` : "";
+  const named = action.message || (action.byChannel && action.packet && action.packet.kind);
+  const message = named ? ` ${named}` : "";
   const to = action.to.length ? ` to ${action.to.map((q) => space.processes[q]).join(", ")}` : "";
   const origin = action.packet ? ` from ${space.processes[action.packet.source]}` : "";
   return `${action.name}${message}${to}${origin}`;

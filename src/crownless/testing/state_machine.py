@@ -12,23 +12,30 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from crownless import arguments
 from crownless.impl.channels import Channel, channel_named
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import WrongMachine, check_class
 from crownless.model_check.check.request import MOST_MESSAGES, MOST_PROCESSES, Check, ResolvedCheck
-from crownless.model_check.runs.runs import wrong_event
+from crownless.model_check.runs.runs import run_of, wrong_event
 from crownless.model_check.runs.stepwise import StepwiseRun
-from crownless.model_check.system.properties import DELIVERS_ONCE
-from crownless.model_check.system.system import Action, System
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
+from crownless.model_check.system.system import Action, LocalStep, MonitorState, State, System
 from crownless.oracle.conformance.answers import Answers
 from crownless.oracle.conformance.conformance_request import Request
-from crownless.oracle.conformance.in_process import InProcess, sends_of
+from crownless.oracle.conformance.in_process import InProcess, promises_of, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
-from crownless.oracle.conformance.walks import MOST_STEPS, WALKS, Walks, never_delivered, without_middle
+from crownless.oracle.conformance.walks import (
+    MOST_STEPS,
+    WALKS,
+    Walks,
+    goes_on_for_ever,
+    never_delivered,
+    without_middle,
+)
 from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable, some
 from crownless.spec.enumeration import Sends, known_sends
-from crownless.spec.orders import order_named, refuse_total_of_unicasts
+from crownless.spec.orders import WITH_TOTAL, order_named, refuse_total_of_unicasts
 
 
 def stateful(
@@ -46,11 +53,11 @@ def stateful(
 
     `subject`: a class of nodes, as for `crownless conform` (`oracle.conformance.in_process`), or a protocol
     (`cr.Protocol`). `sends`: `unicast`, `multicast`, `broadcast`, or `broadcast-to-all`: senders deliver their own
-    messages, too; default: what the class says by its attribute `sends`, or else unicast.
-    `order`: the order to keep; default: the one a protocol promises, causal order for nodes. `channel`: `unordered`,
-    `fifo`, `lossy` or `duplicating`; default: the one a protocol needs. `processes`: their minimum and maximum number;
-    `messages`: the maximum number of sends. `delivers_all`: over a channel that loses nothing every message must be
-    delivered once nothing is in flight.
+    messages, too; default: what the class says by its attribute `sends`, or else unicast. `order`: the order to keep;
+    default: the one promised, else causal order for nodes. `channel`: a name, or a class; default: the one a protocol
+    needs. `processes`: their minimum and maximum number; `messages`: the maximum number of sends. `delivers_all`: over
+    a channel that loses nothing, or if the protocol has timers, every message must be delivered once nothing more can
+    happen, unless its `promises` leave that out.
 
     The test first makes random walks, from few processes and messages to many, `walks` of each size: 0 for none. It
     fails with the shortest failing walk of the smallest size, without unnecessary steps. Then hypothesis searches for
@@ -65,21 +72,26 @@ def stateful(
         known_sends(sends)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
-        held_to, needed = order or subject.promises, subject.needs_channel
+        held_to, needed = order or promised_orders(subject)[-1], subject.needs_channel
+        delivers_all &= DELIVERS_ALL.name not in not_promised(subject)
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        sends = sends or sends_of(subject)
-        refuse_total_of_unicasts([order or ""], unicasts=sends == "unicast")
+        promises = promises_of(subject)
+        promised = [name for name in WITH_TOTAL if name in promises] or ["asynchronous" if promises else "causal"]
+        delivers_all &= not promises or DELIVERS_ALL.name in promises
+        held_to, needed, sends = order or promised[-1], "unordered", sends or sends_of(subject)
+        refuse_total_of_unicasts([held_to], unicasts=sends == "unicast")
         driven = partial(_Nodes, subject, {}, sends=sends)
-        held_to, needed = order or "causal", "unordered"
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
     order_named(held_to)
     kind = _channel(needed if channel is None else channel)
+    retransmits = bool(issubclass(subject, ProtocolMachine) and subject.timers)
     facts: dict[str, Any] = {
         "order": held_to,
-        "must_deliver": delivers_all and kind.reliable,
+        "must_deliver": delivers_all and (kind.reliable or retransmits),
+        "retransmits": retransmits,
         "least": least,
         "most": most,
         "new": partial(driven, messages=messages, channel=kind, order=held_to),
@@ -91,7 +103,7 @@ def stateful(
 
     def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
         sizes = ((n, m) for m in range(1, messages + 1) for n in range(least, most + 1))
-        each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"])
+        each = Walks(lambda n, m: new(processes=n, messages=m), held_to, facts["must_deliver"], retransmits=retransmits)
         found = each.shortest_failure(sizes, walks)
         if found is not None:
             failure, made = found
@@ -134,6 +146,7 @@ class _Driven(RuleBasedStateMachine):
 
     order: ClassVar[str]
     must_deliver: ClassVar[bool]
+    retransmits: ClassVar[bool]
     least: ClassVar[int]
     most: ClassVar[int]
     new: ClassVar[Any]
@@ -207,11 +220,14 @@ class _Driven(RuleBasedStateMachine):
         for steps in count():
             if not self.those("step"):
                 break
-            # Neither always the first nor always the last, which could be the order sent.
-            self.take("step", -1 if steps % 3 else 0)
+            # Neither always the first nor always the last, which could be the order sent; and each timer at times.
+            self.take("step", -1 if steps % 3 else steps // 3 if self.retransmits else 0)
             self.the_order_is_kept()
             if steps >= MOST_STEPS:
-                raise AssertionError(f"it goes on for ever\n{without_middle(self.subject.story())}")
+                if self.retransmits and not (self.must_deliver and self.subject.owed):
+                    break
+                said = goes_on_for_ever(self.subject.owed)
+                raise AssertionError(f"{said}\n{without_middle(self.subject.story())}")
         if self.must_deliver and self.subject.owed:
             raise AssertionError(f"{never_delivered(self.subject.owed)}\n{self.subject.story()}")
 
@@ -255,10 +271,17 @@ class _Protocol(StepwiseRun):
         order: str,
     ) -> None:
         if (processes, messages) not in systems:
-            check = Check(subject, processes, messages, channel=channel, orders=(order,), sends=sends).resolve()
-            systems[processes, messages] = check.system(), frozenset(known.name for known in check.properties)
+            orders = promised if order in (promised := promised_orders(subject)) else (order,)
+            check = Check(subject, processes, messages, channel=channel, orders=orders, sends=sends).resolve()
+            judged = frozenset(known.name for known in check.properties if known.promised)
+            systems[processes, messages] = check.system(), judged
         system, self._properties = systems[processes, messages]
         super().__init__(system)
+        self._visited: list[tuple[State, MonitorState]] = [(self.state, self.monitor_state)]
+
+    def take(self, step: LocalStep, target: State) -> None:
+        super().take(step, target)
+        self._visited.append((self.state, self.monitor_state))
 
     def moves(self) -> list[Move]:
         """All that may happen next."""
@@ -289,8 +312,21 @@ class _Protocol(StepwiseRun):
         return {(names[m], processes[q]) for m, q in self.system.undelivered(self.monitor_state, self.state)}
 
     def story(self) -> str:
-        """All that has happened, drawn and in words."""
-        return "\n".join(["", str(self.run), *self.run.why(*self.broken)])
+        """All that has happened, drawn and in words; of a run that goes on for ever, the loop last."""
+        begin, end = self._loop() if len(self.steps) > MOST_STEPS else (len(self.steps), len(self.steps))
+        run = run_of(self.system, self.steps[:begin], loop=self.steps[begin:end])
+        return "\n".join(["", str(run), *run.why(*self.broken)])
+
+    def _loop(self) -> tuple[int, int]:
+        """The steps of the first loop, from one on and up to another, in which all is done that is still done later."""
+        later = len(self.steps) // 2
+        begin = min(map(self._visited.index, self._visited[later:]))
+        left = {_like(step.action) for step in self.steps[later:] if not step.action.by_channel}
+        for end, step in enumerate(self.steps[begin:], begin + 1):
+            left.discard(_like(step.action))
+            if not left and self._visited[end] == self._visited[begin]:
+                return begin, end
+        return len(self.steps), len(self.steps)
 
 
 def _like(action: Action) -> Hashable:

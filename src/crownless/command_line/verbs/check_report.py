@@ -20,7 +20,10 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
     rows = Rows("property", "kind", "verdict")
     for line in result.properties:
         never = line.property.name in result.never_exercised
-        verdict = Text("never exercised" if never else line.verdict, style=STYLES[line.verdict])
+        style = STYLES[line.verdict] if line.property.promised else ""
+        verdict = Text("never exercised" if never else line.verdict, style=style)
+        if not line.property.promised:
+            verdict.append(", not promised", style="")
         in_a_line = (
             line.property.name in result.machine.invariants and line.run is not None
         )  # a local state is too long for a cell
@@ -46,6 +49,10 @@ def print_check(result: CheckResult, *, drawings: bool) -> None:
 def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
     """The verdict in a sentence, which claims no more than the search has shown."""
     name = result.protocol
+    within = "within the bound"
+    unpromised = [line.property.name for line in result.properties if line.verdict == "violated"]
+    if unpromised:
+        within += f", as promised; not promised, and violated: {', '.join(unpromised)}"
     if result.violations:
         return f"{name} breaks {' and '.join(result.violations)}"
     stopped = result.exploration.stopped
@@ -55,8 +62,8 @@ def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
         return f"{name}: unknown: {why}"
     if never_exercised:
         never = f"{some(len(never_exercised), 'rule')} never exercised: {', '.join(never_exercised)}"
-        return f"{name} holds within the bound, but {never}"
-    return f"{name} holds within the bound"
+        return f"{name} holds {within}, but {never}"
+    return f"{name} holds {within}"
 
 
 def print_runs(result: CheckResult) -> None:

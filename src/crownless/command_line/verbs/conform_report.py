@@ -11,6 +11,7 @@ from crownless.command_line.tables import Rows
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.runs.runs import Run
+from crownless.model_check.system.properties import DELIVERS_ALL
 from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, WITH_REPLIES
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
@@ -53,6 +54,8 @@ def print_conformance(result: Conformance, *, drawings: bool) -> None:
 def _verdict(result: Conformance, line: PropertyResult) -> Text:
     verdict = _OF_ORDERS[line.verdict] if line.property.name in WITH_TOTAL else line.verdict
     said = "not broken" if result.runs is not None and verdict == "unknown" else verdict
+    if not line.property.promised:
+        return Text(f"{said}, not promised")
     return Text(said, style=STYLES.get(said, ""))
 
 
@@ -142,7 +145,7 @@ def _of_computations(result: Conformance) -> list[str]:
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
-        broken = [name for name in found.equal_orders if name in JUDGED and result[name].verdict == "violated"]
+        broken = [name for name in found.equal_orders if name in result and result[name].verdict == "violated"]
         for why, names in (
             ("runs that cannot be completed, which are not counted,", [name for name in broken if name not in replies]),
             (f"{WITH_REPLIES}, which are not counted,", [name for name in broken if name in replies]),
@@ -177,6 +180,7 @@ def conclusion(result: Conformance) -> str:
 
 def _conclusion(result: Conformance) -> str:
     name, orders = result.protocol, result.request.orders
+    all_is_promised = DELIVERS_ALL.name in result.request.delivery
     if result.unconfirmed is not None:
         return f"{name}: unknown: what it seemed to break is not confirmed"
     if result.broken:
@@ -184,13 +188,14 @@ def _conclusion(result: Conformance) -> str:
     if result.verdict == "unknown":
         return f"{name}: unknown: {result.ended_by or 'not every property was decided'}"
     if result.runs is not None:
-        also = " and delivers everything" if channel_named(result.request.channel).reliable else ""
+        also = " and delivers everything" if channel_named(result.request.channel).reliable and all_is_promised else ""
         does = f"keeps {_and(orders)} order{also}" if orders else "fails in nothing"
         return f"{name} {does} in all of {some(result.made, 'random run')}: a sample of all runs"
     kept = orders or result.named
     broken = [] if orders else [order for order in _weaker(kept) if order in result.violations]
     violates = f"; it violates {_and(broken)} order" if broken else ""  # multicasts may keep a stronger order
-    return f"{name} keeps {_and(kept)} order within the bound, and delivers everything{violates}"
+    also = ", and delivers everything" if all_is_promised else ""
+    return f"{name} keeps {_and(kept)} order within the bound{also}{violates}"
 
 
 def _weaker(orders: Sequence[str]) -> list[str]:

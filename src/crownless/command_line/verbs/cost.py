@@ -15,7 +15,7 @@ from crownless.command_line.file_options import OutputFolder
 from crownless.command_line.options import Verb, with_limits, with_output, with_settings
 from crownless.command_line.output import print_json, print_line, status
 from crownless.command_line.tables import Rows
-from crownless.impl.protocol import Setting
+from crownless.impl.protocol import Setting, promised_orders
 from crownless.impl.registry import protocol_named
 from crownless.model_check.simulation.experiment import COMPARED, SEEDS, Experiment, combinations
 from crownless.model_check.simulation.latencies import LATENCIES
@@ -174,5 +174,5 @@ def _print(found: list[Point]) -> None:
     for point in found:
         if point.broken:
             broken = f"{point.broken} of {some(point.repetitions, 'run')}"
-            promise = protocol_named(point["protocol"]).promises
+            promise = " and ".join(promised_orders(protocol_named(point["protocol"])))
             print_line(f"{point['protocol']} breaks {promise} order in {broken}")

@@ -18,7 +18,7 @@ from crownless.command_line.pictures import write_file
 from crownless.command_line.tables import Rows
 from crownless.impl.channels import CHANNELS
 from crownless.impl.own_protocols import is_own
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.protocol_validation import check_class
 from crownless.impl.registry import PROTOCOLS, protocol_named
 from crownless.model_check.system.properties import DELIVERS_ONCE, default_orders, properties_of
@@ -120,7 +120,8 @@ def protocol_facts(protocols: Mapping[str, type[ProtocolMachine]] = PROTOCOLS) -
         {
             "name": name,
             "source": kind.source,
-            "promises": kind.promises + (" (at the server)" if kind(3).ordered_at is not None else ""),
+            "promises": ", ".join(promised_orders(kind))
+            + (" (at the server)" if kind(3).ordered_at is not None else ""),
             "needs_channel": kind.needs_channel,
             "sends": kind.sends,
             "admits": [
