@@ -318,7 +318,7 @@ def test_a_send_into_a_hole_is_named(crownless: Crownless, tmp_path: Path) -> No
     assert "hole: c: event 1 is missing" in printed
     assert "x2: not received, or in a hole of c" in printed
     assert "4 messages" in printed[0]
-    assert any(line.startswith("not received: x1, y; read as lost for good") for line in printed)
+    assert any(line.startswith("not received: x1 by b, y by b; read as lost for good") for line in printed)
     facts = crownless("classify", log, "--json").json
     assert facts["perhaps_received"] == [{"message": "x2", "receiver": "c"}]
     assert facts["unreceived"] == [{"message": "x1", "receiver": "b"}, {"message": "y", "receiver": "b"}]
