@@ -21,7 +21,7 @@ from crownless.impl.protocol_validation import WrongMachine
 from crownless.runtime.printable import error_line
 
 from .machine_code import Reader, attribute
-from .terms import Term
+from .terms import Term, like
 
 
 class UnsupportedStep(Exception):
@@ -306,8 +306,7 @@ def _with(value: Any, x: Term, y: Term) -> Any:
     if isinstance(value, ProcessSymbol):
         return ProcessSymbol(z3.substitute(value.term, (x, y)), value.path)
     if isinstance(value, tuple):
-        parts = [_with(part, x, y) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return like(value, [_with(part, x, y) for part in value])
     if value is None or isinstance(value, bool | int | str):
         return value
     raise UnsupportedStep(f"a step makes something of the type {type(value).__name__} of each element of a queue")

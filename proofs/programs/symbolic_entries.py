@@ -15,7 +15,7 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.language.terms import Term
+from crownless.proofs.language.terms import Term, like
 
 #: A condition: a plain bool where it is known, otherwise a term of z3.
 Condition = Any
@@ -199,8 +199,7 @@ def mapped(change: Callable[..., Any], *values: Any) -> Any:
     if isinstance(first, tuple):
         if any(type(other) is not type(first) or len(other) != len(first) for other in others):
             raise TypeError("it keeps queues or sets, of no fixed size")
-        parts = [mapped(change, *parts) for parts in zip(*values, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+        return like(first, [mapped(change, *parts) for parts in zip(*values, strict=True)])
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | Number):
             raise TypeError(f"it keeps {NOT_NUMBERS.get(type(value), 'more than numbers')}")
