@@ -36,7 +36,7 @@ from crownless.proofs.protocols.rst import Counts, by_counts
 from crownless.proofs.theorems import deliv_is_redundant
 from crownless.spec.computation import Message
 
-from .claim import Erratum, claim
+from .claim import claim, error
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import check_changes, same_guard, scripted_run
 
@@ -327,13 +327,10 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
     },
     reading="one piece changed at a time, then every two; 'nothing' means safe, live, and the guard of rst in every "
     "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
-    errata=[
-        Erratum(
-            "error",
-            "'we have to' increment SENT_i[j, i] after delivering; but without it the guard is the same",
-            "the increment is needed only if DELIV is dropped, too",
-        ),
-    ],
+)
+@error(
+    "'we have to' increment SENT_i[j, i] after delivering; but without it the guard is the same",
+    "the increment is needed only if DELIV is dropped, too",
 )
 def ku9(quick: bool) -> list[Evidence]:
     each = {name: check_changes(3, 3, name) for name in CHANGES}

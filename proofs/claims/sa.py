@@ -31,7 +31,7 @@ from crownless.proofs.language.terms import Term, Terms, for_all_of
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.spec.computation import Message
 
-from .claim import Erratum, claim
+from .claim import claim, slip_of_print
 from .evidence import (
     breaks,
     enumerated,
@@ -394,12 +394,8 @@ def sa12(quick: bool) -> Evidence:
     },
     reading="extra messages are sent before others by the order of their process; nothing is learnt from one",
     kind="slip of print",
-    errata=[
-        Erratum(
-            "slip of print", "the proof takes a lower bound of the messages that cannot be delivered", "a minimal one"
-        ),
-    ],
 )
+@slip_of_print("the proof takes a lower bound of the messages that cannot be delivered", "a minimal one")
 def sa17(quick: bool) -> list[Evidence]:
     def waits_for_no_number(now: Reached) -> bool:
         return any(
