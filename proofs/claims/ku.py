@@ -86,9 +86,8 @@ AT_THE_END = (State(M1_AND_M2, (0, 0, 0)), State(ALL_THREE, (1, 0, 0)), State(AL
 )
 def ku1(quick: bool) -> Evidence:
     script = load_program("kuper-program")
-    run, steps = scripted_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
+    run, as_taken = scripted_run(system_of(Rst(3), Program(script), channel="fifo"), [shows[:3] for shows in THE_RUN])
     as_shown = [(shows.carried, State(shows.sent, shows.deliv)) for shows in THE_RUN]
-    as_taken = [(*(packet.stamp for packet in each.packets), each.local) for each in steps]
     ends = {tuple(now.locals) for now in reachable(system_of(Rst(3), Program(script))) if not now.moves}
     merged = Rst(3).after_delivering(1, Rst(3).initial(1), 0, NOBODY_SENT).sent
     return (

@@ -11,6 +11,7 @@ from crownless.impl.variants.for_matrices import changed
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.reachable import Reached
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.evidence import Evidence
@@ -25,31 +26,26 @@ def check_changes(n: int, m: int, *names: str) -> CheckResult:
     return explored(changed(n, *names), Free(n, m))
 
 
-class ScriptedStep(NamedTuple):
-    """The packets that an action transmits or receives, and the local state after it."""
-
-    packets: Sequence[Packet]
-    local: Any
-
-
-def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
-    """The run of these (process, action, message), as far as possible, with each action's packets and local state."""
-    state, steps, seen = system.initial(), [], []
+def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[tuple[Any, ...]]]:
+    """The run of these (process, action, message), as far as possible; and for each action the stamps of the packets
+    that it transmits or receives, and the local state after it.
+    """
+    run, seen = StepwiseRun(system), []
     for process, action, name in script:
         moves = [
             (step, target)
-            for step, target in system.moves(state)
+            for step, target in system.moves(run.state)
             if (step.action.process, step.action.name) == (process, action)
             and step.action.message is not None
             and step.action.message.name == name
         ]
         if len(moves) != 1:
             break
-        ((step, state),) = moves
-        steps.append(step)
+        ((step, target),) = moves
+        run.take(step, target)
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
-        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
-    return run_of(system, steps), seen
+        seen.append((*(packet.stamp for packet in packets), system.local_states(target)[process]))
+    return run_of(system, run.steps), seen
 
 
 # -- two protocols in lockstep -----------------------------------------------------------------------------------------
