@@ -53,9 +53,9 @@ def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crow
     with suite_of("unordered", "rst"):
         code, out, err = crownless("check")
     assert (code, err) == (0, "")
-    assert re.search(r"^unordered +3×4, unordered +breaks fifo 3, causal 3,? ", out, re.MULTILINE)
+    assert re.search(r"^unordered +3×4, unordered +violates fifo 3, causal 3,? ", out, re.MULTILINE)
     assert re.search(r"^rst +3×4, unordered +holds +7,370 +\d+\.\d$", out, re.MULTILINE)
-    assert out.endswith("\n2 checks: 1 holds, 1 breaks, all as expected\n")
+    assert out.endswith("\n2 checks: 1 holds, 1 violated, all as expected\n")
 
 
 def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownless: Crownless) -> None:

@@ -160,7 +160,7 @@ def _conclusion(classification: oracle.Classification) -> str:
     strongest = ", ".join(classification.strongest)
     none = "none of these orders" if not those("unknown") else "none for certain"
     parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
-    parts += [f"breaks {those('broken')}"] * bool(those("broken"))
+    parts += [f"violates {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     delivery = classification.subject.delivery
     violated = [] if delivery is None else delivery.violated
