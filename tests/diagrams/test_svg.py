@@ -375,10 +375,7 @@ def test_two_hundred_messages_fit_and_more_make_an_excerpt_that_says_so() -> Non
 
 def test_an_excerpt_has_no_more_arrows_events_and_processes_than_can_be_read_and_says_so() -> None:
     part = excerpt(diagram_of(broadcasts(40)))
-    assert (
-        part.left_out
-        == "An excerpt: 13 of 200 messages and 30 of 40 processes, those nearest to the violation."
-    )
+    assert part.left_out == "An excerpt: 13 of 200 messages and 30 of 40 processes, those nearest to the violation."
     assert len(part.arrows) <= 400
     quiet = [[Event("send", 0), *[Event("internal", None)] * 2000], [Event("receive", 0)]]
     part = excerpt(diagram_of(Computation.of_lines(2, [Message("m", 0, (1,))], quiet)))
