@@ -16,7 +16,7 @@ from crownless.model_check.check.suite import SuiteRow, as_expected
 from crownless.model_check.system.properties import COMPLETES
 from crownless.runtime.printable import listed, printable_name, some
 
-#: Widths for values not known in advance: "breaks" with the longest property name, millions of states, and seconds.
+#: Widths for values not known in advance: "violates" with the longest property name, millions of states, and seconds.
 VERDICT, STATES, SECONDS = 24, 7, 7
 #: Maximum width of the column for what a check covers; longer text is folded.
 CHECKED_OVER = 18
