@@ -190,8 +190,7 @@ def _sp_knows_receives() -> Evidence:
         "s1 ≺ s2": c.precedes(c.send(c.first), c.send(c.second)),
     }
     claim = Claim("r1 → s2", given, c.leads(c.receive(c.first), c.send(c.second)))
-    without = {name: term for name, term in given.items() if name != "SP"}
-    return by_z3("SP implies r1 → s2", [claim], possible=[given], refuted=[[claim._replace(given=without)]])
+    return by_z3("SP implies r1 → s2", [claim], possible=[given], refuted=[[claim.without("SP")]])
 
 
 @claim(

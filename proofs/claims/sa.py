@@ -27,7 +27,7 @@ from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, lacking_each, together
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
-from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.language.terms import Term, Terms, for_all_of
 from crownless.proofs.protocols import extra_messages_constraints as constraints
 from crownless.spec.computation import Message
 
@@ -75,9 +75,8 @@ class AnyStamp:
 
         return self.every(constraint, 2)
 
-    def every(self, holds_of: Any, of: int = 1) -> Term:
-        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
-        return z3.ForAll(some, holds_of(*some))
+    def every(self, holds: Callable[..., Term], of: int = 1) -> Term:
+        return for_all_of(self.terms.process, holds, of)
 
 
 def _kept_by_each_step(name: str, invariant: Callable[[AnyStamp, State], Term]) -> list[Claim]:

@@ -21,7 +21,7 @@ from crownless.proofs.induction.any_run import AnyRun, Event, SymbolicState
 from crownless.proofs.induction.theorem import EFFORT
 from crownless.proofs.language.arrays import Eliminator
 from crownless.proofs.language.ground import instances
-from crownless.proofs.language.terms import Term, is_array
+from crownless.proofs.language.terms import Term, is_array, like
 from crownless.proofs.language.z3_query import ask, reason_for_giving_up
 
 from .candidates import Candidates
@@ -198,10 +198,7 @@ class CounterexampleQuery:
 
         def plain(value: Any) -> Any:
             """The value with its arrays as tuples."""
-            if isinstance(value, tuple):
-                parts = [plain(part) for part in value]
-                return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-            return entries(value)
+            return like(value, map(plain, value)) if isinstance(value, tuple) else entries(value)
 
         def entries(term: Term) -> Any:
             if is_array(term):

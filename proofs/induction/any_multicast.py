@@ -28,7 +28,7 @@ from crownless.proofs.language.symbols import AnyReceivers, Symbol
 from crownless.proofs.language.terms import Term, Terms, is_array
 from crownless.spec.computation import Message
 
-from .any_run import CAUSAL_PAST, AnyRun, leaves, refused, same_shape, sent
+from .any_run import CAUSAL_PAST, AnyRun, leaves, rebuilt, refused, same_shape, sent
 
 ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
@@ -138,7 +138,8 @@ def copies(
         raise refused(machine, "send", "the state after a message to several processes speaks of one of them")
 
     def packet(j: Term) -> Packet:
-        return one._replace(destination=j, stamp=_substituted(one.stamp, some[0], j))
+        stamp = rebuilt(one.stamp, (z3.substitute(term, (some[0], j)) for term in leaves(one.stamp)))
+        return one._replace(destination=j, stamp=stamp)
 
     return alone, packet
 
@@ -150,10 +151,3 @@ def _read(value: Any, k: Term, l: Term) -> list[Term]:
 
 def _entry(leaf: Term, places: list[Term]) -> Term:
     return _entry(leaf[places[0]], places[1:]) if is_array(leaf) else leaf
-
-
-def _substituted(value: Any, this: Term, that: Term) -> Any:
-    if isinstance(value, tuple):
-        parts = [_substituted(part, this, that) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    return z3.substitute(value, (this, that)) if z3.is_expr(value) else value

@@ -10,7 +10,7 @@ receiver, its number on its channel, its stamp, and which sends happened before 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ import z3
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.proofs.language.branch_free import for_every_n
 from crownless.proofs.language.refusals import Refused
-from crownless.proofs.language.terms import Term, Terms, as_term
+from crownless.proofs.language.terms import Term, Terms, as_term, for_all_of, like
 from crownless.spec.computation import Message
 
 CAUSAL_PAST = (
@@ -150,13 +150,11 @@ class AnyRun:
 
     def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all messages, or all pairs of them."""
-        some = [z3.FreshConst(self.message, "x") for _ in range(of)]
-        return z3.ForAll(some, holds(*some))
+        return for_all_of(self.message, holds, of)
 
     def processes(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all processes, or pairs or triples of them."""
-        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
-        return z3.ForAll(some, holds(*some))
+        return for_all_of(self.terms.process, holds, of)
 
     def each_delivery(self, holds: Callable[..., Term]) -> Term:
         """For all places where a message may be delivered; a unicast has a single one, which is not named."""
@@ -324,16 +322,11 @@ def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
 # -- values ------------------------------------------------------------------------------------------------------------
 
 
-def parts(value: Any) -> list[Any]:
-    """The parts of a value, in order."""
-    if isinstance(value, tuple):
-        return [deeper for part in value for deeper in parts(part)]
-    return [value]
-
-
 def leaves(value: Any) -> list[Term]:
     """The terms in a value, in order. (Everything else in it is a constant of the protocol: `shape`.)"""
-    return [part for part in parts(value) if z3.is_expr(part)]
+    if isinstance(value, tuple):
+        return [leaf for part in value for leaf in leaves(part)]
+    return [value] if z3.is_expr(value) else []
 
 
 def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the state") -> Any:
@@ -367,25 +360,19 @@ def same_shape(machine: ProtocolMachine, method: str, one: Any, other: Any, what
         raise refused(machine, method, f"{what} changes in its form, or in what is declared constant")
 
 
-def _rebuilt(value: Any, terms: Sequence[Term]) -> Any:
+def rebuilt(value: Any, terms: Iterator[Term]) -> Any:
     """A value like this one, of these terms."""
-    rest = iter(terms)
-
-    def build(part: Any) -> Any:
-        if isinstance(part, tuple):
-            parts = [build(each) for each in part]
-            return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
-        return next(rest) if z3.is_expr(part) else part
-
-    return build(value)
+    if isinstance(value, tuple):
+        return like(value, [rebuilt(part, terms) for part in value])
+    return next(terms) if z3.is_expr(value) else value
 
 
 def functions(name: str, value: Any, *of: Term) -> Callable[..., Any]:
     """Values of this form, one for each element of a sort, or each tuple of elements; nothing else is known of them."""
     each = [z3.Function(f"{name}-{k}", *of, leaf.sort()) for k, leaf in enumerate(leaves(value))]
-    return lambda *things: _rebuilt(value, [function(*things) for function in each])
+    return lambda *things: rebuilt(value, (function(*things) for function in each))
 
 
 def chosen(condition: Term, this: Any, other: Any) -> Any:
     """This value if the condition holds, else the other."""
-    return _rebuilt(this, [z3.If(condition, a, b) for a, b in zip(leaves(this), leaves(other), strict=True)])
+    return rebuilt(this, (z3.If(condition, a, b) for a, b in zip(leaves(this), leaves(other), strict=True)))

@@ -152,8 +152,4 @@ def each_alone(claims: Iterable[Claim]) -> list[list[Claim]]:
 
 def lacking_each(*claims: Claim) -> list[list[Claim]]:
     """The claims with each of their hypotheses left out in turn."""
-    return [
-        [claim._replace(given={other: term for other, term in claim.given.items() if other != name})]
-        for claim in claims
-        for name in claim.given
-    ]
+    return [[claim.without(name)] for claim in claims for name in claim.given]

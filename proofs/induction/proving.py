@@ -246,52 +246,48 @@ def prove(
     """
     check_class(proof.protocol)
     with machine_errors(proof.protocol):
-        return _prove(protocol, proof, effort, progress, attempts, recheck)
-
-
-def _prove(
-    protocol: str, proof: Proof, effort: int, progress: Callable[[str], None] | None, attempts: int, recheck: bool
-) -> ProofReport:
-    started = time.monotonic()
-    claims: list[Obligation] = []
-    stopped, not_vacuous = None, False
-    parts, compared, unsupported = dict(proof.claims()), tuple[Compared, ...](), None
-    try:
-        if isinstance(proof, QueueProof):
-            parts[STEPS] = step_claims(proof)
-        elif issubclass(proof.protocol, ExtraMessages):
-            compared = same_steps(proof.protocol)
-    except UnsupportedStep as unsupported_step:
-        unsupported = str(unsupported_step)
-    every = [(part, claim) for part, some in parts.items() for claim in some]
-    try:
-        for part, claim in every:
-            if progress is not None:
-                progress(claim.name)
-            began = time.monotonic()
-            verdict = theorem(*claim, effort=effort, attempts=attempts)
-            again = recheck_with_cvc5(claim) if recheck and verdict else None
-            claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
-        possible = [theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()]
-        not_vacuous = all(possible)
-    except (Stopped, z3.Z3Exception):
-        stopped = stop_reason()
-        if stopped is None:
-            raise
-    claims += [
-        Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
-        for part, claim in every[len(claims) :]
-    ]
-    seconds = time.monotonic() - started
-    proved = ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
-    try:
-        _ = proved.refutation  # searched only while it can be stopped
-    except (Stopped, z3.Z3Exception):
-        reason = stop_reason()
-        if reason is None:
-            raise
-        return replace(proved, stopped=reason)
-    return proved
+        started = time.monotonic()
+        claims: list[Obligation] = []
+        stopped, not_vacuous = None, False
+        parts, compared, unsupported = dict(proof.claims()), tuple[Compared, ...](), None
+        try:
+            if isinstance(proof, QueueProof):
+                parts[STEPS] = step_claims(proof)
+            elif issubclass(proof.protocol, ExtraMessages):
+                compared = same_steps(proof.protocol)
+        except UnsupportedStep as unsupported_step:
+            unsupported = str(unsupported_step)
+        every = [(part, claim) for part, some in parts.items() for claim in some]
+        try:
+            for part, claim in every:
+                if progress is not None:
+                    progress(claim.name)
+                began = time.monotonic()
+                verdict = theorem(*claim, effort=effort, attempts=attempts)
+                again = recheck_with_cvc5(claim) if recheck and verdict else None
+                claims.append(Obligation(part, claim, verdict, time.monotonic() - began, again))
+            possible = [
+                theorem(*never, effort=effort, attempts=attempts).outcome == "refuted" for never in proof.vacuity()
+            ]
+            not_vacuous = all(possible)
+        except (Stopped, z3.Z3Exception):
+            stopped = stop_reason()
+            if stopped is None:
+                raise
+        claims += [
+            Obligation(part, claim, Verdict(claim.name, "unknown", tuple(claim.given), reason=stopped or ""), 0.0)
+            for part, claim in every[len(claims) :]
+        ]
+        seconds = time.monotonic() - started
+        proved = ProofReport(protocol, proof, tuple(claims), not_vacuous, compared, seconds, unsupported, stopped)
+        try:
+            _ = proved.refutation  # searched only while it can be stopped
+        except (Stopped, z3.Z3Exception):
+            reason = stop_reason()
+            if reason is None:
+                raise
+            return replace(proved, stopped=reason)
+        return proved
 
 
 def trusted(proof: Proof) -> tuple[str, ...]:

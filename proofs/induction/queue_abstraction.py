@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import z3
 
 from crownless.impl.protocol import AppEvent
-from crownless.proofs.language.terms import Term
+from crownless.proofs.language.terms import Term, for_all_of
 
 #: A truth value: a z3 term, or a bool.
 Truth = Any
@@ -33,10 +33,10 @@ class SymbolicLogic:
         }
 
     def messages(self, holds: Callable[..., Truth], *, of: int = 1) -> Term:
-        return self._all("message", holds, of)
+        return for_all_of(self.sorts["message"], holds, of)
 
     def processes(self, holds: Callable[..., Truth], *, of: int = 1) -> Term:
-        return self._all("process", holds, of)
+        return for_all_of(self.sorts["process"], holds, of)
 
     def both(self, *all_of: Truth) -> Term:
         return z3.And(*all_of)
@@ -53,10 +53,6 @@ class SymbolicLogic:
     def choose(self, given: Truth, this: Any, other: Any) -> Term:
         this, other = (z3.StringVal(value) if isinstance(value, str) else value for value in (this, other))
         return z3.If(given, this, other)
-
-    def _all(self, sort: str, holds: Callable[..., Truth], of: int) -> Term:
-        some = [z3.FreshConst(self.sorts[sort], sort[0]) for _ in range(of)]
-        return z3.ForAll(some, holds(*some))
 
 
 class PlainLogic:
@@ -89,6 +85,11 @@ class Part(NamedTuple):
 
     of: tuple[Sort, ...]
     is_: Sort
+
+
+def parts(of: Sort, is_: Sort, *names: str) -> dict[str, Part]:
+    """Functions of one argument, by name."""
+    return {name: Part((of,), is_) for name in names}
 
 
 class AbstractState:

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import z3
@@ -43,7 +44,7 @@ from crownless.proofs.language.symbolic_queues import (
 from crownless.proofs.language.terms import Term
 from crownless.runtime.printable import shown
 
-from .queue_abstraction import AbstractState, FlagField, OptionField, QueueField, StageEvent, fixed_by
+from .queue_abstraction import AbstractState, FlagField, OptionField, PacketKind, QueueField, StageEvent, fixed_by
 from .queues import QueueProof
 from .theorem import Claim
 
@@ -309,7 +310,7 @@ class _Steps:
                 lambda x, y: z3.Implies(z3.And(one(x), other(y)), field.at(run, x) < field.at(run, y)), of=2
             )
 
-        said += [in_order(one, other) for k, one in enumerate(parts) for other in parts[k + 1 :]]
+        said += [in_order(one, other) for one, other in combinations(parts, 2)]
         for piece, part in zip(pieces, parts, strict=True):
             said.append(l.messages(lambda x, p=piece, part=part: z3.Implies(part(x), self._stands_for(p, x, field))))
             if isinstance(piece, Stretch):
@@ -319,9 +320,8 @@ class _Steps:
         return said
 
     def _stands_for(self, piece: Stretch | One, x: Term, field: QueueField) -> Formula:
-        expected = field.element(self.run, x)
         value = piece.value if isinstance(piece, One) else piece.element(x)
-        return _same(value, expected)
+        return _same(value, field.element(self.run, x))
 
     def _messages_of(self, piece: Stretch | One) -> Callable[[Term], Formula]:
         """The messages that the elements represent; other elements represent the message of the step."""
@@ -350,52 +350,52 @@ class _Steps:
 
     def _transmits(self, packets: Any, after: AbstractState, consumed: str | None) -> list[Formula]:
         """True if, of each kind, exactly these packets are transmitted, and only the received one is removed."""
-        run, now, l = self.run, self.run.before, self.run.logic
         by_kind: dict[str, list[Stretch | One]] = {name: [] for name in self.view.packets}
         for piece in _pieces(packets):
-            packet = piece.value if isinstance(piece, One) else piece.element(run.m)
+            packet = piece.value if isinstance(piece, One) else piece.element(self.run.m)
             if not isinstance(packet, Packet) or packet.kind not in by_kind or packet.stamp is not None:
                 raise UnsupportedStep("a step transmits what is not a packet of the protocol")
             if self.view.packets[packet.kind].carries != (packet.message is not None):
                 raise UnsupportedStep(f"a step transmits a packet of kind {packet.kind} with a message, or without")
             by_kind[packet.kind].append(piece)
-        said: list[Formula] = []
-        for name, kind in self.view.packets.items():
-            parts = [self._messages_of(piece) for piece in by_kind[name]]
+        return [
+            formula
+            for name, kind in self.view.packets.items()
+            for formula in self._transmits_of_kind(kind, by_kind[name], after, name == consumed)
+        ]
 
-            def put(x: Term, parts: Sequence[Callable[[Term], Formula]] = parts) -> Formula:
-                return z3.Or(*(part(x) for part in parts))
+    def _transmits_of_kind(
+        self, kind: PacketKind, pieces: Sequence[Stretch | One], after: AbstractState, consumed: bool
+    ) -> list[Formula]:
+        run, l = self.run, self.run.logic
+        parts = [self._messages_of(piece) for piece in pieces]
 
-            def was(x: Term, kind: Any = kind) -> Formula:
-                return kind.in_flight(run, now, x)
+        def was(x: Term) -> Formula:
+            return kind.in_flight(run, run.before, x)
 
-            def comes(x: Term, kind: Any = kind) -> Formula:
-                return kind.in_flight(run, after, x)
+        def comes(x: Term) -> Formula:
+            return kind.in_flight(run, after, x)
 
-            def taken(x: Term, name: str = name) -> Formula:
-                return x == run.m if name == consumed else z3.BoolVal(False)
+        def goes(piece: Stretch | One, x: Term) -> Formula:
+            packet = piece.value if isinstance(piece, One) else piece.element(x)
+            way = [_same(packet.source, kind.source(run, x)), _same(packet.destination, kind.destination(run, x))]
+            return z3.And(*way, *([_same(packet.message, x)] if kind.carries else []))
 
-            said.append(l.messages(lambda x, put=put, was=was, comes=comes: put(x) == z3.And(comes(x), z3.Not(was(x)))))
-            said.append(
-                l.messages(lambda x, taken=taken, was=was, comes=comes: taken(x) == z3.And(was(x), z3.Not(comes(x))))
-            )
-            said += [
+        def taken(x: Term) -> Formula:
+            return x == run.m if consumed else z3.BoolVal(False)
+
+        return [
+            l.messages(lambda x: z3.Or(*(part(x) for part in parts)) == z3.And(comes(x), z3.Not(was(x)))),
+            l.messages(lambda x: taken(x) == z3.And(was(x), z3.Not(comes(x)))),
+            *(
                 l.messages(lambda x, one=one, other=other: z3.Not(z3.And(one(x), other(x))))
-                for k, one in enumerate(parts)
-                for other in parts[k + 1 :]
-            ]
-            for piece, part in zip(by_kind[name], parts, strict=True):
-
-                def goes(x: Term, piece: Stretch | One = piece, kind: Any = kind) -> Formula:
-                    packet = piece.value if isinstance(piece, One) else piece.element(x)
-                    way = [
-                        _same(packet.source, kind.source(run, x)),
-                        _same(packet.destination, kind.destination(run, x)),
-                    ]
-                    return z3.And(*way, *([_same(packet.message, x)] if kind.carries else []))
-
-                said.append(l.messages(lambda x, part=part, goes=goes: z3.Implies(part(x), goes(x))))
-        return said
+                for one, other in combinations(parts, 2)
+            ),
+            *(
+                l.messages(lambda x, piece=piece, part=part: z3.Implies(part(x), goes(piece, x)))
+                for piece, part in zip(pieces, parts, strict=True)
+            ),
+        ]
 
     def _reports(self, events: Any, expected: Sequence[AppEvent]) -> list[Formula]:
         if not isinstance(events, list | tuple) or not all(isinstance(each, AppEvent) for each in events):

@@ -38,6 +38,10 @@ class Claim(NamedTuple):
     def __repr__(self) -> str:
         return in_brackets(f"claim {self.name}")
 
+    def without(self, *hypotheses: str) -> Claim:
+        """The claim without these hypotheses."""
+        return self._replace(given={name: term for name, term in self.given.items() if name not in hypotheses})
+
 
 @dataclass(frozen=True)
 class Verdict:
@@ -72,12 +76,8 @@ def theorem(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFF
 
 def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int = EFFORT) -> dict[str, Verdict]:
     """For each hypothesis the verdict without it: refuted if it mattered, proved if it was not needed."""
-
-    def without(dropped: str) -> Verdict:
-        rest = {hypothesis: term for hypothesis, term in given.items() if hypothesis != dropped}
-        return theorem(f"{name}, without: {dropped}", rest, shows, effort)
-
-    return {hypothesis: without(hypothesis) for hypothesis in given}
+    claims = {dropped: Claim(f"{name}, without: {dropped}", given, shows).without(dropped) for dropped in given}
+    return {dropped: theorem(*claim, effort=effort) for dropped, claim in claims.items()}
 
 
 def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:

@@ -11,6 +11,7 @@ step can single one out. A machine's own code is recompiled to run on them (`OnQ
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
@@ -21,7 +22,7 @@ from crownless.impl.protocol_validation import WrongMachine
 from crownless.runtime.printable import error_line
 
 from .machine_code import Reader, attribute
-from .terms import Term
+from .terms import Term, like
 
 
 class UnsupportedStep(Exception):
@@ -149,31 +150,26 @@ class _Symbol(Opaque):
     __hash__ = None  # type: ignore[assignment]
 
 
-class ProcessSymbol(_Symbol):
-    noun = "a process"
+def _by_rank(operation: Callable[[Term, Term], Term]) -> Callable[[ProcessSymbol, object], Truth]:
+    """The comparison of two processes by size, if the protocol ranks them."""
 
-    def _rank(self, other: object) -> tuple[Term, Term]:
+    def compared(self: ProcessSymbol, other: object) -> Truth:
         if self.path.rank is None:
             raise UnsupportedStep("a step compares processes by size")
         if not isinstance(other, ProcessSymbol):
             raise UnsupportedStep("a step compares a process with something else")
-        return self.path.rank(self.term), self.path.rank(other.term)
+        return Truth(operation(self.path.rank(self.term), self.path.rank(other.term)), self.path)
 
-    def __lt__(self, other: object) -> Truth:
-        mine, its = self._rank(other)
-        return Truth(mine < its, self.path)
+    return compared
 
-    def __gt__(self, other: object) -> Truth:
-        mine, its = self._rank(other)
-        return Truth(mine > its, self.path)
 
-    def __le__(self, other: object) -> Truth:
-        mine, its = self._rank(other)
-        return Truth(mine <= its, self.path)
+class ProcessSymbol(_Symbol):
+    noun = "a process"
 
-    def __ge__(self, other: object) -> Truth:
-        mine, its = self._rank(other)
-        return Truth(mine >= its, self.path)
+    __lt__ = _by_rank(operator.lt)
+    __le__ = _by_rank(operator.le)
+    __gt__ = _by_rank(operator.gt)
+    __ge__ = _by_rank(operator.ge)
 
 
 class MessageSymbol(_Symbol):
@@ -306,8 +302,7 @@ def _with(value: Any, x: Term, y: Term) -> Any:
     if isinstance(value, ProcessSymbol):
         return ProcessSymbol(z3.substitute(value.term, (x, y)), value.path)
     if isinstance(value, tuple):
-        parts = [_with(part, x, y) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+        return like(value, [_with(part, x, y) for part in value])
     if value is None or isinstance(value, bool | int | str):
         return value
     raise UnsupportedStep(f"a step makes something of the type {type(value).__name__} of each element of a queue")

@@ -7,6 +7,7 @@ terms; all others raise. The same applies to the attributes of a message.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -18,6 +19,11 @@ from crownless.spec.computation import Message
 
 from .refusals import refuse
 from .terms import Term, as_term, is_array
+
+
+def _on_numbers(operation: Callable[[Term, Term], Term]) -> Callable[[Symbol, object], Symbol]:
+    """The operator of a symbol and another value, both as numbers."""
+    return lambda self, other: Symbol(operation(_number(self), _number(other)))
 
 
 class Symbol:
@@ -33,46 +39,30 @@ class Symbol:
 
     # -- arithmetic: numbers, and truth values as numbers, as in Python ------------------------------------------------
 
-    def __add__(self, other: object) -> Symbol:
-        return Symbol(_number(self) + _number(other))
-
-    def __radd__(self, other: object) -> Symbol:
-        return Symbol(_number(other) + _number(self))
-
-    def __sub__(self, other: object) -> Symbol:
-        return Symbol(_number(self) - _number(other))
-
-    def __rsub__(self, other: object) -> Symbol:
-        return Symbol(_number(other) - _number(self))
-
-    def __mul__(self, other: object) -> Symbol:
-        return Symbol(_number(self) * _number(other))
-
-    def __rmul__(self, other: object) -> Symbol:
-        return Symbol(_number(other) * _number(self))
+    __add__ = _on_numbers(operator.add)
+    __radd__ = _on_numbers(lambda a, b: b + a)
+    __sub__ = _on_numbers(operator.sub)
+    __rsub__ = _on_numbers(lambda a, b: b - a)
+    __mul__ = _on_numbers(operator.mul)
+    __rmul__ = _on_numbers(lambda a, b: b * a)
 
     def __neg__(self) -> Symbol:
         return Symbol(-_number(self))
 
     # -- comparison ----------------------------------------------------------------------------------------------------
 
-    def __lt__(self, other: object) -> Symbol:
-        return Symbol(_number(self) < _number(other))
-
-    def __le__(self, other: object) -> Symbol:
-        return Symbol(_number(self) <= _number(other))
-
-    def __gt__(self, other: object) -> Symbol:
-        return Symbol(_number(self) > _number(other))
-
-    def __ge__(self, other: object) -> Symbol:
-        return Symbol(_number(self) >= _number(other))
+    __lt__ = _on_numbers(operator.lt)
+    __le__ = _on_numbers(operator.le)
+    __gt__ = _on_numbers(operator.gt)
+    __ge__ = _on_numbers(operator.ge)
 
     def __eq__(self, other: object) -> Any:
-        return Symbol(_equal(self, other))
+        this, that = _pair(self, other)
+        return Symbol(this == that)
 
     def __ne__(self, other: object) -> Any:
-        return Symbol(z3.Not(_equal(self, other)) if is_array(self._term) else _unequal(self, other))
+        this, that = _pair(self, other)
+        return Symbol(z3.Not(this == that) if is_array(self._term) else this != that)
 
     def __getitem__(self, place: object) -> Symbol:
         term = self._term
@@ -250,7 +240,8 @@ def _number(value: object) -> Term:
         if z3.is_int(value._term):
             return value._term
         return refuse("computes with a process, a vector or a matrix as if it were a number")
-    return refuse(f"computes with a value and {_article(value)}")
+    noun = "None" if value is None else f"something of the type {type(value).__name__}"
+    return refuse(f"computes with a value and {noun}")
 
 
 def _truth(value: object) -> Term:
@@ -283,17 +274,3 @@ def _pair(one: Symbol, other: object) -> tuple[Term, Term]:
     if isinstance(other, Symbol) and one._term.sort() == other._term.sort():
         return one._term, other._term
     return _number(one), _number(other)
-
-
-def _equal(one: Symbol, other: object) -> Term:
-    this, that = _pair(one, other)
-    return this == that
-
-
-def _unequal(one: Symbol, other: object) -> Term:
-    this, that = _pair(one, other)
-    return this != that
-
-
-def _article(value: object) -> str:
-    return "None" if value is None else f"something of the type {type(value).__name__}"

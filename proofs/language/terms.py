@@ -12,7 +12,7 @@ branched on.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,17 @@ class Terms:
     def _fresh(self, prefix: str) -> Term:
         """A process to bind: no other binder's, otherwise a nested one would capture it."""
         return z3.FreshConst(self.process, prefix)
+
+
+def for_all_of(sort: Term, holds: Callable[..., Term], of: int = 1) -> Term:
+    """The formula holds for all elements of the sort, or for all tuples of that many."""
+    some = [z3.FreshConst(sort, "x") for _ in range(of)]
+    return z3.ForAll(some, holds(*some))
+
+
+def like(value: tuple[Any, ...], parts: Iterable[Any]) -> Any:
+    """A tuple, or named tuple, of the type of this one, with these parts."""
+    return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
 
 
 def as_term(value: Value) -> Term:

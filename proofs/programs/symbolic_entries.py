@@ -8,6 +8,7 @@ zero: only z3 knows. `Number` and `Truth` then raise `Branches`, on every path t
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from types import NoneType
@@ -15,7 +16,7 @@ from typing import Any
 
 import z3
 
-from crownless.proofs.language.terms import Term
+from crownless.proofs.language.terms import Term, like
 
 #: A condition: a plain bool where it is known, otherwise a term of z3.
 Condition = Any
@@ -41,6 +42,11 @@ class Truth:
         raise Branches("its steps depend on a number in its state")
 
 
+def _comparison(operation: Callable[[Any, Any], Any]) -> Any:
+    """The comparison of a number with another value."""
+    return lambda self, other: _compared(self, other, operation)
+
+
 class Number:
     """A number in a vector or a matrix: an int, or a term of z3."""
 
@@ -54,10 +60,10 @@ class Number:
         raise Branches("its steps depend on a number in its state")
 
     def __add__(self, other: Any) -> Number:
-        return _combined(self, _number(other), lambda a, b: a + b)
+        return _combined(self, _number(other), operator.add)
 
     def __sub__(self, other: Any) -> Number:
-        return _combined(self, _number(other), lambda a, b: a - b)
+        return _combined(self, _number(other), operator.sub)
 
     def __mul__(self, other: Any) -> Number:
         other = _number(other)
@@ -78,23 +84,12 @@ class Number:
     def __neg__(self) -> Number:
         return 0 - self
 
-    def __le__(self, other: Any) -> Truth:
-        return _compared(self, other, lambda a, b: a <= b)
-
-    def __lt__(self, other: Any) -> Truth:
-        return _compared(self, other, lambda a, b: a < b)
-
-    def __ge__(self, other: Any) -> Truth:
-        return _compared(self, other, lambda a, b: a >= b)
-
-    def __gt__(self, other: Any) -> Truth:
-        return _compared(self, other, lambda a, b: a > b)
-
-    def __eq__(self, other: object) -> Truth:  # type: ignore[override]
-        return _compared(self, other, lambda a, b: a == b)
-
-    def __ne__(self, other: object) -> Truth:  # type: ignore[override]
-        return _compared(self, other, lambda a, b: a != b)
+    __le__ = _comparison(operator.le)
+    __lt__ = _comparison(operator.lt)
+    __ge__ = _comparison(operator.ge)
+    __gt__ = _comparison(operator.gt)
+    __eq__ = _comparison(operator.eq)
+    __ne__ = _comparison(operator.ne)
 
 
 @dataclass(frozen=True)
@@ -199,8 +194,7 @@ def mapped(change: Callable[..., Any], *values: Any) -> Any:
     if isinstance(first, tuple):
         if any(type(other) is not type(first) or len(other) != len(first) for other in others):
             raise TypeError("it keeps queues or sets, of no fixed size")
-        parts = [mapped(change, *parts) for parts in zip(*values, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else tuple(parts)
+        return like(first, [mapped(change, *parts) for parts in zip(*values, strict=True)])
     for value in values:
         if isinstance(value, bool) or not isinstance(value, int | Number):
             raise TypeError(f"it keeps {NOT_NUMBERS.get(type(value), 'more than numbers')}")

@@ -30,6 +30,7 @@ from crownless.proofs.induction.queue_abstraction import (
     Truth,
     can,
     fifo_preservation_claims,
+    parts,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
 
@@ -38,21 +39,15 @@ class Buffers(Abstraction):
     """[MF] §3.2: a message is sent, posted, got, and delivered; and, once it is got, acknowledged."""
 
     changing = {
-        "sent": Part(("message",), "truth"),
-        "posted": Part(("message",), "truth"),
-        "got": Part(("message",), "truth"),
-        "acknowledged": Part(("message",), "truth"),
-        "delivered": Part(("message",), "truth"),
-        "waits": Part(("process",), "truth"),
-        "awaits": Part(("process",), "message"),
+        **parts("message", "truth", "sent", "posted", "got", "acknowledged", "delivered"),
+        **parts("process", "truth", "waits"),
+        **parts("process", "message", "awaits"),
         "knows": Part(("process", "message"), "truth"),
     }
     lasting = {
-        "sender": Part(("message",), "process"),
-        "receiver": Part(("message",), "process"),
+        **parts("message", "process", "sender", "receiver"),
         "precedes": Part(("message", "message"), "truth"),
-        "sent_at": Part(("message",), "number"),
-        "got_at": Part(("message",), "number"),
+        **parts("message", "number", "sent_at", "got_at"),
     }
 
     def events(self) -> list[StageEvent]:

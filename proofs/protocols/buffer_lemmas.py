@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from crownless.proofs.induction.quantified import for_all
-from crownless.proofs.induction.queue_abstraction import AbstractState, Invariants, Part, StageEvent, Truth
+from crownless.proofs.induction.queue_abstraction import AbstractState, Invariants, StageEvent, Truth, parts
 from crownless.proofs.induction.queues import Given, QueueProof
 
 from .buffer import BUFFER, Buffers
@@ -20,11 +20,7 @@ from .buffer import BUFFER, Buffers
 class BuffersInTime(Buffers):
     """The abstraction with the times of posts and deliveries."""
 
-    lasting = {
-        **Buffers.lasting,
-        "posted_at": Part(("message",), "number"),
-        "delivered_at": Part(("message",), "number"),
-    }
+    lasting = {**Buffers.lasting, **parts("message", "number", "posted_at", "delivered_at")}
 
     def posting(self) -> StageEvent:
         return self._timed(super().posting(), "posted_at")

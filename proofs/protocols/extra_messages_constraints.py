@@ -23,8 +23,7 @@ from crownless.impl.protocol import ProtocolMachine
 from crownless.impl.protocols.extra_messages import ExtraMessages, State
 from crownless.proofs.induction.any_run import SymbolicState
 from crownless.proofs.induction.quantified import induction
-from crownless.proofs.induction.theorem import Claim
-from crownless.proofs.language.ground import said_of
+from crownless.proofs.induction.theorem import Claim, never
 from crownless.proofs.language.terms import Term
 
 from .extra_messages import EXTRA_MESSAGES, WithExtraMessages
@@ -201,15 +200,11 @@ def vacuity(claims_of: Callable[..., list[Claim]]) -> list[Claim]:
     proof; each to be refuted by such a state.
     """
     run, things = EXTRA_MESSAGES.of_three()
-    said = said_of(things)
+    now = {name: holds(run, run.before) for name, holds in EXTRA_MESSAGES.invariants.items()}
     # No channel has a number above the third, so a statement about all numbers is one about these.
-    few = {"three messages": said(run.processes(lambda k, l: run.before.count(k, l) <= 3, of=2))}
-    now = {name: said(holds(run, run.before)) for name, holds in EXTRA_MESSAGES.invariants.items()}
-    return [
-        Claim(
-            f"{claim.name}: never",
-            {**few, **now, **{f"given: {name}": said(holds) for name, holds in claim.given.items()}},
-            z3.BoolVal(False),
-        )
+    few = {"three messages": run.processes(lambda k, l: run.before.count(k, l) <= 3, of=2)}
+    given = {
+        f"{claim.name}: never": {f"given: {name}": holds for name, holds in claim.given.items()}
         for claim in claims_of(terms=run.terms, message=run.message)
-    ]
+    }
+    return never({**few, **now}, given, things)

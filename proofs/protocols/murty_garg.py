@@ -29,13 +29,13 @@ from crownless.proofs.induction.queue_abstraction import (
     Invariants,
     MachineView,
     PacketKind,
-    Part,
     QueueField,
     StageEvent,
     Truth,
     can,
     fifo_preservation_claims,
     fixed_by,
+    parts,
 )
 from crownless.proofs.induction.queues import Given, QueueProof
 from crownless.spec.computation import Message
@@ -47,23 +47,14 @@ class Priorities(Abstraction):
     """
 
     changing = {
-        "wanted": Part(("message",), "truth"),
-        "taken": Part(("message",), "truth"),
-        "out": Part(("message",), "truth"),
-        "received": Part(("message",), "truth"),
-        "acknowledged": Part(("message",), "truth"),
-        "done": Part(("message",), "truth"),
-        "passive": Part(("process",), "truth"),
-        "awaits": Part(("process",), "message"),
+        **parts("message", "truth", "wanted", "taken", "out", "received", "acknowledged", "done"),
+        **parts("process", "truth", "passive"),
+        **parts("process", "message", "awaits"),
     }
     lasting = {
-        "rank": Part(("process",), "number"),
-        "sender": Part(("message",), "process"),
-        "receiver": Part(("message",), "process"),
-        "taken_at": Part(("message",), "number"),
-        "out_at": Part(("message",), "number"),
-        "received_at": Part(("message",), "number"),
-        "acknowledged_at": Part(("message",), "number"),
+        **parts("process", "number", "rank"),
+        **parts("message", "process", "sender", "receiver"),
+        **parts("message", "number", "taken_at", "out_at", "received_at", "acknowledged_at"),
     }
 
     def bigger(self, x: Any) -> Any:
@@ -105,7 +96,7 @@ class Priorities(Abstraction):
         asked = l.both(self.receiver(m) == i, now.wanted(m), self.rank(self.sender(m)) < self.rank(i))
         given = {
             "i wants to send m, or is asked to": l.both(l.no(now.taken(m)), l.either(mine, asked)),
-            "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
+            **self.is_passive(passive),
         }
         taken = now.then(**self.now_also("wanted", m), **self.now_also("taken", m))
         fixes = self.at_this_time("taken_at", m)
@@ -120,7 +111,7 @@ class Priorities(Abstraction):
         now, i, m, l = self.before, self.i, self.m, self.logic
         given = {
             "m is in flight to i": l.both(self.smaller(m) == i, now.out(m), l.no(now.received(m))),
-            "i is passive" if passive else "i is active": now.passive(i) if passive else l.no(now.passive(i)),
+            **self.is_passive(passive),
         }
         after, fixes = now.then(**self.now_also("received", m)), self.at_this_time("received_at", m)
         if passive:
@@ -154,6 +145,10 @@ class Priorities(Abstraction):
     def owes(self, now: AbstractState, i: Any, x: Any) -> Truth:
         """True if its acknowledgement is in the queue of i."""
         return self.logic.both(now.received(x), self.logic.no(now.acknowledged(x)), self.smaller(x) == i)
+
+    def is_passive(self, passive: bool) -> dict[str, Truth]:
+        now, i = self.before, self.i
+        return {"i is passive": now.passive(i)} if passive else {"i is active": self.logic.no(now.passive(i))}
 
     def comes_back(self) -> dict[str, Truth]:
         now, i, m, l = self.before, self.i, self.m, self.logic

@@ -23,10 +23,10 @@ import z3
 from crownless.impl.protocols.ses import Ses
 from crownless.proofs.induction.any_run import CAUSAL_PAST
 from crownless.proofs.induction.quantified import for_all, induction
-from crownless.proofs.induction.theorem import Claim
+from crownless.proofs.induction.theorem import Claim, never
 from crownless.proofs.language.branch_free import for_every_n
-from crownless.proofs.language.ground import said_of, three
-from crownless.proofs.language.terms import Term, Terms
+from crownless.proofs.language.ground import three
+from crownless.proofs.language.terms import Term, Terms, for_all_of
 
 ASSUMED = (
     "each event happens once, at one site; a message is sent to other sites, and delivered to each at most once",
@@ -81,13 +81,11 @@ class VectorTimeRun:
 
     def messages(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all events, which may be sends of messages, or all pairs of them."""
-        some = [z3.FreshConst(self.event, "x") for _ in range(of)]
-        return z3.ForAll(some, holds(*some))
+        return for_all_of(self.event, holds, of)
 
     def processes(self, holds: Callable[..., Term], *, of: int = 1) -> Term:
         """For all sites, or all pairs of them."""
-        some = [z3.FreshConst(self.terms.process, "p") for _ in range(of)]
-        return z3.ForAll(some, holds(*some))
+        return for_all_of(self.terms.process, holds, of)
 
     @property
     def start(self) -> SymbolicState:
@@ -276,11 +274,7 @@ def vacuity() -> list[Claim]:
         },
         "never late": {"": z3.And(run.in_flight, run.is_stale)},
     }
-    now, said = _now(run), said_of(things)
-    return [
-        Claim(name, {each: said(holds) for each, holds in {**now, **given}.items()}, z3.BoolVal(False))
-        for name, given in cases.items()
-    ]
+    return never(_now(run), cases, things)
 
 
 def _now(run: VectorTimeRun) -> dict[str, Term]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import z3
 
+from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 
 Hypotheses = dict[str, Term]
@@ -29,6 +30,8 @@ class AnyComputation:
             z3.Function(name, message, event) for name in ("send", "receive", "ack", "acked")
         )
         self.first, self.second = z3.Consts("m1 m2", message)
+        #: The messages of a cycle, by place from 0 on, and its size.
+        self.at, self.size = z3.Function("at", number, message), z3.Int("size")
 
     def messages(self, holds: Callable[..., Term], of: int = 2) -> Term:
         """The formula holds for all messages."""
@@ -117,31 +120,55 @@ class AnyComputation:
 
     # -- cycles of messages --------------------------------------------------------------------------------------------
 
-    def crown(self, before: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
-        """The messages at these places form a crown by →, or a strong one, by ≺: each send before the next receive."""
-        return is_cycle(lambda i, j: before(self.send(at(i)), self.receive(at(j))), at, size)
+    def crown(self, before: Callable[[Term, Term], Term]) -> Hypotheses:
+        """The messages form a crown by →, or a strong one, by ≺: each is sent before the next is received."""
+        return self.cycle(self.crown_link(before))
 
+    def crown_link(self, before: Callable[[Term, Term], Term]) -> Callable[[Term, Term], Term]:
+        return lambda i, j: before(self.send(self.at(i)), self.receive(self.at(j)))
 
-def is_cycle(link: Callable[[Term, Term], Term], at: Callable[[Term], Term], size: Term) -> Hypotheses:
-    """The messages at these places, from 0 on, form a cycle: each is linked to the next, the last to the first."""
-    i, j = z3.Ints("i j")
-    return {
-        "a cycle has two messages or more": size >= 2,
-        "each message is linked to the next": z3.ForAll([j], z3.Implies(z3.And(j >= 0, j < size - 1), link(j, j + 1))),
-        "the last message is linked to the first": link(size - 1, z3.IntVal(0)),
-        "the messages of a cycle are distinct": z3.ForAll(
-            [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), at(i) != at(j))
-        ),
-    }
+    def cycle(self, link: Callable[[Term, Term], Term], left_out: Term = None) -> Hypotheses:
+        """The messages at all places, or all but one, form a cycle: each place is linked to the next, the last to the
+        first.
+        """
+        i, j = z3.Ints("i j")
+        size = self.size if left_out is None else self.size - 1
 
+        def place(k: Term) -> Term:
+            return k if left_out is None else z3.If(k < left_out, k, k + 1)
 
-def without_place(p: Term) -> Callable[[Term], Term]:
-    """The places of a cycle except this one."""
-    return lambda i: z3.If(i < p, i, i + 1)
+        def linked(k: Term, l: Term) -> Term:
+            return link(place(k), place(l))
 
+        return {
+            "a cycle has two messages or more": size >= 2,
+            "each message is linked to the next": z3.ForAll(
+                [j], z3.Implies(z3.And(j >= 0, j < size - 1), linked(j, j + 1))
+            ),
+            "the last message is linked to the first": linked(size - 1, z3.IntVal(0)),
+            "the messages of a cycle are distinct": z3.ForAll(
+                [i, j], z3.Implies(z3.And(i >= 0, i < j, j < size), self.at(place(i)) != self.at(place(j)))
+            ),
+        }
 
-def no_smaller(cycle_without: Callable[[Callable[[Term], Term]], Hypotheses], at: z3.FuncDeclRef, size: Term) -> Term:
-    """The induction hypothesis, for the cycles without one message: there is none of that size."""
-    p = z3.Int("p")
-    smaller = z3.And(*cycle_without(without_place(p)).values())
-    return z3.ForAll([p], z3.Implies(z3.And(p >= 0, p < size), z3.Not(smaller)), patterns=[at(p)])
+    def none_with_one_less(self, link: Callable[[Term, Term], Term]) -> Term:
+        """The induction hypothesis: no message may be left out of the cycle."""
+        p = z3.Int("p")
+        smaller = z3.And(*self.cycle(link, left_out=p).values())
+        return z3.ForAll([p], z3.Implies(z3.And(p >= 0, p < self.size), z3.Not(smaller)), patterns=[self.at(p)])
+
+    def never_closed(self, reached: Callable[[Term], Term], given: Hypotheses) -> list[Claim]:
+        """By induction along a cycle something is reached at each place from 1 on, and so not at the last: it would
+        come round.
+        """
+        i = z3.Int("i")
+        so_far = {"it is reached at i": reached(i), "i is on the cycle": z3.And(i >= 1, i < self.size)}
+        return [
+            Claim("it is reached by the first link of a cycle", given, reached(z3.IntVal(1))),
+            Claim("it is reached by each link", {**given, **so_far}, z3.Implies(i + 1 < self.size, reached(i + 1))),
+            Claim("no cycle comes round", {**given, "it is reached at the last": reached(self.size - 1)}, NEVER),
+        ]
+
+    def never_grows_round(self, value: Callable[[Term], Term], given: Hypotheses) -> list[Claim]:
+        """This value grows along a crown from each send to the next; so there is no crown."""
+        return self.never_closed(lambda j: value(self.send(self.at(0))) < value(self.send(self.at(j))), given)

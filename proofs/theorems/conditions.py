@@ -19,8 +19,8 @@ from crownless.proofs.induction.queue_abstraction import Logic, SymbolicLogic
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 
-from .computation import AnyComputation, Hypotheses, no_smaller
-from .synchronous import never_comes_round, theorem_2
+from .computation import AnyComputation, Hypotheses
+from .synchronous import theorem_2
 
 
 class Conditions:
@@ -153,9 +153,9 @@ def theorem_5() -> Evidence:
     """With acknowledgements only, sent only while active: RC, and more. Runs of Fig. 8 are models of the hypotheses."""
     c = AnySplit()
     given = {**c.computation(), **c.acknowledged(), **c.silent_while_passive()}
-    del given["each event is of one message"], given["→ has no circle"]
     claim = Claim("silence implies RC⁺", given, c.strong_receive_condition())
-    return by_z3("silence while passive implies RC⁺", [claim]) & stronger_condition_implies_rc()
+    needed = claim.without("each event is of one message", "→ has no circle")
+    return by_z3("silence while passive implies RC⁺", [needed]) & stronger_condition_implies_rc()
 
 
 @cache
@@ -292,10 +292,6 @@ class AnyCrown(AnySplit):
     def __init__(self) -> None:
         super().__init__()
         self.maps = z3.Function("maps to", self.event, self.event, z3.BoolSort())
-        self.at, self.size = z3.Function("crown", z3.IntSort(), self.message), z3.Int("size")
-
-    def is_crown(self, before: z3.FuncDeclRef) -> Hypotheses:
-        return self.crown(before, self.at, self.size)
 
     def of_two_messages(self) -> Hypotheses:
         """`lemma_3`."""
@@ -325,19 +321,16 @@ class AnyCrown(AnySplit):
         return {"PR: a strong crown climbs": self.messages(climbs)}
 
     def no_smaller_crown(self) -> Hypotheses:
-        none = no_smaller(
-            lambda rest: self.crown(self.maps, lambda i: self.at(rest(i)), self.size - 1), self.at, self.size
-        )
-        return {"no crown of one message less": none}
+        return {"no crown of one message less": self.none_with_one_less(self.crown_link(self.maps))}
 
 
 def lemma_4_claims() -> list[Claim]:
     """By induction on the size: base and step."""
     c = AnyCrown()
-    strong = z3.And(*c.is_crown(c.precedes).values())
-    base = {**c.is_crown(c.maps), **c.of_two_messages(), "two messages": c.size == 2}
+    strong = z3.And(*c.crown(c.precedes).values())
+    base = {**c.crown(c.maps), **c.of_two_messages(), "two messages": c.size == 2}
     step = {
-        **c.is_crown(c.maps),
+        **c.crown(c.maps),
         **c.of_three_messages(),
         **c.no_smaller_crown(),
         "three messages or more": c.size >= 3,
@@ -361,8 +354,8 @@ def lemma_4() -> Evidence:
 def theorem_6() -> Evidence:
     """With RC⁺ and PR: no crown by ↦, so none by →; that is synchronous by Theorem 2."""
     c = AnyCrown()
-    claims = never_comes_round(c, c.at, c.size, c.process, {**c.is_crown(c.precedes), **c.of_ranks()})
-    links = {name: term for name, term in claims[0].given.items() if not name.startswith("the last")}
+    claims = c.never_grows_round(c.process, {**c.crown(c.precedes), **c.of_ranks()})
+    links = claims[0].without("the last message is linked to the first").given
     none_strong = by_z3(
         "no strong crown of any size, along which processes would grow until it comes round",
         claims,

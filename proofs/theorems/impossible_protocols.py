@@ -222,8 +222,7 @@ def no_bounded_receives() -> Evidence:
 
 def _needs_all(claim: Claim, because: str, scope: str) -> Evidence:
     """The hypotheses contradict each other, and no longer do so if any one is left out."""
-    rest = [{name: term for name, term in claim.given.items() if name != dropped} for dropped in claim.given]
-    possible = [{**given, "there is a bound": DELTA > 0} for given in rest]
+    possible = [{**rest.given, "there is a bound": DELTA > 0} for (rest,) in lacking_each(claim)]
     return by_z3(f"{because} (with a model without any one of the hypotheses)", [claim], possible=possible, scope=scope)
 
 

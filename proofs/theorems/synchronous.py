@@ -26,7 +26,7 @@ from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, lac
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.terms import Term
 
-from .computation import NEVER, AnyComputation, Hypotheses, is_cycle, no_smaller
+from .computation import NEVER, AnyComputation, Hypotheses
 
 SORTED_IN_WORDS = "that finitely many messages without a cycle can be sorted is argued"
 
@@ -116,7 +116,6 @@ class InTime(AnyComputation):
     def __init__(self) -> None:
         super().__init__()
         self.time = z3.Function("T", self.event, z3.IntSort())
-        self.at, self.size = z3.Function("crown", z3.IntSort(), self.message), z3.Int("size")
 
     def in_time(self, e: Term, f: Term) -> Term:
         """An upper bound for → where T satisfies SYNC: (1) of [MG] §2.2."""
@@ -146,9 +145,6 @@ class InTime(AnyComputation):
                 before(self.send(m), self.send(k)), z3.Not(self.precedes(self.receive(k), self.receive(m)))
             )
         )
-
-    def some_crown(self, before: Callable[[Term, Term], Term]) -> Hypotheses:
-        return self.crown(before, self.at, self.size)
 
     def two_sends_in_order(self) -> Hypotheses:
         return {"one send leads to another": self.leads(self.send(self.first), self.send(self.second))}
@@ -184,27 +180,10 @@ def theorem_1() -> Evidence:
     )
 
 
-def never_comes_round(
-    c: AnyComputation, at: z3.FuncDeclRef, size: Term, value: Callable[[Term], Term], given: Hypotheses
-) -> list[Claim]:
-    """By induction along a crown, this value grows from each of its sends to the next; so there is no crown."""
-    i = z3.Int("i")
-
-    def grown(j: Term) -> Term:
-        return value(c.send(at(0))) < value(c.send(at(j)))
-
-    so_far = {"it has grown up to i": grown(i), "i is on the crown": z3.And(i >= 1, i < size)}
-    return [
-        Claim("it grows on the first step of a crown", given, grown(z3.IntVal(1))),
-        Claim("it grows on each step of a crown", {**given, **so_far}, z3.Implies(i + 1 < size, grown(i + 1))),
-        Claim("no crown comes round", {**given, "it has grown to the last": grown(size - 1)}, NEVER),
-    ]
-
-
 def theorem_2_claims() -> list[Claim]:
     """Both directions; a crown has at least two messages, all distinct."""
     c = InTime()
-    along = {**c.own_events(), **c.sync(), **c.leads_in_time(), **c.some_crown(c.leads)}
+    along = {**c.own_events(), **c.sync(), **c.leads_in_time(), **c.crown(c.leads)}
     rank = z3.Function("rank", c.message, z3.IntSort())
     ends = (c.send, c.receive)
 
@@ -224,7 +203,7 @@ def theorem_2_claims() -> list[Claim]:
         "an event has the time of its message": c.messages(has_rank, of=1),
     }
     return [
-        *never_comes_round(c, c.at, c.size, c.time, along),
+        *c.never_grows_round(c.time, along),
         Claim("each edge is s → r", c.happened_before(), c.messages(edge)),
         Claim("sorted messages are in time", ranked, z3.And(*c.sync().values())),
     ]
@@ -245,14 +224,14 @@ def theorem_2() -> Evidence:
 def strong_crowns() -> Evidence:
     """[MG] §2.3: a strong crown is a crown; not the converse, nor if ≺ were not within →."""
     c = InTime()
-    strong, weak = c.some_crown(c.precedes), c.some_crown(c.leads)
+    strong, weak = c.crown(c.precedes), c.crown(c.leads)
     claim = Claim("a strong crown is a crown", {**strong, **c.contained()}, z3.And(*weak.values()))
     converse = Claim("a crown is a strong crown", {**weak, **c.happened_before()}, z3.And(*strong.values()))
     return by_z3(
         "strong crowns of any size are crowns, since ≺ lies within →; the converse is refuted",
         [claim],
         possible=[{**strong, **c.happened_before()}],
-        refuted=[[converse], [claim._replace(given=strong)]],
+        refuted=[[converse], [claim.without(*c.contained())]],
     )
 
 
@@ -267,11 +246,9 @@ class Links(AnyComputation):
 
     def __init__(self) -> None:
         super().__init__()
-        self.at = z3.Function("at", z3.IntSort(), self.message)
         self.into, self.out_of = (
             z3.Function(f"{side} receive", z3.IntSort(), z3.BoolSort()) for side in ("into", "out of")
         )
-        self.size = z3.Int("size")
 
     def linked(self, out_of: Term, m: Term, into: Term, k: Term) -> Term:
         of = [z3.If(receive, self.receive(x), self.send(x)) for receive, x in ((out_of, m), (into, k))]
@@ -282,18 +259,12 @@ class Links(AnyComputation):
         begins = z3.If(out_of, self.send(m), self.acked(m))
         return self.leads(begins, z3.If(into, self.acked(k), self.send(k)))
 
-    def cycle(self, place: Callable[[Term], Term] = lambda i: i, left_out: int = 0) -> Hypotheses:
-        """The links at these places form a cycle."""
-
-        def link(i: Term, j: Term) -> Term:
-            i, j = place(i), place(j)
-            return self.linked(self.out_of(i), self.at(i), self.into(j), self.at(j))
-
-        return is_cycle(link, lambda i: self.at(place(i)), self.size - left_out)
+    def link(self, i: Term, j: Term) -> Term:
+        """The message at one place is linked to that at the other."""
+        return self.linked(self.out_of(i), self.at(i), self.into(j), self.at(j))
 
     def no_smaller_cycle(self) -> Hypotheses:
-        none = no_smaller(lambda rest: self.cycle(rest, left_out=1), self.at, self.size)
-        return {"no cycle of one message less": none}
+        return {"no cycle of one message less": self.none_with_one_less(self.link)}
 
     def through_a_receive(self, q: Term) -> Term:
         return z3.And(q >= 0, q < self.size, self.into(q), self.out_of(q))
@@ -350,7 +321,7 @@ def merging() -> list[Claim]:
     computation = c.computation()
     line = {name: computation[name] for name in ("→ is transitive", "≺ is → on one line")}
     through = {
-        **c.cycle(),
+        **c.cycle(c.link),
         **line,
         "a link comes into a receive and the next goes out": c.through_a_receive(z3.Int("q")),
     }
@@ -366,12 +337,12 @@ def merging() -> list[Claim]:
 def no_cycle() -> list[Claim]:
     """By induction along a cycle that passes through no receive: → would have a cycle."""
     c = Links()
-    i, q = z3.Ints("i q")
+    q = z3.Int("q")
     computation = c.computation()
     given = {
         **{name: computation[name] for name in ("→ is transitive", "→ has no circle", "≺ is → on one line")},
         **c.acknowledged(),
-        **c.cycle(),
+        **c.cycle(c.link),
         **c.links_are_in_time(),
         "it passes through no receive": z3.ForAll([q], z3.Not(c.through_a_receive(q))),
     }
@@ -380,12 +351,7 @@ def no_cycle() -> list[Claim]:
         """→ from the beginning of the first link to the end of the link into this place."""
         return c.in_time(c.out_of(0), c.at(0), c.into(j), c.at(j))
 
-    so_far = {"→ has come to i": reached(i), "i is on the cycle": z3.And(i >= 1, i < c.size)}
-    return [
-        Claim("→ takes the first link of a cycle", given, reached(z3.IntVal(1))),
-        Claim("→ takes each link of a cycle", {**given, **so_far}, z3.Implies(i + 1 < c.size, reached(i + 1))),
-        Claim("no cycle comes round", {**given, "→ has come to the last": reached(c.size - 1)}, NEVER),
-    ]
+    return c.never_closed(reached, given)
 
 
 def ranks_are_in_time() -> Claim:
@@ -404,7 +370,7 @@ def ranks_are_in_time() -> Claim:
 def theorem_7() -> Evidence:
     """In addition, its steps are not vacuous: an acyclic chain of links that → follows is possible."""
     base, *_ = no_cycle()
-    chain = {name: term for name, term in base.given.items() if not name.startswith("the last")}
+    chain = base.without("the last message is linked to the first").given
     return by_z3(
         f"with b for the receive of an acknowledgement: {', '.join(claim.name for claim in four_lemmas())}. So links "
         "between messages along their lines make no cycle, except through a receive that a link comes into and the "

@@ -88,7 +88,7 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = 
         return _of_recorded_run(saved, run, name)
     check = _check_of(saved, protocol)
     start = choices_of(StateSpace(check.resolve()), run)  # another one, in which nodes are numbered as they come
-    return Explored(StateSpace(check.resolve()), f"{saved.protocol} breaks {name}, step by step", start, check)
+    return Explored(StateSpace(check.resolve()), f"{saved.protocol} violates {name}, step by step", start, check)
 
 
 def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
@@ -102,7 +102,7 @@ def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
         for kind, message in action.happened:
             choice, node = _move_of(space, node, (run.processes.index(action.process), kind, message))
             start.append(choice)
-    title = f"{saved.protocol} breaks {name}: its computation, step by step"
+    title = f"{saved.protocol} violates {name}: its computation, step by step"
     return explored._replace(title=title, start=start)
 
 

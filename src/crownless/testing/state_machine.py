@@ -305,7 +305,7 @@ class _Protocol(StepwiseRun):
         return len(self.steps)
 
     def violation(self, order: str) -> str | None:
-        """The properties that the run so far breaks; None if there are none."""
+        """The properties that the run so far violates; None if there are none."""
         broken = [name for name in dict.fromkeys(self.broken) if name in self._properties]
         why = f", {wrong_event(self.run)}" if DELIVERS_ONCE.name in broken else ""
         return f"{', '.join(broken)}: broken{why}" if broken else None
