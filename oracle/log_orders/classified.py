@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -141,7 +142,7 @@ class ClassifiedLog(ClassifiedRuns):
 
     def _decided_by_spec(self, number: int) -> Classification:
         table = self.rows.table(int(self.rows.first[number]), int(self.rows.first[number + 1]))
-        of_run = {self.name(number): list(rows_of_table(table, self.file))}
+        of_run = {self.name(number): list(rows_of_table(table, self.file, count(1)))}
         torn = {self.name(number): self._torn(number)}
         (logged,) = logged_runs(of_run, self.file, self.processes, torn)
         found = classify(named_run(self.file, logged), self.orders, self.reading)

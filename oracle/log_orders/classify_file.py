@@ -11,6 +11,7 @@ from crownless.oracle.classification import Classification, Classifications, Nam
 from crownless.oracle.logs.columns import table_of_rows
 from crownless.oracle.logs.converted import ConvertedLog, with_receivers
 from crownless.oracle.logs.formats import (
+    BY_LINE,
     BY_ROW,
     CONVERTED,
     FORMATS,
@@ -167,6 +168,10 @@ def _one_run(request: LogRequest) -> Classifications:
     if not request.options.names_receivers:
         hint = "leave --one-run out, or name the receivers"
         raise BadInput("--column peer=- does not go with --one-run", hint=hint, file=request.name)
+    by = request.options.order_by
+    if by not in (None, BY_LINE):
+        hint = f"sort the file by '{by}', and give --order-by line"
+        raise BadInput(f"--order-by {by} does not go with --one-run", hint=hint, file=request.name)
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
         return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])

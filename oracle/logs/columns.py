@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
 
-from .reasons import BY_ANOTHER, LargeIndex, MissingField, missing_columns, reason_of
+from .reasons import BY_ANOTHER, LargeIndex, missing_columns, reason_of
 from .rows import COLUMNS, JOINED_BY, Row, row_of
 
 if TYPE_CHECKING:
@@ -159,22 +159,17 @@ def plain_types() -> list[tuple[str, pa.DataType]]:
     return [(name, pa.int64() if name == "index" else pa.string()) for name in PLAIN_COLUMNS]
 
 
-def rows_of_table(table: pa.Table, file: str, first: int = 1, options: LogOptions | None = None) -> Iterator[Row]:
-    """Plain rows as events, the first one on the line of this number; raises `BadInput` with the file and the line."""
-    line, quarantine = first, None if options is None else options.quarantine
+def rows_of_table(table: pa.Table, file: str, lines: Iterator[int], options: LogOptions | None = None) -> Iterator[Row]:
+    """Plain rows as events, which are on these lines; raises `BadInput` with the file and the line."""
     for batch in table.to_batches(max_chunksize=1 << 12):
         look()
-        for row in batch.to_pylist():
-            while quarantine is not None and line in quarantine.unread:
-                line += 1
+        for row, line in zip(batch.to_pylist(), lines, strict=False):
             try:
                 yield row_of(line, fields_of_row(row), options, COLUMNS)
             except BadInput as problem:
-                if quarantine is None:
+                if options is None or options.quarantine is None:
                     raise problem.at(file=file, line=line) from None
-                by = options.order_by if options is not None and row["index"] is None else None
-                quarantine.add(line, row, reason_of(problem) if by is None else MissingField(by, ""))
-            line += 1
+                options.quarantine.add(line, row, reason_of(problem))
 
 
 def fields_of_row(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,12 +13,11 @@ import numpy as np
 
 from crownless.model_check.native.compiled import compiled
 from crownless.runtime.ending import look
-from crownless.runtime.reading import as_text
 
 from .columns import our_columns, plain_table, table_of_rows
 from .formats import LogOptions
 from .layout import NONE
-from .rows import COLUMNS, rows_of_lines
+from .rows import COLUMNS, rows_of_lines, text_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,9 +47,7 @@ def read_json_lines(content: bytes, name: str, options: LogOptions, first: int =
     """
     import pyarrow as pa
 
-    if not content.isascii():
-        as_text(content, name)  # which refuses what is not UTF-8
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    content = content if content.isascii() else text_of_lines(content, name, options).encode()
     loop = PlainLines(options, min(BLOCK, len(content) + 1)) if len(content) > WORTH_A_LOOP else None
     tables: list[pa.Table] = []
     for begin, past in _blocks_of_lines(content, BLOCK if loop else len(content)):
@@ -76,14 +73,14 @@ def _blocks_of_lines(content: bytes, size: int) -> Iterator[tuple[int, int]]:
         begin = past
 
 
-def read_plain_lines(content: bytes, options: LogOptions | None = None) -> pa.Table | None:
+def read_plain_lines(content: bytes) -> pa.Table | None:
     """The rows in lines of a log; None if they are not UTF-8, or one is not in the simplest form."""
 
     try:
         content.decode()
     except UnicodeDecodeError:
         return None
-    options = options or LogOptions()
+    options = LogOptions()
     batch = PlainLines(options, len(content) + 1).read(content)
     return None if batch is None else _plain(batch, options)
 

@@ -1,197 +1,126 @@
-"""The places of events on their processes by `--order-by`: a column of time stamps or numbers, or the line."""
+"""Rows without an index: `--order-by`, a column or the line, numbers the events of each process."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from crownless.runtime.errors import BadInput
 
-from .formats import BY_LINE
+from .formats import BY_LINE, LogOptions
 from .layout import Numbers, on_lines
-from .named_rows import MISSING, as_numbers
-from .reasons import BadField, MissingField, Reason
-from .rows import Row, in_words
-from .skipped import Quarantine
+from .named_rows import as_numbers
+from .reasons import BadField, MissingField
+from .rows import in_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 ORDERING = "a whole number, a decimal or an ISO 8601 time"
-#: Digits after the point of decimals.
-_DIGITS = 18
-
-#: The line of each row in the file.
-LineOf = Callable[[int], int]
+#: Digits of decimals: in all, and after the point.
+_DIGITS = (38, 18)
 
 
-class Places:
-    """Numbers the events of each process of a run 0, 1, 2, … by the values of a column, or by line.
+def with_places(table: pa.Table, file: str, options: LogOptions, lines: Iterator[int]) -> pa.Table:
+    """Plain rows whose `index` is the value by which the options order them; instead, their places on their processes.
 
-    `in_blocks`: the log comes in several tables, and no event of a process belongs before those of an earlier table.
-    With a `quarantine`, two events of a process with one value get one place, and those without a usable value
-    `MISSING`; otherwise they raise `BadInput`, with their lines.
+    `lines`: where the rows are in the file. Raises `BadInput` for a row without a usable value, and for two events of a
+    process with one value; if the options have a quarantine, it gets the former, and the latter have one place.
     """
-
-    def __init__(
-        self,
-        by: str,
-        file: str = "",
-        *,
-        in_blocks: bool = False,
-        quarantine: Quarantine | None = None,
-    ) -> None:
-        self.by, self.file, self.quarantine = by, file, quarantine
-        self._are_times: bool | None = None
-        #: For each run and process the value, the place and the line of its last event so far.
-        self._last: dict[tuple[str, str], tuple[Any, int, int]] | None = {} if in_blocks else None
-
-    def of_table(self, table: pa.Table, line_of: LineOf) -> pa.Table:
-        """Plain rows that have the value of the column as `index`: with their places instead."""
-        import pyarrow as pa
-
-        values = None if self.by == BY_LINE else table["index"].combine_chunks()
-        places = self.of(table["run"].combine_chunks(), table["process"].combine_chunks(), values, line_of)
-        column = pa.array(places, mask=places == MISSING)
-        return table.set_column(table.schema.get_field_index("index"), "index", column)
-
-    def of_rows(self, rows: Sequence[Row], values: Sequence[str | None]) -> list[Row]:
-        """These rows with their places, given the values of the column; without those that go to the quarantine."""
-        import pyarrow as pa
-
-        runs, processes = (pa.array([getattr(row, name) for row in rows], pa.string()) for name in ("run", "process"))
-        given = None if self.by == BY_LINE else pa.array(values, pa.string())
-        places = self.of(runs, processes, given, lambda row: rows[row].line)
-        placed = []
-        for row, value, place in zip(rows, values, places.tolist(), strict=True):
-            if place != MISSING:
-                placed.append(replace(row, index=place))
-            elif self.quarantine is not None:
-                self.quarantine.add(row.line, row.json(), self.unusable(value))
-        return placed
-
-    def unusable(self, value: object) -> Reason:
-        """Why an event with this value has no place."""
-        return MissingField(self.by, ORDERING) if value is None else BadField(self.by, in_words(value), ORDERING)
-
-    def of(self, runs: pa.Array, processes: pa.Array, given: pa.Array | None, line_of: LineOf) -> Numbers:
-        """The places of events of these runs and processes; `given`: the values of the column."""
-        import pyarrow.compute as pc
-
-        run, process = (
-            as_numbers(names.dictionary_encode().indices, -1).astype(np.int64) for names in (runs, processes)
-        )
-        line, values = (run + 1) * (len(processes) + 2) + process + 1, None
-        if given is None:
-            ranks = np.arange(1, len(line) + 1)
-        else:
-            values = self._comparable(given)
-            ranks = np.from_dlpack(pc.rank(values, tiebreaker="dense")).astype(np.int64)
-        missing = np.zeros(len(line), bool)
-        if values is not None and values.null_count:
-            missing = np.array(values.is_null().to_pylist())
-        if not len(line):
-            return ranks
-        before, places = on_lines(line, ranks)
-
-        def where(row: int) -> tuple[tuple[str, str], Any, int]:
-            value = line_of(row) if values is None else values[row].as_py()
-            return (str(runs[row]), str(processes[row])), value, line_of(row)
-
-        if self.quarantine is None:
-            for row in np.flatnonzero(missing)[:1].tolist():
-                reason = self.unusable(None if given is None else given[row].as_py())
-                raise BadInput(reason.text, hint=reason.hint, file=self.file, line=line_of(row))
-            for row in np.flatnonzero(ranks == before)[:1].tolist():
-                first = int(np.flatnonzero((line == line[row]) & (ranks == ranks[row]))[0])
-                self._refuse_tie(str(processes[row]), given[row], line_of(first), line_of(row))  # type: ignore[index]
-        if self._last is not None:
-            places = self._after_the_last(line, places, where)
-        return np.where(missing, MISSING, places)
-
-    def _after_the_last(self, line: Numbers, places: Numbers, where: Callable[[int], Any]) -> Numbers:
-        """The places after those of earlier tables; raises `BadInput` if an event belongs before one of those."""
-        assert self._last is not None
-        line = np.unique(line, return_inverse=True)[1]
-        lasts = np.flatnonzero(places == np.bincount(line)[line] - 1).tolist()
-        begin = np.zeros(int(line.max()) + 1, np.int64)
-        for row in np.flatnonzero(places == 0).tolist():
-            (run, process), value, at = where(row)
-            last, place, earlier = self._last.get((run, process), (value, -1, at))
-            begin[line[row]] = place + 1
-            if place >= 0 and value == last:
-                self._refuse_tie(process, value, earlier, at)
-            if value < last:
-                problem = f"{process} goes back in '{self.by}': lines {earlier:,} and {at:,}"
-                hint = f"sort the log by {self.by}, or leave --one-run out"
-                raise BadInput(problem, hint=hint, file=self.file, line=at)
-        places = places + begin[line]
-        for row in lasts:
-            key, value, at = where(row)
-            self._last[key] = value, int(places[row]), at
-        return places
-
-    def _refuse_tie(self, process: str, value: object, first: int, second: int) -> None:
-        problem = f"{process} has two events with '{self.by}' {value}: lines {first:,} and {second:,}"
+    by, quarantine, given = options.order_by, options.quarantine, table["index"]
+    assert by is not None, "the rows have indices"
+    if by != BY_LINE:
+        values = _comparable(given.combine_chunks(), by, file)
+        unusable = [row for row, bad in enumerate(values.is_null().to_pylist()) if bad] if values.null_count else []
+        at = list(islice(lines, table.num_rows)) if unusable else []
+        for row in unusable:
+            value = given[row].as_py()
+            reason = MissingField(by, ORDERING) if value is None else BadField(by, in_words(value), ORDERING)
+            if quarantine is None:
+                raise BadInput(reason.text, hint=reason.hint, file=file, line=at[row])
+            quarantine.add(at[row], table.slice(row, 1).to_pylist()[0], reason)
+        if unusable:
+            lines = iter([line for line, is_usable in zip(at, values.is_valid().to_pylist(), strict=True) if is_usable])
+            table, values = table.filter(values.is_valid()), values.drop_null()
+    if not table.num_rows:
+        return _with_index(table, np.zeros(0, np.int64))
+    process = _codes(table["process"])
+    process = (_codes(table["run"]) + 1) * (len(process) + 2) + process + 1
+    ranks = np.arange(1, len(process) + 1) if by == BY_LINE else _ranks(values)
+    before, places = on_lines(process, ranks)
+    if quarantine is None and (ranks == before).any():
+        second = int(np.argmax(ranks == before))
+        first = int(np.argmax((process == process[second]) & (ranks == ranks[second])))
+        at = list(islice(lines, table.num_rows))
+        problem = f"{table['process'][second]} has two events with '{by}' {table['index'][second]}"
         hint = "order by a column that tells them apart, or by line if each process logs in order"
         hint += "; classify --skip-bad leaves copies out"
-        raise BadInput(problem, hint=hint, file=self.file, line=second)
-
-    def _comparable(self, given: pa.Array) -> pa.Array:
-        """The values as numbers, times as such of nanoseconds; null where one is unusable, or unlike the first."""
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
-        if pa.types.is_floating(kind):
-            return pc.if_else(pc.is_finite(given), given, None)
-        if pa.types.is_timestamp(kind):
-            return given.cast(pa.int64())
-        if pa.types.is_integer(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-            return given
-        if not pa.types.is_string(kind) and not pa.types.is_large_string(kind):
-            raise BadInput(f"the column '{self.by}' is of type {kind}", hint=f"give it as {ORDERING}", file=self.file)
-        # ISO 8601 allows a comma, too, before the fraction of a second.
-        texts = pc.replace_substring_regex(given.cast(pa.string()), r"(:\d\d),(\d)", r"\1.\2")
-        for wanted in (pa.int64(), *_types()):
-            try:
-                found = _cast(texts, wanted)
-            except pa.ArrowInvalid:
-                continue
-            are_times = pa.types.is_timestamp(wanted)
-            if self._are_times not in (None, are_times):
-                hint = f"give {ORDERING}, the same in all lines"
-                raise BadInput(f"some values of '{self.by}' are numbers, and some times", hint=hint, file=self.file)
-            self._are_times = are_times
-            return found
-        first = next(text for text in texts if text.is_valid)
-        wanted = next((one for one in _types() if _value(first, one) is not None), None)
-        each = (None if wanted is None else _value(text, wanted) for text in texts)
-        return pa.array(each, wanted if wanted is not None and pa.types.is_decimal(wanted) else pa.int64())
+        raise BadInput(f"{problem}: lines {at[first]:,} and {at[second]:,}", hint=hint, file=file, line=at[second])
+    return _with_index(table, places)
 
 
-def _types() -> list[pa.DataType]:
-    """The types of texts that order events, besides whole numbers: decimals, and times without and with a zone."""
+def by_line(table: pa.Table, events: Counter[Any]) -> pa.Table:
+    """Plain rows of one run with their places by line; `events` counts those of each process in tables so far."""
+    places = np.empty(table.num_rows, np.int64)
+    for row, process in enumerate(table["process"].to_pylist()):
+        places[row] = events[process]
+        events[process] += 1
+    return _with_index(table, places)
+
+
+def _with_index(table: pa.Table, places: Numbers) -> pa.Table:
     import pyarrow as pa
 
-    return [pa.decimal128(38, _DIGITS), pa.timestamp("ns"), pa.timestamp("ns", "UTC")]
+    return table.set_column(table.schema.get_field_index("index"), "index", pa.array(places))
 
 
-def _cast(texts: Any, wanted: pa.DataType) -> Any:
+def _codes(names: pa.ChunkedArray) -> Numbers:
+    """The names as numbers."""
+    codes: Numbers = as_numbers(names.combine_chunks().dictionary_encode().indices, -1).astype(np.int64)
+    return codes
+
+
+def _ranks(values: pa.Array) -> Numbers:
+    import pyarrow.compute as pc
+
+    ranks: Numbers = np.from_dlpack(pc.rank(values, tiebreaker="dense")).astype(np.int64)
+    return ranks
+
+
+def _comparable(given: pa.Array, by: str, file: str) -> pa.Array:
+    """The values of a column as numbers or times; null where one is unusable, or of another type than the first."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
-    found = texts.cast(wanted)
-    return found.cast(pa.int64()) if pa.types.is_timestamp(wanted) else found
+    kind = given.type.value_type if pa.types.is_dictionary(given.type) else given.type
+    if pa.types.is_floating(kind):
+        return pc.if_else(pc.is_finite(given), given, None)
+    if any(is_kind(kind) for is_kind in (pa.types.is_integer, pa.types.is_decimal, pa.types.is_timestamp)):
+        return given
+    if not pa.types.is_string(kind) and not pa.types.is_large_string(kind) and not pa.types.is_null(kind):
+        raise BadInput(f"the column '{by}' is of type {kind}", hint=f"give it as {ORDERING}", file=file)
+    # ISO 8601 allows a comma, too, before the fraction of a second.
+    texts = pc.replace_substring_regex(given.cast(pa.string()), r"(:\d\d),(\d)", r"\1.\2")
+    kinds = [pa.int64(), pa.decimal128(*_DIGITS), pa.timestamp("ns"), pa.timestamp("ns", "UTC")]
+    for kind in kinds:
+        try:
+            return texts.cast(kind)
+        except pa.ArrowInvalid:
+            continue
+    first = texts.drop_null()[0]
+    kind = next((kind for kind in kinds[1:] if _value(first, kind) is not None), kinds[0])
+    return pa.array([_value(text, kind) for text in texts], kind)
 
 
-def _value(text: pa.Scalar, wanted: pa.DataType) -> Any:
+def _value(text: pa.Scalar, kind: pa.DataType) -> Any:
     """The value of a text of that type; None if it is of another type."""
     import pyarrow as pa
 
     try:
-        return _cast(text, wanted).as_py()
+        return text.cast(kind)
     except pa.ArrowInvalid:
         return None

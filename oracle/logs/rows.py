@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput, nearest
+from crownless.runtime.reading import as_text
 
 from .reasons import (
     KINDS,
@@ -93,6 +94,13 @@ class Row:
 
 
 # -- one line ----------------------------------------------------------------------------------------------------------
+
+
+def text_of_lines(content: bytes, file: str, options: LogOptions) -> str:
+    """The text of a log; raises `BadInput` if it is not UTF-8. With a quarantine such bytes become escapes that no JSON
+    has, since a line that was cut off may end within a character.
+    """
+    return as_text(content, file) if options.quarantine is None else content.decode("utf-8-sig", "backslashreplace")
 
 
 def rows_of_lines(

@@ -19,8 +19,6 @@ class Quarantine:
     rows: list[tuple[int, Reason]] = field(default_factory=list)
     #: By run, the processes of which events may be missing; None: any.
     processes: dict[str, set[str | None]] = field(default_factory=dict)
-    #: Lines of CSV that are not read as rows.
-    unread: set[int] = field(default_factory=set)
     #: The processes of rows that name no run.
     of_any_run: set[str | None] = field(default_factory=set)
 

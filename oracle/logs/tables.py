@@ -8,10 +8,8 @@ from __future__ import annotations
 import io
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from functools import partial
-from itertools import chain, islice
-from operator import add
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, count
 from typing import TYPE_CHECKING, Any
 
 from crownless.model_check.runs.named_files import path_of
@@ -21,7 +19,7 @@ from crownless.runtime.reading import as_text
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
 from .reasons import BY_ANOTHER, CUT_OFF, MOST_NAMED, OtherCells
-from .rows import Row, rows_of_lines
+from .rows import Row, rows_of_lines, text_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -40,29 +38,16 @@ CSV_BLOCK = 1 << 24
 
 def rows_in(content: bytes, form: Format, name: str, options: LogOptions) -> Iterator[Row]:
     """The events of a log, each with its line in the file; raises `BadInput` for an unusable one."""
-    if form != "jsonl":
-        return rows_of_table(read_table(content, form, name, options), name, 2 if form == "csv" else 1, options)
+    if form != "jsonl" or options.order_by is not None:
+        table = read_table(content, form, name, options)
+        return rows_of_table(table, name, _lines_of_rows(content, form, options), options)
     refuse_unknown_columns(content, name, options)
-    skips = options.quarantine is not None  # a line that was cut off may end within a character
-    lines = (content.decode("utf-8-sig", "surrogateescape") if skips else as_text(content, name)).split("\n")
-    if options.order_by is None:
-        return rows_of_lines(lines, name, options)
-    from .order_by import Places  # which loads what is compiled
-
-    values: list[str | None] = []
-    rows = list(rows_of_lines(lines, name, options, 1, values))
-    return iter(Places(options.order_by, name, quarantine=options.quarantine).of_rows(rows, values))
+    return rows_of_lines(text_of_lines(content, name, options).split("\n"), name, options)
 
 
 def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> pa.Table:
     """The plain rows of a log."""
     import pyarrow as pa
-
-    def line_of(row: int) -> int:
-        if form == "jsonl":
-            lines = (line for line, text in enumerate(content.split(b"\n"), 1) if text.strip())
-            return next(islice(lines, row, None))
-        return row + 1 + (form == "csv")
 
     if form == "jsonl":
         from .json_lines import read_json_lines  # which loads what is compiled
@@ -75,9 +60,18 @@ def read_table(content: bytes, form: Format, name: str, options: LogOptions) -> 
         table = pa.concat_tables(table for _, table in _tables(pa.BufferReader(content), form, name, options))
     if options.order_by is None:
         return table
-    from .order_by import Places
+    from .order_by import with_places
 
-    return Places(options.order_by, name, quarantine=options.quarantine).of_table(table, line_of)
+    return with_places(table, name, options, _lines_of_rows(content, form, options))
+
+
+def _lines_of_rows(content: bytes, form: Format, options: LogOptions) -> Iterator[int]:
+    """The lines of the rows that are not in quarantine so far, or their numbers where a format has no lines."""
+    left_out = set() if options.quarantine is None else {line for line, _ in options.quarantine.rows}
+    numbers: Iterable[int] = count(2 if form == "csv" else 1)
+    if form == "jsonl":
+        numbers = (number for number, line in enumerate(content.split(b"\n"), 1) if line.strip())
+    yield from (number for number in numbers if number not in left_out)
 
 
 def refuse_unknown_columns(content: bytes, name: str, options: LogOptions) -> None:
@@ -175,7 +169,6 @@ def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
         return None
 
     def skip(row: pc.InvalidRow) -> str:
-        quarantine.unread.add(row.number)
         quarantine.add(row.number, {}, OtherCells(row.actual_columns, row.expected_columns))
         return "skip"
 
@@ -296,11 +289,11 @@ def blocks(
         if options.order_by is None:
             yield from found
             return
-        from .order_by import Places
+        from .order_by import by_line
 
-        places = Places(options.order_by, name, in_blocks=True)
+        events = Counter[Any]()
         for first, table in found:
-            yield first, places.of_table(table, partial(add, first))
+            yield first, by_line(table, events)
 
 
 def _read(file: Any, size: int, name: str) -> bytes:

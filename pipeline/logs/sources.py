@@ -9,14 +9,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crownless.oracle.logs.columns import check_columns, json_line, plain_table, plain_types, table_of_rows
-from crownless.oracle.logs.formats import FORMATS, LogOptions, format_of
+from crownless.oracle.logs.formats import FORMATS, format_of
 from crownless.oracle.logs.json_lines import read_plain_lines
-from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, rows_of_lines
+from crownless.oracle.logs.rows import COLUMNS, UNREADABLE, Row, is_name, object_in, read_row
 from crownless.runtime.errors import BadInput, unknown_name
 
 if TYPE_CHECKING:
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
 PLAIN = "run string, process string, index long, kind string, message string, peer string, text string"
 #: The run of a row whose run is unknown.
 UNKNOWN_RUN = "\x1e"
-#: The key of the place of an event, where lines of JSON have no index.
-PLACE = "crownless place"
-NO_OPTIONS = LogOptions()
 
 _INPUT_HINT = "name a Parquet or JSON Lines log"
 _PARQUET = (".parquet", ".pq")
@@ -75,17 +71,20 @@ def source_of(events: Source | DataFrame) -> Source:
 def read(spark: SparkSession, path: str, order_by: str | None = None) -> Source:
     """The rows of Parquet, or of JSON Lines: a file, or a folder of files.
 
-    `order_by`: the column of numbers or times that orders the events of each process, instead of `index`; events with
-    the same value have the same place.
+    `order_by`: in Parquet, the column of numbers or times that orders the events of each process, instead of `index`;
+    events with the same value have the same place.
 
     If all executors see Parquet files under this path, they read them directly, row group by row group, which is
     several times cheaper than Spark's conversion of columns to rows and back. Raises `BadInput` if a file cannot be
     read, or lacks the columns of a log.
     """
-    if order_by is not None:
-        return _read_in_order(spark, path, order_by)
     if not is_parquet(path):
+        if order_by is not None:
+            hint = "convert it to Parquet, or number the events of each process in 'index'"
+            raise BadInput("--order-by with --engine spark is for Parquet", hint=hint, file=path)
         return lines_of(_opened(spark.read.text, path))
+    if order_by is not None:
+        return source_of(_with_places(_opened(spark.read.parquet, path), order_by, path))
     files = () if "://" in path else data_files(path)
     in_partitions = any("=" in part for file in files for part in file.relative_to(path).parts[:-1])
     if not files or in_partitions:
@@ -93,40 +92,26 @@ def read(spark: SparkSession, path: str, order_by: str | None = None) -> Source:
     return _parquet_files(spark, files)
 
 
-def _read_in_order(spark: SparkSession, path: str, by: str) -> Source:
-    """The same with the places of events by a column as their indices; an event without a value has none."""
-    from pyspark.sql import Column, Window
+def _with_places(frame: DataFrame, by: str, path: str) -> DataFrame:
+    """The rows with their places on their processes, by a column, as indices; a row without a usable value has none."""
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    in_columns = is_parquet(path)
-    frame = _opened(spark.read.parquet if in_columns else spark.read.text, path)
-    if in_columns and by not in frame.columns:
+    if by not in frame.columns:
         raise unknown_name("column", by, frame.columns).at(file=path)
-
-    def field(name: str) -> Column:
-        if not in_columns:
-            return f.get_json_object("value", f"$['{name}']")
-        return f.col(f"`{name}`") if name in frame.columns else f.lit(None)
-
-    value = field(by).cast("string")
+    value = f.col(f"`{by}`").cast("string")
     number, time = value.try_cast("decimal(38, 18)"), value.try_cast("timestamp")
-    of_process = Window.partitionBy(field("run"), field("process"))
+    of_process = Window.partitionBy([name for name in ("run", "process") if name in frame.columns])
     place = f.dense_rank().over(of_process.orderBy(number.asc_nulls_last(), time.asc_nulls_last())) - 1
-    place = f.when(number.isNotNull() | time.isNotNull(), place)
-    if in_columns:
-        return source_of(frame.withColumn("index", place.cast("long")))
-    rest = f.regexp_replace("value", r"^\s*\{", "")
-    with_place = f.concat(f.lit(f'{{"{PLACE}": '), place.cast("string"), f.lit(", "), rest)
-    return lines_of(frame.select(f.coalesce(with_place, "value").alias("value")), LogOptions(columns={"index": PLACE}))
+    return frame.withColumn("index", f.when(number.isNotNull() | time.isNotNull(), place).cast("long"))
 
 
-def lines_of(lines: DataFrame, options: LogOptions = NO_OPTIONS) -> Source:
+def lines_of(lines: DataFrame) -> Source:
     """The rows in the lines of JSON of a data frame (`spark.read.text`); empty lines are skipped."""
     from pyspark.sql import functions as f
 
     frame = lines.select(f.col("value").cast("binary").alias("value"))  # a line of a file may not be valid UTF-8
-    read = partial(read_lines, options=options)
-    return Source(frame, read, _lines_as_text, lines.where(lines.value.rlike(r"\S")).count)
+    return Source(frame, read_lines, _lines_as_text, lines.where(lines.value.rlike(r"\S")).count)
 
 
 def _opened(reader: Callable[[str], DataFrame], path: str) -> DataFrame:
@@ -256,24 +241,23 @@ def texts_as_rows(lines: Iterable[bytes]) -> pa.Table:
     return table_of_rows([_unread(line) for line in lines])
 
 
-def read_lines(batches: Batches, options: LogOptions = NO_OPTIONS) -> Iterator[pa.Table]:
+def read_lines(batches: Batches) -> Iterator[pa.Table]:
     """Batches of lines as plain rows."""
     for batch in batches:
         lines = _lines(batch)
-        table = read_plain_lines(b"\n".join(lines), options)
+        table = read_plain_lines(b"\n".join(lines))
         is_whole = table is not None and table.num_rows == len(lines)  # no value of a data frame has several lines
-        yield table if is_whole else table_of_rows([plain_line(line, options) for line in lines])
+        yield table if is_whole else table_of_rows([plain_line(line) for line in lines])
 
 
 def _lines(batch: pa.RecordBatch) -> list[bytes]:
     return [line for line in batch["value"].to_pylist() if line and line.strip()]
 
 
-def plain_line(line: bytes, options: LogOptions = NO_OPTIONS) -> Row:
+def plain_line(line: bytes) -> Row:
     """One line of JSON as a row. A line that is not an event keeps its text."""
     try:
-        (row,) = rows_of_lines([line.decode()], None, options, 0)
-        return row
+        return read_row(0, line.decode())
     except (BadInput, UnicodeDecodeError):
         return _unread(line)
 

@@ -17,8 +17,8 @@ from log_files import Row, content_of, event, rows_of, written
 from log_rows import random_computation
 
 import crownless as cr
-from crownless.oracle.logs.named_rows import MISSING
-from crownless.oracle.logs.order_by import Places
+from crownless.oracle.logs.formats import LogOptions
+from crownless.oracle.logs.order_by import with_places
 from crownless.oracle.logs.skipped import Quarantine
 from crownless.runtime.errors import BadInput
 
@@ -63,7 +63,7 @@ def test_a_column_orders_the_events_of_each_process(
     shuffled = Random(values).sample(ordered, len(ordered))
     found = crownless("classify", written(tmp_path, shuffled, suffix), "--order-by", "ts", "--json")
     assert verdicts(found) == verdicts(known), found.err
-    for way in (["--order-by", "ts", "--one-run"], ["--order-by", "line"], ["--order-by", "line", "--one-run"]):
+    for way in (["--order-by", "line"], ["--order-by", "line", "--one-run"]):
         in_order = crownless("classify", written(tmp_path, ordered, suffix, "in-order"), *way, "--json")
         assert verdicts(in_order) == verdicts(known), in_order.err
 
@@ -76,8 +76,7 @@ def test_so_it_does_in_a_large_log(crownless: Crownless, tmp_path: Path, suffix:
     shuffled = Random(suffix).sample(ordered, len(ordered))
     log = written(tmp_path, shuffled, suffix)
     assert len(rows) > 5_000
-    for way in ([], ["--one-run"]):
-        assert verdicts(crownless("classify", log, "--order-by", "ts", *way, "--json")) == verdicts(known)
+    assert verdicts(crownless("classify", log, "--order-by", "ts", "--json")) == verdicts(known)
     tied = [*shuffled, {**shuffled[9], "message": "another"}]
     lines = [10 + (suffix == ".csv"), len(tied) + (suffix == ".csv")]
     refused = crownless("classify", written(tmp_path, tied, suffix), "--order-by", "ts")
@@ -93,7 +92,7 @@ TIE = {**event("P1", 2, "send", "z", "P2"), "ts": 5}
 #: More rows, options, and the refusal; `{n}` is the line of row n.
 REFUSED: list[tuple[list[Row], str, str]] = [
     ([TIE], "--order-by ts", ":{4}: P1 has two events with 'ts' 5: lines {1} and {4}; order by a column"),
-    ([TIE], "--order-by ts --one-run", "P1 has two events with 'ts' 5: lines {1} and {4}"),
+    ([], "--order-by ts --one-run", "does not go with --one-run; sort the file by 'ts', and give --order-by line"),
     ([{**TIE, "ts": None}], "--order-by ts", ":{4}: 'ts' is missing; give a whole number, a decimal or an ISO 8601"),
     ([], "--order-by seq", ":{1}: 'seq' cannot be \"a\"; give a whole number, a decimal or an ISO 8601 time"),
     ([], "--order-by tz", "'tz'"),
@@ -122,44 +121,32 @@ def test_what_has_no_order_is_refused_in_a_line(
     assert said.replace("{1}", f"{1 + heading}").replace("{4}", f"{4 + heading}") in answer.err
 
 
-def test_block_by_block_no_event_belongs_before_those_of_earlier_blocks() -> None:
-    def table(*rows: tuple[str, Any]) -> Any:
-        return pa.table({"run": [""] * len(rows), "process": [p for p, _ in rows], "index": [str(v) for _, v in rows]})
-
-    places = Places("ts", "log", in_blocks=True)
-    first = places.of_table(table(("a", "2.5"), ("b", "9"), ("a", "1")), lambda row: row + 1)
-    assert first["index"].to_pylist() == [1, 0, 0]
-    assert places.of_table(table(("b", "10"), ("a", "3")), lambda row: row + 4)["index"].to_pylist() == [1, 2]
-    for rows, said in (
-        ([("a", "2")], "log:9: a goes back in 'ts': lines 5 and 9; sort the log by ts, or leave --one-run out"),
-        ([("a", "3")], "log:9: a has two events with 'ts' 3: lines 5 and 9"),
-        ([("a", "2024-01-01")], "some values of 'ts' are numbers, and some times"),
-    ):
-        with pytest.raises(BadInput) as refused:
-            places.of_table(table(*rows), lambda row: row + 9)
-        assert said in str(refused.value)
+def places(values: Any, quarantine: Quarantine | None = None) -> list[int]:
+    """The places of events of one process that have these values."""
+    names = {"run": [""] * len(values), "process": ["P1"] * len(values)}
+    options = LogOptions(order_by="ts", quarantine=quarantine)
+    placed = with_places(pa.table({**names, "index": values}), "log", options, iter(range(1, len(values) + 1)))
+    return list(placed["index"].to_pylist())
 
 
 @pytest.mark.parametrize("value", ["1,000", "x", "2024-13-01", "2024-01-01T00:00:00Z", ""])
-def test_values_unlike_the_first_are_refused_or_have_no_place(value: str) -> None:
-    runs, values = pa.array(["", ""]), pa.array(["2024-01-01 10:00", value])
-    with pytest.raises(BadInput, match="'ts' cannot be"):
-        Places("ts").of(runs, runs, values, int)
-    assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [0, MISSING]
+def test_values_unlike_the_first_are_refused_or_left_out(value: str) -> None:
+    values, left_out = pa.array(["2024-01-01 10:00", value, "2024-01-01 09:00:00,5"]), Quarantine()
+    with pytest.raises(BadInput, match="log:2: 'ts' cannot be"):
+        places(values)
+    assert places(values, left_out) == [1, 0]
+    assert [(line, reason.text.startswith("'ts' cannot be")) for line, reason in left_out.rows] == [(2, True)]
 
 
 def test_events_of_one_process_with_one_value_have_one_place_if_copies_are_left_out() -> None:
-    runs, values = pa.array([""] * 4), pa.array([7, 5, 9, 7])
-    assert Places("ts", quarantine=Quarantine()).of(runs, runs, values, int).tolist() == [1, 0, 2, 1]
+    assert places(pa.array([7, 5, 9, 7]), Quarantine()) == [1, 0, 2, 1]
 
 
-@given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True), st.booleans())
-def test_places_are_those_of_the_exact_values(values: list[Decimal], lenient: bool) -> None:
-    quarantine = Quarantine() if lenient else None
+@given(st.lists(st.decimals(-(10**12), 10**12, places=9), min_size=1, max_size=20, unique=True))
+def test_places_are_those_of_the_exact_values(values: list[Decimal]) -> None:
     expected = [sorted(values).index(value) for value in values]
-    runs = pa.array([""] * len(values))
     for given_ in (pa.array([f"{value:f}" for value in values]), pa.array(values, pa.decimal128(38, 9))):
-        assert Places("ts", quarantine=quarantine).of(runs, runs, given_, int).tolist() == expected
+        assert places(given_) == expected
 
 
 @pytest.mark.parametrize(

@@ -113,19 +113,18 @@ def test_a_column_orders_the_events(
     rows = [{"ts": stamped(row["index"]), **row} for row in map(json.loads, lines)]
     rows = [{name: row.get(name) for name in ("ts", *COLUMNS) if name != "index"} for row in rows]
     tied = [{**rows[0], "run": "tied", "message": name} for name in "ab"] + [{**rows[0], "run": "late", "ts": None}]
-    (tmp_path / "lines").mkdir()
-    (tmp_path / "tables").mkdir()
-    written(tmp_path / "lines" / "log.jsonl", [json.dumps(row) for row in (*rows, *tied)])
-    parquet(tmp_path / "tables" / "log.parquet", *rows, *tied)
-    for folder in ("lines", "tables"):
-        judged = judge(read(spark, str(tmp_path / folder), "ts"))
-        found = collected(judged)
-        agree({key: of for key, of in found.items() if key[0] not in ("tied", "late")}, lines, "lost")
-        reasons = sorted(row["reason"] for row in judged.quarantine.collect())
-        assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
-        assert reasons[0] == "'index' is missing"
+    parquet(tmp_path / "log.parquet", *rows, *tied)
+    judged = judge(read(spark, str(tmp_path), "ts"))
+    found = collected(judged)
+    agree({key: of for key, of in found.items() if key[0] not in ("tied", "late")}, lines, "lost")
+    reasons = sorted(row["reason"] for row in judged.quarantine.collect())
+    assert reasons[1:] == [f"{rows[0]['process']} has two events 0"] * 2
+    assert reasons[0] == "'index' is missing"
     with pytest.raises(BadInput, match="unknown column 'at'"):
-        read(spark, str(tmp_path / "tables"), "at")
+        read(spark, str(tmp_path), "at")
+    written(tmp_path / "log.jsonl", [json.dumps(row) for row in rows])
+    with pytest.raises(BadInput, match="--order-by with --engine spark is for Parquet"):
+        read(spark, str(tmp_path / "log.jsonl"), "ts")
 
 
 # -- one run, clocks ---------------------------------------------------------------------------------------------------
