@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import z3
 
-from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.variants.for_matrices import (
     CHANGES,
@@ -30,15 +29,12 @@ from crownless.model_check.search.reachable import reachable, shortest_run_to
 from crownless.proofs.induction.evidence import Evidence, by_z3, fact, found, none_found, together
 from crownless.proofs.induction.proving import ProofReport, prove
 from crownless.proofs.induction.theorem import Claim
-from crownless.proofs.language.branch_free import for_every_n
-from crownless.proofs.language.terms import Terms
 from crownless.proofs.protocols.rst import Counts, by_counts
 from crownless.proofs.theorems import deliv_is_redundant
-from crownless.spec.computation import Message
 
 from .claim import claim, error
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
-from .matrices import check_changes, same_guard, scripted_run
+from .matrices import AnyStamp, check_changes, same_guard, scripted_run
 
 TO_ANOTHER = "nobody sends to himself, which the text does not say, though it speaks of what everybody else sends"
 
@@ -189,19 +185,10 @@ def ku5(quick: bool) -> Evidence:
 
 
 def _one_column_is_checked() -> Claim:
-    terms = Terms()
-    machine = for_every_n(Rst, terms)
-    i, j, k = (terms.any_process(name) for name in "ijk")
-    state = State(terms.any_matrix("sent"), terms.any_vector("deliv"))
-    one, other = terms.any_matrix("one"), terms.any_matrix("other")
-
-    def deliverable(stamp: object) -> object:
-        return machine.deliverable(i, state, Packet(j, i, "message", Message("m", j, (i,)), stamp))
-
-    same_column = z3.ForAll([k], one[k][i] == other[k][i])
-    return Claim(
-        "one column is checked", {"the columns are the same": same_column}, deliverable(one) == deliverable(other)
-    )
+    some = AnyStamp()
+    same_column = some.every(lambda k: some.one[k][some.i] == some.other[k][some.i])
+    same_guard = some.deliverable(some.one) == some.deliverable(some.other)
+    return Claim("one column is checked", {"the columns are the same": same_column}, same_guard)
 
 
 @claim(

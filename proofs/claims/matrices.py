@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import z3
+
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.variants.for_matrices import changed
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check.check_result import CheckResult
@@ -15,6 +18,8 @@ from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.reachable import Reached
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.evidence import Evidence
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms, for_all_of
 from crownless.spec.computation import Message
 
 from .evidence import explored, in_every_state, system_of
@@ -46,6 +51,36 @@ def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tupl
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
         seen.append((*(packet.stamp for packet in packets), system.local_states(target)[process]))
     return run_of(system, run.steps), seen
+
+
+# -- the guard of the matrix protocol ----------------------------------------------------------------------------------
+
+
+class AnyStamp:
+    """Process i of any system, its deliveries, and two matrices that a message may carry."""
+
+    def __init__(self) -> None:
+        self.terms = terms = Terms()
+        self.i, self.j, self.deliv = terms.any_process("i"), terms.any_process("j"), terms.any_vector("deliv")
+        self.one, self.other = terms.any_matrix("one"), terms.any_matrix("other")
+
+    def deliverable(self, matrix: Term) -> Term:
+        """The guard of the matrix protocol, by its own code."""
+        packet = Packet(self.j, self.i, "message", Message("m", self.j, (self.i,)), matrix)
+        state = State(self.terms.any_matrix("sent"), self.deliv)
+        return for_every_n(Rst, self.terms).deliverable(self.i, state, packet)
+
+    def constraints(self, matrix: Term, *, but_zeroes: bool = False) -> Term:
+        """Every φ_kl of the matrix: if this is P_l, then DELIV[k] ≥ M[k, l]."""
+
+        def constraint(k: Term, l: Term) -> Term:
+            stated = z3.And(self.i == l, matrix[k][l] > 0) if but_zeroes else self.i == l
+            return z3.Implies(stated, self.deliv[k] >= matrix[k][l])
+
+        return self.every(constraint, 2)
+
+    def every(self, holds: Callable[..., Term], of: int = 1) -> Term:
+        return for_all_of(self.terms.process, holds, of)
 
 
 # -- two protocols in lockstep -----------------------------------------------------------------------------------------
