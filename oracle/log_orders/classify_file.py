@@ -206,12 +206,6 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
         return every
     unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
     certain = by_monitor(log.without_unordered) if unordered else None
-    worst_rows = [row for rows in log.at_worst().values() for row in rows]
-    if worst_rows and (at_worst := by_monitor(worst_rows)) is not None:
-        for number in range(len(at_worst)):
-            kept, run = at_worst.classification(number).kept, at_worst.name(number)
-            reasons = {order: why for order, why in log.uncertain[run].reasons.items() if order not in kept}
-            log.uncertain[run] = replace(log.uncertain[run], reasons=reasons)
     return Classifications(
         _as_far_as_certain(
             every.classification(number),
