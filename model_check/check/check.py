@@ -27,7 +27,7 @@ from crownless.model_check.system.system import LocalStep, MonitorState, State, 
 from crownless.runtime.ending import Limits, Stopped, looking, states_are_reached, stoppable, watching
 from crownless.runtime.errors import BadInput
 from crownless.runtime.memory import NO_MEMORY
-from crownless.runtime.printable import printable_name, shown, some
+from crownless.runtime.printable import listed, printable_name, shown, some
 from crownless.spec.orders import TOTAL
 
 from .check_result import CheckResult, PropertyResult
@@ -184,7 +184,7 @@ class Search:
             broken = [name for name in found.broken if name in left]
             if broken and (found.stopped or time.monotonic() - began > REPORTED_AFTER):
                 left.difference_update(broken)
-                report(f"{self.check.protocol}: violated: {' and '.join(broken)}; still searching…")
+                report(f"{self.check.protocol}: violated: {listed(broken)}; still searching…")
             if progress is not None:
                 progress(found, level)
 

@@ -131,11 +131,11 @@ class CheckResult(Drawn):
         return iter(self._by_name)
 
     def __repr__(self) -> str:
-        broken = f", breaks {', '.join(self.violations)}" if self.violations else ""
+        broken = f", violates {', '.join(self.violations)}" if self.violations else ""
         return in_brackets(f"{self.protocol}: {self.verdict}, {some(self.exploration.states, 'state')}{broken}")
 
     def __str__(self) -> str:
-        breaks = printable(f"{self.protocol} breaks ")
+        breaks = printable(f"{self.protocol} violates ")
         drawn = [f"{breaks}{', '.join(map(printable, names))}:\n\n{run}" for run, names in self.shown_runs()]
         return "\n\n".join([printable(f"{self.protocol}: {self.verdict}; {self.scope}"), *drawn])
 

@@ -44,7 +44,7 @@ class SearchForShortest(NativeSearch):
         """
         if broken.name not in self.result.broken:
             if self.result.stopped is None:
-                raise NoSuchRun(f"no run breaks {broken.name}")
+                raise NoSuchRun(f"no run violates {broken.name}")
             raise Stopped(self.result.stopped)
         return ShortestRuns(self, broken, tick)
 

@@ -244,7 +244,7 @@ def diagrams_of_violations(
 ) -> Iterator[Diagram]:
     """A diagram for each of these runs, with all violated properties in the title, and emphasis on the first."""
     for run, names in shown_once(found):
-        yield run.diagram(f"{subject} breaks {', '.join(names)}", highlight or names[0])
+        yield run.diagram(f"{subject} violates {', '.join(names)}", highlight or names[0])
 
 
 def run_of(system: System, steps: Sequence[LocalStep], end: State | None = None, loop: Sequence[LocalStep] = ()) -> Run:

@@ -18,7 +18,7 @@ from crownless.spec.computation import Computation
 from crownless.spec.dataframes import data_frame
 from crownless.spec.enumeration import computations
 from crownless.spec.notation import of_computation
-from crownless.spec.orders import ORDERS, decide, kept_at, kept_orders, strongest
+from crownless.spec.orders import ORDERS, TOTAL, decide, kept_at, kept_orders, strongest
 
 from .generating import EVERY, Form, Search, computation_of, form_of, generate, possible
 
@@ -225,8 +225,10 @@ def realize(
     if not isinstance(workload, Free) or resolved.crash is not None:
         problem = "the computations of a protocol are of the free workload, without crashes"
         raise BadInput(problem, hint="leave out the program or the crash")
+    promised = promised_orders(type(resolved.machine))
     found = generate(resolved.machine, workload, resolved.channel, limits, progress)
-    answer = Realization(resolved, workload, found, {name: Comparison(name) for name in ORDERS})
+    orders = (*ORDERS, *(name for name in promised if name not in ORDERS))
+    answer = Realization(resolved, workload, found, {name: Comparison(name) for name in orders})
     if found.stopped:
         _compare(answer, None)
     else:
@@ -249,6 +251,8 @@ def _compare(answer: Realization, progress: Callable[[str], None] | None) -> Non
         in_full = len(c.messages) == answer.messages
         real = not generated or possible(c)
         kept = kept_orders(c) if real else frozenset[str]()
+        if real and TOTAL.name in answer.orders and decide(c, TOTAL.name).kept:
+            kept |= {TOTAL.name}
         answer.impossible += in_full and not real
         answer.computations += in_full and generated and real
         for name, one in answer.orders.items():

@@ -68,7 +68,7 @@ def shortest_run(
     last_layer = layers[-1]
     ends = list(ends)
     if not ends:
-        raise NoSuchRun(f"no run of {length} actions breaks {broken.name}")
+        raise NoSuchRun(f"no run of {length} actions violates {broken.name}")
     end = min(ends, key=lambda key: last_layer[key][0])
     return _walk_back(layers, end), end[0], end[1]
 

@@ -36,7 +36,7 @@ class Exploration:
     actions: dict[str, int] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        broken = f", breaks {', '.join(self.broken)}" if self.broken else ""
+        broken = f", violates {', '.join(self.broken)}" if self.broken else ""
         stopped = f", {self.stopped}" if self.stopped else ""
         return in_brackets(f"{some(self.states, 'state')}, {some(self.transitions, 'transition')}{broken}{stopped}")
 

@@ -12,7 +12,7 @@ from crownless.model_check.check.exports import Suite
 from crownless.model_check.search.realizing import Realization
 from crownless.model_check.system.exploration import FIRST_VIOLATION
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS, Property
-from crownless.runtime.printable import in_brackets, printable, some
+from crownless.runtime.printable import in_brackets, listed, printable, some
 from crownless.spec.enumeration import Sends, computations
 from crownless.spec.orders import ORDERS, TOTAL, WITH_TOTAL, strongest, weaker
 
@@ -98,7 +98,7 @@ def merged(searches: list[Searched], request: Request, ended_early: str | None) 
         if not broken and name in JUDGED:
             below = weaker(name, unicasts=unicasts)
             broken = [
-                replace(lines[weak], property=known, note=f"the run that breaks {weak} order, which is weaker")
+                replace(lines[weak], property=known, note=f"the run that violates {weak} order, which is weaker")
                 for weak in JUDGED
                 if weak in below and is_violated(weak)
             ]
@@ -157,11 +157,11 @@ class Conformance(CheckResult):
     def __repr__(self) -> str:
         if self.runs is not None:
             return in_brackets(f"{self.protocol}: {self.verdict} in {some(self.made, 'random run')}")
-        kept = " and ".join(self.named)
+        kept = listed(self.named)
         return in_brackets(f"{self.protocol}: {self.verdict}, keeps {kept} within {self.request.bound}")
 
     def __str__(self) -> str:
-        kept = "" if self.runs is not None else f", keeps {' and '.join(self.named)}"
+        kept = "" if self.runs is not None else f", keeps {listed(self.named)}"
         parts = [printable(f"{self.protocol}: {self.verdict}{kept}; {self.scope}")]
         parts += [str(line) for line in self.violations.values() if line.run is not None]
         return "\n\n".join(parts)

@@ -35,8 +35,10 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import shown, shown_error
 from crownless.spec.computation import Message
 from crownless.spec.enumeration import Sends, known_sends
+from crownless.spec.orders import order_named
 
 from .bodies import Body, value_body
+from .conformance_request import DELIVERY
 from .node import (
     Answer,
     Arrival,
@@ -81,11 +83,16 @@ def sends_of(node: object) -> Sends:
 
 
 def promises_of(kind: type) -> tuple[str, ...]:
-    """The properties that these nodes promise, by the class attribute `promises`, a tuple; none if there is none."""
-    if not isinstance(getattr(kind, "promises", None), tuple):
+    """The properties that these nodes promise, by the class attribute `promises`: a tuple, or an order, and then all
+    deliveries too; none if there is none.
+    """
+    promises = getattr(kind, "promises", None)
+    if isinstance(promises, str):
+        return (order_named(promises).name, *DELIVERY)
+    if not isinstance(promises, tuple):
         return ()
     check_promises(kind)
-    return tuple(kind.promises)  # type: ignore[attr-defined]  # it was found there
+    return promises
 
 
 class InProcess(Implementation):

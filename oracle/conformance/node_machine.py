@@ -16,7 +16,7 @@ from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step, del
 from crownless.impl.workloads import Free
 from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.system.properties import Property
-from crownless.runtime.printable import shown, some
+from crownless.runtime.printable import listed, shown, some
 from crownless.spec.computation import Message
 
 from .answers import Answers
@@ -203,7 +203,7 @@ class NodeMachine(ProtocolMachine):
     def _addressed(self, i: int, name: str) -> Message:
         message = self._known("delivers", name)
         if i not in message.receivers:
-            to = " and ".join(f"P{q + 1}" for q in message.receivers)
+            to = listed(f"P{q + 1}" for q in message.receivers)
             hint = "" if len(message.receivers) > 1 else "; if every message is for all processes: --sends broadcast"
             if i == message.sender:
                 hint = (

@@ -83,7 +83,7 @@ class Sampling:
 
     def _line(self, name: str) -> PropertyResult:
         if name not in self.found:
-            return PropertyResult(PROPERTIES[name], "unknown", note=f"no run of {self.made:,} breaks it")
+            return PropertyResult(PROPERTIES[name], "unknown", note=f"no run of {self.made:,} violates it")
         failure, _ = self.found[name]
         driven = self._demanding(name).again(self.request.processes, self.messages, failure.taken).driven
         run = None if driven is None else replace(driven.run, breaks=name)

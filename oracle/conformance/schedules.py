@@ -47,7 +47,7 @@ class Schedule(msgspec.Struct):
     steps: list[SavedAction]
 
     def __repr__(self) -> str:
-        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, breaks {self.breaks}")
+        return in_brackets(f"schedule of {self.implementation}: {len(self.steps)} steps, violates {self.breaks}")
 
     @property
     def replies(self) -> bool:
@@ -138,17 +138,18 @@ class Replay(Drawn):
         return self.schedule.breaks not in self.broken
 
     def __repr__(self) -> str:
-        return in_brackets(f"replay: {'no longer' if self else 'still'} breaks {self.schedule.breaks}")
+        return in_brackets(f"replay: {'no longer' if self else 'still'} violates {self.schedule.breaks}")
 
     def __str__(self) -> str:
         differs = "" if self.differs is None else f"; differs at {self.differs}"
         return (
-            printable(f"{'no longer' if self else 'still'} breaks {self.schedule.breaks}{differs}") + f"\n\n{self.run}"
+            printable(f"{'no longer' if self else 'still'} violates {self.schedule.breaks}{differs}")
+            + f"\n\n{self.run}"
         )
 
     def diagrams(self, highlight: str | None = None) -> Iterator[Diagram]:
         """The diagram of the run."""
-        still = "" if self else f"{self.schedule.implementation} breaks {self.schedule.breaks}"
+        still = "" if self else f"{self.schedule.implementation} violates {self.schedule.breaks}"
         yield self.run.diagram(still, highlight or self.schedule.breaks)
 
     @property

@@ -77,7 +77,7 @@ def matched(runs: Mapping[str, list[Row]], name: str) -> ConvertedLog:
         log.events += named
         log.note(run, IN_ORDER)
         other = _other_matching(named, classes)
-        log.note(run, NO_OTHER if other is None else f"another matching, which breaks fifo: {other}")
+        log.note(run, NO_OTHER if other is None else f"another matching, which violates fifo: {other}")
     return log
 
 

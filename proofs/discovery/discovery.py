@@ -28,6 +28,7 @@ from crownless.proofs.induction.theorem import EFFORT, Outcome, theorem
 from crownless.proofs.language.terms import Term
 from crownless.runtime.ending import look
 from crownless.runtime.errors import BadInput
+from crownless.runtime.printable import listed
 
 from .candidates import Candidates
 from .houdini import CounterexampleQuery, Entries, Induction, Kept, Placed, always, kept
@@ -108,12 +109,12 @@ class Discovered:
     def summary(self) -> str:
         """A one-line summary of the result."""
         if self.safe == "refuted":
-            return f"{self.protocol}: a simulated run breaks causal order"
+            return f"{self.protocol}: a simulated run violates causal order"
         found = f"{self.protocol}: {self.inductive:,} of {self.candidates:,} candidates are inductive"
         if self.safe == "unknown":
             return f"{found}; safety does not follow from them"
         shown = ["safe", *(name for name in ("optimal", "live") if getattr(self, name) == "proved")]
-        return f"{found}; that it is {' and '.join(shown)} follows"
+        return f"{found}; that it is {listed(shown)} follows"
 
 
 def discover(

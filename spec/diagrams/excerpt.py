@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from crownless.runtime.printable import some
+from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation, Event
 
 from .diagram import Diagram
@@ -41,8 +41,8 @@ def excerpt(diagram: Diagram, messages: int = MESSAGES) -> Diagram:
     if not said or part.computation.event_count == EVENTS:
         said.append(f"{part.computation.event_count:,} of {some(c.event_count, 'event')}")
     shown = diagram.emphasis is not None and bool(diagram.emphasis.messages)
-    which = "nearest to what breaks the order" if shown else "that come first"
-    return replace(part, left_out=f"An excerpt: {_and(said)}, those {which}.")
+    which = "nearest to the violation" if shown else "that come first"
+    return replace(part, left_out=f"An excerpt: {listed(said)}, those {which}.")
 
 
 def _processes(diagram: Diagram, nearest: list[int]) -> set[int]:
@@ -72,10 +72,6 @@ def _messages(diagram: Diagram, nearest: list[int], processes: set[int], most: i
             break
         kept.append(m)
     return sorted(kept)
-
-
-def _and(parts: list[str]) -> str:
-    return " and ".join(filter(None, (", ".join(parts[:-1]), parts[-1])))
 
 
 def _distance(diagram: Diagram) -> Callable[[int], tuple[int, int]]:

@@ -47,7 +47,7 @@ def test_check_of_a_protocol_that_holds_exits_0_and_prints_every_stable_key(crow
 def test_no_protocol_violates_fifo_in_three_actions_and_is_drawn(crownless: Crownless) -> None:
     answer = crownless("check", "unordered", "-n", "3", "-m", "3")
     assert answer.code == 1
-    assert "unordered breaks fifo, causal:" in answer.out
+    assert "unordered violates fifo, causal:" in answer.out
     assert "●─m2" in answer.out
     (check,) = crownless("check", "unordered", "-n", "3", "-m", "3", "--json").json["checks"]
     runs = {known["name"]: known["run"] for known in check["properties"] if known["verdict"] == "violated"}
@@ -91,13 +91,13 @@ def test_a_program_is_said_to_complete_always_sometimes_or_never_and_where_it_bl
     assert never["blocks"] == [["P1 at its statement 2, receive", "P2 at its statement 2, receive"]]
     table = crownless("check", "buffer", "rendezvous", "--program", "mf-fig1", "--quiet").out
     assert first_words_of_rows(table) == ["buffer", "rendezvous"]
-    assert "breaks completes (never)" in table
+    assert "violates completes (never)" in table
 
 
 def test_messages_late_by_a_clock_are_reported_and_who_cannot_wear_one_is_left_out(crownless: Crownless) -> None:
     answer = crownless("check", "unordered", "-n", "2", "-m", "2", "--clock", "vector-times")
     assert answer.code == 1
-    assert "unordered breaks fifo and causal and vector-times\n" in answer.out
+    assert "unordered violates fifo, causal and vector-times\n" in answer.out
     answer = crownless("check", "-n", "2", "-m", "1", "--clock", "vector-times")
     assert answer.code == 0
     assert "they have no times: rendezvous, ses-rollback, murty-garg" in answer.err
@@ -236,13 +236,13 @@ def test_a_run_from_check_can_be_shown(crownless: Crownless, tmp_path: Path) -> 
     file.write_text(crownless("check", "unordered", "rst", "--json").out)
     drawn = crownless("show", str(file))
     assert drawn.code == 0
-    assert drawn.out.count("unordered breaks fifo, causal:") == drawn.out.count("unordered breaks") == 1
+    assert drawn.out.count("unordered violates fifo, causal:") == drawn.out.count("unordered violates") == 1
     assert [one["breaks"] for one in crownless("show", str(file), "--json").json["runs"]] == [["fifo", "causal"]]
     svg, html = tmp_path / "run.svg", tmp_path / "run.html"
     answer = crownless("show", str(file), "--svg", str(svg), "--html", str(html))
     assert (answer.code, answer.err) == (0, "")
     assert html.read_text("utf-8").count("<svg") == svg.read_text("utf-8").count("<svg") == 1
-    assert "unordered breaks fifo, causal" in svg.read_text("utf-8")
+    assert "unordered violates fifo, causal" in svg.read_text("utf-8")
     assert "deliver m2 from P1" in drawn.out
     assert "*-m2" in crownless("show", str(file), "--ascii").out
     file.write_text(crownless("check", "rst", "--json").out)

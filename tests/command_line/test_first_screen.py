@@ -31,7 +31,7 @@ from crownless.model_check.check.suite import SuiteRow, rows
 from crownless.model_check.search.engines import SymmetryCheck
 from crownless.model_check.system.exploration import Exploration
 from crownless.runtime.ending import INTERRUPTED, Limits
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import WITH_TOTAL
 
 Capture = pytest.CaptureFixture[str]
 
@@ -53,9 +53,9 @@ def test_check_exits_0_where_every_row_is_as_expected_also_those_that_break(crow
     with suite_of("unordered", "rst"):
         code, out, err = crownless("check")
     assert (code, err) == (0, "")
-    assert re.search(r"^unordered +3×4, unordered +breaks fifo 3, causal 3,? ", out, re.MULTILINE)
+    assert re.search(r"^unordered +3×4, unordered +violates fifo 3, causal 3,? ", out, re.MULTILINE)
     assert re.search(r"^rst +3×4, unordered +holds +7,370 +\d+\.\d$", out, re.MULTILINE)
-    assert out.endswith("\n2 checks: 1 holds, 1 breaks, all as expected\n")
+    assert out.endswith("\n2 checks: 1 holds, 1 violated, all as expected\n")
 
 
 def test_a_planted_fault_in_a_bundled_protocol_makes_its_row_unexpected(crownless: Crownless) -> None:
@@ -338,7 +338,7 @@ def test_help_begins_with_an_example_and_names_the_options_that_all_have(crownle
 def test_list_shows_all_or_the_sections_that_are_named(crownless: Crownless) -> None:
     facts = crownless("list", "--json").json
     assert [row["name"] for row in facts["protocols"]] == list(PROTOCOLS)
-    assert [row["name"] for row in facts["orders"]] == list(ORDERS)
+    assert [row["name"] for row in facts["orders"]] == list(WITH_TOTAL)
     assert [row["name"] for row in facts["channels"]] == list(CHANNELS)
     assert "mf-fig8" in crownless("list").out
     assert set(crownless("list", "orders", "--json").json) == {"crownless", "orders"}

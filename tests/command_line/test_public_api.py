@@ -131,8 +131,8 @@ def test_a_class_is_checked_and_its_shortest_run_shown() -> None:
     assert len(run) == 3
     assert "P2: deliver m2 from P1" in str(run)
     assert repr(run) == "<P1: send m1 to P2; P1: send m2 to P2; P2: deliver m2 from P1>"
-    assert repr(result) == "<Hub: violated, 545 states, breaks fifo, causal>"
-    assert str(result).count("╰─m2▶●") == 1  # one run, though it breaks two orders
+    assert repr(result) == "<Hub: violated, 545 states, violates fifo, causal>"
+    assert str(result).count("╰─m2▶●") == 1  # one run, though it violates two orders
     assert result.json()["protocol"] == f"{__name__}:Hub"
 
 

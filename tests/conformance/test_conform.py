@@ -64,7 +64,7 @@ def test_only_replies_from_inside_a_delivery_show_a_clock_that_is_set_after_it(c
     assert "replies from inside deliveries, up to 3 messages: break causal" in answer.out
     assert "(3 messages, all delivered), exactly those of causal order" in answer.out
     assert "replies from inside deliveries, which are not counted, break causal" in answer.out
-    assert answer.out.endswith(f"{node} breaks causal\n")
+    assert answer.out.endswith(f"{node} violates causal\n")
 
 
 class FailsAtOnce(Relay):
@@ -106,7 +106,7 @@ def test_a_run_that_breaks_an_order_breaks_the_stronger_ones_though_a_node_fails
     assert [name for name in JUDGED if found[name].verdict == "violated"] == [n for n in JUDGED if n not in kept]
     for name in ("mailbox", "one-n", "n-n"):
         assert found[name].run == found[shown].run is not None
-        assert found[name].note == f"the run that breaks {shown} order, which is weaker"
+        assert found[name].note == f"the run that violates {shown} order, which is weaker"
     assert [found[name].verdict for name in kept] == ["unknown"] * len(kept)
 
 
@@ -302,10 +302,10 @@ def test_a_schedule_is_saved_drawn_and_replayed(crownless: Crownless, tmp_path: 
     file = str(tmp_path / "schedule.json")
     answer = crownless("conform", f"{CAUSAL}:OnePass", "-n", "2", "--quiet", "--save", file)
     assert answer.code == 1
-    assert f"{file}: the schedule that breaks delivers-all" in answer.err
+    assert f"{file}: the schedule that violates delivers-all" in answer.err
     again = crownless("conform", f"{CAUSAL}:OnePass", "--replay", file)
     assert again.code == 1
-    assert "OnePass still breaks delivers-all by this schedule" in again.out
+    assert "OnePass still violates delivers-all by this schedule" in again.out
     assert "4. P2: deliver m1 from P1" in again.out
     right = crownless("conform", f"{CAUSAL}:Matrix", "--replay", file)
     assert right.code == 0
@@ -337,7 +337,7 @@ def test_what_conform_prints_as_json_is_drawn(crownless: Crownless, tmp_path: Pa
         file.write_text(found.out, "utf-8")
         drawn = crownless("show", str(file))
         assert drawn.code == 0
-        assert f"{CAUSAL}:OnePass breaks delivers-all:\nP1" in drawn.out
+        assert f"{CAUSAL}:OnePass violates delivers-all:\nP1" in drawn.out
 
 
 @pytest.mark.parametrize(

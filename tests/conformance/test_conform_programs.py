@@ -208,7 +208,7 @@ def test_one_fair_coin_among_all_inputs_is_noticed(tmp_path: Path, crownless: Cr
     assert answer.code == 1
     assert "not-deterministic  violated" in answer.out
     assert not re.search("generates|exactly|broken", answer.out)
-    assert answer.out.splitlines()[-1].endswith("breaks not-deterministic")
+    assert answer.out.splitlines()[-1].endswith("violates not-deterministic")
 
 
 class RarelyDrops(Relay):

@@ -54,7 +54,7 @@ def test_what_no_run_breaks_is_not_said_to_be_kept() -> None:
     assert found
     assert found.verdict == "holds"
     assert found["causal"].verdict == "unknown"
-    assert found["causal"].note == "no run of 100 breaks it"
+    assert found["causal"].note == "no run of 100 violates it"
     assert found["synchronous"].verdict == "violated"
     assert "100 random runs" in found.scope
 

@@ -375,10 +375,7 @@ def test_two_hundred_messages_fit_and_more_make_an_excerpt_that_says_so() -> Non
 
 def test_an_excerpt_has_no_more_arrows_events_and_processes_than_can_be_read_and_says_so() -> None:
     part = excerpt(diagram_of(broadcasts(40)))
-    assert (
-        part.left_out
-        == "An excerpt: 13 of 200 messages and 30 of 40 processes, those nearest to what breaks the order."
-    )
+    assert part.left_out == "An excerpt: 13 of 200 messages and 30 of 40 processes, those nearest to the violation."
     assert len(part.arrows) <= 400
     quiet = [[Event("send", 0), *[Event("internal", None)] * 2000], [Event("receive", 0)]]
     part = excerpt(diagram_of(Computation.of_lines(2, [Message("m", 0, (1,))], quiet)))
@@ -407,7 +404,7 @@ def test_an_excerpt_has_what_breaks_the_order_and_what_is_near() -> None:
     assert names == {c.messages[m].name for m in emphasis.messages}
     numbers = sorted(int(message.name[1:]) for message in part.computation.messages)
     assert numbers[-1] - numbers[0] < 120
-    assert "nearest to what breaks the order" in part.left_out
+    assert "nearest to the violation" in part.left_out
 
 
 def test_local_variables_are_said_at_each_event_with_what_changed() -> None:
@@ -470,8 +467,8 @@ def test_a_check_draws_its_violations_and_says_where_there_are_none(crownless: C
     drawn = ("--svg", str(svg), "--html", str(html), "--quiet")
     answer = crownless("check", "unordered", "-n", "2", "-m", "2", *drawn)
     assert (answer.code, answer.err) == (1, "")
-    assert Seen(svg.read_text("utf-8")).words["unordered breaks fifo, causal"] == 1
-    assert "unordered breaks fifo, causal" in html.read_text("utf-8")
+    assert Seen(svg.read_text("utf-8")).words["unordered violates fifo, causal"] == 1
+    assert "unordered violates fifo, causal" in html.read_text("utf-8")
     svg.unlink()
     answer = crownless("check", "fifo-ack", "-n", "2", "-m", "2", *drawn)
     assert "is not written: there is no violating run" in answer.err

@@ -213,7 +213,7 @@ def test_an_installed_package_registers_protocols_by_name(
     monkeypatch.syspath_prepend(hub.parent)
     code, out, _ = crownless("check", "hub", "-n", "2", "-m", "2")
     assert code == 1
-    assert "hub breaks fifo, causal:" in out
+    assert "hub violates fifo, causal:" in out
     assert "did you mean 'hub'?" in crownless("check", "hubb").err
 
 
@@ -228,7 +228,7 @@ def test_the_template_checks_as_it_stands_and_breaks_what_it_promises(hub: Path,
     )
     code, out, _ = crownless("check", "my_protocol.py:MyProtocol")
     assert code == 1
-    assert "my_protocol.py:MyProtocol breaks causal:" in out
+    assert "my_protocol.py:MyProtocol violates causal:" in out
     assert crownless("check", "my_protocol.py:MyProtocol", "--order", "fifo", "--quiet")[0] == 0
 
 

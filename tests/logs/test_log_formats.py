@@ -176,7 +176,7 @@ def test_an_order_broken_by_inferred_messages_is_broken_by_the_true_ones(loss: f
     assert violations > 20
 
 
-#: Taken as one message, what a sends breaks synchronous order: but c may have it, then b's, and b has it at last.
+#: Taken as one message, what a sends violates synchronous order: but c may have it, then b's, and b has it at last.
 SENT_AT_ONCE = shiviz_log(
     ("a", {"a": 1}, "to b and c"),
     ("b", {"b": 1}, "to c"),

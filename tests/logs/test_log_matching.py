@@ -269,7 +269,7 @@ def test_exit_codes_and_notes(crownless: Crownless, tmp_path: Path) -> None:
     assert crownless("classify", "--match", log, "--order", "synchronous").code == 1
     answer = crownless("classify", "--match", log, "--unreceived", "pending", "--json")
     assert answer.code == 0
-    other = "another matching, which breaks fifo: line 3 delivers line 2, and line 1 is not received"
+    other = "another matching, which violates fifo: line 3 delivers line 2, and line 1 is not received"
     assert other in answer.json["notes"]
     assert crownless("classify", log).code == 2
     answer = crownless("classify", "--match", written(tmp_path, OVERTAKEN), "--json")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +23,8 @@ from crownless.model_check.search.realizing import Realization, lines_in_notatio
 from crownless.runtime.ending import Stopped
 from crownless.spec.computation import Computation, Message
 from crownless.spec.orders import ORDERS, decide
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 def realized(kind: type[ProtocolMachine], n: int, m: int, channel: str = "unordered", **more: Any) -> Realization:
@@ -139,6 +142,14 @@ def test_what_breaks_the_promise_is_the_smallest_extra_computation() -> None:
     assert len(c.messages) == 3
     assert not decide(c, "causal").kept
     assert decide(c, "fifo").kept
+
+
+@pytest.mark.parametrize(("name", "extra"), [("Sequencer", False), ("DeliversAtOnce", True)])
+def test_a_promise_of_total_order_is_compared_too(crownless: Crownless, name: str, extra: bool) -> None:
+    answer = crownless("realize", f"{EXAMPLES}/total_order/sequencer.py:{name}", "-n", "2", "-m", "2")
+    assert answer.code == int(extra)
+    assert ("is generated and is not total: no common order of the messages exists" in answer.out) == extra
+    assert answer.out.endswith("exactly total\n") != extra
 
 
 @pytest.mark.parametrize(("places", "broken_at"), [(frozenset({1}), 1), (frozenset({2}), 2), (frozenset(), None)])

@@ -301,7 +301,7 @@ def owed(monitor_state: MonitorState, failed: int | None) -> bool:
 
 class Found(NamedTuple):
     counts: Counts
-    #: property → the number of moves of a shortest run that breaks it.
+    #: property → the number of moves of a shortest run that violates it.
     broken: dict[str, int]
 
 

@@ -265,7 +265,7 @@ def test_a_program_completes_only_if_all_is_promised() -> None:
 class Forwards:
     """A node that delivers what arrives."""
 
-    promises: tuple[str, ...] = ("delivers-once",)
+    promises: str | tuple[str, ...] = ("delivers-once",)
 
     def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
         self.transmit, self.deliver = transmit, deliver
@@ -281,6 +281,9 @@ def test_nodes_are_held_to_their_promises() -> None:
     result = cr.conform(Forwards, 2, 2, channel="lossy-fifo")
     assert (result.verdict, result["delivers-all"].verdict) == ("holds", "violated")
     assert cr.conform(type("Mine", (Forwards,), {"promises": ("fifo",)}), 2, 2, channel="lossy-fifo").broken == ["fifo"]
+    assert cr.conform(type("Mine", (Forwards,), {"promises": "fifo"}), 2, 2).broken == ["fifo"]
+    with pytest.raises(BadInput, match="did you mean 'fifo'"):
+        cr.conform(type("Mine", (Forwards,), {"promises": "fifi"}), 2, 2)
     with pytest.raises(WrongMachine, match="did you mean 'fifo'"):
         cr.conform(type("Mine", (Forwards,), {"promises": ("fifi",)}), 2, 2)
 
@@ -300,6 +303,32 @@ def test_random_walks_find_a_run_that_never_ends_and_show_its_loop() -> None:
     loop = says(said)[says(said).index("and then again and again:") + 1 :]
     assert 2 <= len(loop) <= 40
     assert {line.split(": ")[1].split(" from")[0] for line in loop} == {"retransmit", "receive data m1"}
+
+
+class Reverses(Forwards):
+    """Delivers all at once, the last first: in one order at all, which is not FIFO."""
+
+    promises = ("fifo", "total")
+    sends = "broadcast"
+
+    def __init__(self, process: int, processes: int, transmit: Any, deliver: Any) -> None:
+        super().__init__(process, processes, transmit, deliver)
+        self.got: list[str] = []
+
+    def on_send(self, to: int | tuple[int, ...], message: str) -> None:
+        for q in to if isinstance(to, tuple) else (to,):
+            self.transmit(q, message)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.got.append(packet)
+        if len(self.got) == 2:
+            for message in reversed(self.got):
+                self.deliver(message)
+
+
+def test_each_promised_order_is_judged_in_random_walks() -> None:
+    assert "fifo: broken" in failure(Reverses)
+    assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), order="fifo")
 
 
 @pytest.mark.parametrize("subject", [AlternatingBit, type("Once", (Forwards,), {})])

@@ -233,7 +233,7 @@ def test_the_command_exits_with_1_where_a_promise_is_broken() -> None:
         standalone_mode=False,
     )
     assert done.return_value == 1
-    assert "rst-column breaks causal order" in done.output
+    assert "rst-column violates causal order" in done.output
 
 
 def test_plots_and_figures_of_one_run_each_are_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,7 +103,7 @@ def test_other_checks_and_symmetry(
     [
         {"protocol": "rst", "n": 3, "messages": 4},
         {"protocol": "kearns", "n": 3, "messages": 2, "channel": "fifo"},  # whose rows are all kept
-        {"protocol": "unordered", "n": 2, "messages": 3},  # which breaks causal order
+        {"protocol": "unordered", "n": 2, "messages": 3},  # which violates causal order
     ],
     ids=str,
 )

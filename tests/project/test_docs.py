@@ -126,7 +126,7 @@ def test_a_computation_on_the_page_distinguishes_each_pair_of_orders() -> None:
 @pytest.mark.parametrize(
     ("example", "shows"),
     [
-        ("check_a_class.py", "ForgetsOthers breaks causal:"),
+        ("check_a_class.py", "ForgetsOthers violates causal:"),
         ("classify_a_log.py", "causal: broken, billing receives reserved before order-1"),
     ],
 )

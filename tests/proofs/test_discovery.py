@@ -178,7 +178,7 @@ def test_a_protocol_that_breaks_in_a_simulated_run_is_refuted() -> None:
     refuted = discover(DeliversWhatArrives)
     assert refuted.safe == "refuted"
     assert refuted.needed == ()
-    assert refuted.summary == "DeliversWhatArrives: a simulated run breaks causal order"
+    assert refuted.summary == "DeliversWhatArrives: a simulated run violates causal order"
 
 
 def test_safety_does_not_follow_for_a_protocol_that_breaks() -> None:

@@ -147,10 +147,10 @@ def test_a_served_page_has_the_engine_search_for_the_shortest_violation() -> Non
     with served("unordered", 4, 5, channel="fifo") as server, opened(server.address) as shown:
         shown.locator("#again").click()
         shown.locator("#orders button", has_text="causal").click()
-        shown.get_by_text("A shortest run that breaks causal: 5 actions.").wait_for()
+        shown.get_by_text("A shortest run that violates causal: 5 actions.").wait_for()
         assert shown.locator("#run li").count() == 5
         shown.locator("#orders button", has_text="fifo").click()
-        shown.get_by_text("No run breaks fifo.").wait_for()
+        shown.get_by_text("No run violates fifo.").wait_for()
 
 
 @needs_chromium

@@ -10,8 +10,12 @@ from browser import needs_chromium, one_browser, opened
 from command_line_runner import Crownless
 from explorer_pages import space_of
 
+from crownless.impl.protocols.fifo_sequence import FifoSequence
+from crownless.impl.protocols.unordered import Unordered
+from crownless.model_check.check.request import Check
 from crownless.run_explorer.first_run import first_run
-from crownless.run_explorer.subjects import of_computation
+from crownless.run_explorer.server import ExplorerServer
+from crownless.run_explorer.subjects import of_check, of_computation
 from crownless.spec.notation import parse, to_computation
 
 __all__ = ["one_browser"]
@@ -32,6 +36,34 @@ def test_a_page_begins_with_a_run_worth_stepping_through(
 ) -> None:
     found = first_run(space_of(protocol, 3, 3, **given))
     assert (found.shows, len(found.choices)) == (shows, actions)
+
+
+#: Over a channel that loses, it promises neither an order nor that all is delivered.
+PromisesLittle = type("PromisesLittle", (FifoSequence,), {"promises": ("delivers-once",), "needs_channel": "lossy"})
+
+
+class PromisesTotal(Unordered):
+    promises = "total"
+    sends = "broadcast-to-all"
+
+
+def test_a_page_begins_with_a_violation_only_of_what_is_promised() -> None:
+    space = space_of(PromisesLittle, 2, 2)
+    assert space.promised == ["delivers-once"]
+    assert "delivers-all" in [known.name for known in space.properties]
+    assert first_run(space).shows == "a run in which a packet is held back"
+    space = of_check(Check(PromisesTotal, 2, 2)).space
+    assert space.promised == ["total", "delivers-once", "delivers-all"]
+    found = first_run(space)
+    assert found.shows == "a shortest run that violates what the protocol promises"
+    nodes = space.nodes_of(found.choices)
+    assert "total" in space.broken_by(space.moves(nodes[-2])[0][3 * found.choices[-1] + 2])
+
+
+def test_a_served_page_finds_a_run_that_breaks_what_is_not_promised() -> None:
+    with ExplorerServer(of_check(Check(PromisesLittle, 2, 1))) as server:
+        number = [known.name for known in server.explored.space.properties].index("delivers-all")
+        assert len(server.shortest(number)["choices"]) == 2
 
 
 def test_the_page_of_a_computation_begins_with_all_of_it() -> None:

@@ -17,11 +17,11 @@ def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_aga
     file = page_of(tmp_path, space_of("unordered", 2, 2))
     with opened(file) as shown:
         choose(shown, "P1: send m1 to P2", "P1: send m2 to P2", "P2: deliver m2 from P1")
-        assert "breaks fifo" in shown.locator("#run li").nth(2).inner_text()
+        assert "violates fifo" in shown.locator("#run li").nth(2).inner_text()
         assert shown.locator("#orders .broken").all_inner_texts()[0] == "✗ fifo"
         assert shown.locator("#diagram .ring").count() == 1
         status = shown.get_by_role("status").inner_text()
-        assert status.startswith("P2: deliver m2 from P1. This breaks fifo, causal")
+        assert status.startswith("P2: deliver m2 from P1. This violates fifo, causal")
         assert "not fifo: P2 receives m2 and not m1, which was sent earlier" in status
         address = shown.url
         shown.keyboard.press("ArrowLeft")
@@ -35,17 +35,17 @@ def test_a_run_is_played_to_a_violation_and_back_and_its_address_leads_there_aga
         assert shown.locator("#run li").count() == 1
     with opened(address) as shown:
         assert shown.locator("#run li").count() == 3
-        assert "breaks fifo" in shown.locator("#run li").nth(2).inner_text()
+        assert "violates fifo" in shown.locator("#run li").nth(2).inner_text()
 
 
 @needs_chromium
 def test_one_click_leads_to_the_shortest_violation_or_says_that_there_is_none(tmp_path: Path) -> None:
     with explored(tmp_path, "rst-column", 3, 3) as shown:
         shown.locator("#orders button", has_text="causal").click()
-        assert shown.locator("#said").inner_text() == "A shortest run that breaks causal: 5 actions."
+        assert shown.locator("#said").inner_text() == "A shortest run that violates causal: 5 actions."
         assert shown.locator("#run li").count() == 5
         shown.locator("#orders button", has_text="fifo").click()
-        assert shown.locator("#said").inner_text() == "No run breaks fifo."
+        assert shown.locator("#said").inner_text() == "No run violates fifo."
 
 
 @needs_chromium

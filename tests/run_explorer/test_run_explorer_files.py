@@ -34,7 +34,7 @@ def test_what_the_page_saves_can_be_read_again(
     again = crownless("explore", str(saved["json"]), "--json").json["space"]
     assert name in broken_by(again, again["start"])
     assert crownless("show", str(saved["json"])).code == 0
-    with pytest.raises(AssertionError, match=f"{protocol} breaks"):
+    with pytest.raises(AssertionError, match=f"{protocol} violates"):
         the_test_in(saved["test"])()
     if name != "causal":
         return

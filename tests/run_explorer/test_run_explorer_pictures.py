@@ -35,7 +35,7 @@ def test_a_run_is_said_and_drawn_as_everywhere(
     space = space_of(protocol, n, m, **channel)
     choices = choices_of(space, run)
     with opened(page_of(tmp_path, space_of(protocol, n, m, **channel), choices)) as shown:
-        said = [text.split(" breaks ")[0].rstrip("↑↓ ") for text in shown.locator("#run li").all_inner_texts()]
+        said = [text.split(" violates ")[0].rstrip("↑↓ ") for text in shown.locator("#run li").all_inner_texts()]
         assert [line.strip() for line in said] == [action.say() for action in run.actions]
         drawn = Seen(shown.locator("#diagram").evaluate("element => new XMLSerializer().serializeToString(element)"))
     wanted = Seen(in_svg(run.diagram(breaks=name)))

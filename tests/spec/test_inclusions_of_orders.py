@@ -25,7 +25,7 @@ def test_with_multicasts_one_n_implies_only_fifo() -> None:
     assert weaker("n-n", unicasts=False) == {"asynchronous", "fifo", "causal", "mailbox", "one-n"}
 
 
-#: The smallest computation that keeps one order and breaks another: why, and where it is from.
+#: The smallest computation that keeps one order and violates another: why, and where it is from.
 SMALLEST: dict[tuple[str, str, str], str] = {
     ("asynchronous", "fifo", ""): """\
 P1: send m1 to P2; send m2 to P2
@@ -96,7 +96,7 @@ def test_three_processes_need_more_than_five_messages_to_be_causal_and_not_mailb
         if not len(c.lines[0]) >= len(c.lines[1]) >= len(c.lines[2]):
             continue  # the same with its processes renamed is not passed over
         witness = decide(c, "mailbox").witness
-        assert witness is None or isinstance(witness, Overtaking), "an overtaking breaks causal order"
+        assert witness is None or isinstance(witness, Overtaking), "an overtaking violates causal order"
     fig8 = computation(
         """\
         P1: send e to P2; send d to P3; receive b; receive a

@@ -46,7 +46,7 @@ class Reports(NamedTuple):
             return
         if self.itf is not None:
             subject, broken, run = shown[0]
-            trace = itf(run, f"{subject} breaks {broken}")
+            trace = itf(run, f"{subject} violates {broken}")
             write_file("--itf", self.itf, as_json(trace, indent=1) + "\n")
         if self.svg is not None or self.html is not None:
             titles = dict.fromkeys(subject for subject, _, _ in shown)

@@ -73,7 +73,7 @@ function takeFromChannel(action, { arrows, open, undelivered, queued, waits, cra
   return false;
 }
 
-/** Draws the run into an SVG element, with emphasis on what breaks something, if it does; `drag` is called for each event. */
+/** Draws the run into an SVG element, with emphasis on what violates something, if it does; `drag` is called for each event. */
 function draw(svg, space, moments, emphasis, drag) {
   const { row, column, radius, margin, character } = space.layout;
   const { events, arrows, waits } = pictureOf(space, moments);

@@ -6,8 +6,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from crownless.model_check.system.properties import DELIVERS_ALL
-
 from .state_space import StateSpace
 
 #: The most nodes that are searched, the nearest to the start.
@@ -30,7 +28,7 @@ def first_run(space: StateSpace, nodes: int = VISITED) -> FirstRun:
     complete = search(lambda node, _: space.delivers_everything(node)) or []
     if space.is_of_a_computation:
         return FirstRun(complete, "the whole computation")
-    promised = {*space.promised, DELIVERS_ALL.name}
+    promised = set(space.promised)
     violation = search(lambda _, effect: not promised.isdisjoint(space.broken_by(effect)))
     if violation is not None:
         return FirstRun(violation, "a shortest run that violates what the protocol promises")

@@ -40,7 +40,7 @@ function show(given = "") {
   ["json", "itf", "shiviz", "test"].forEach((id) => { at(id).disabled = !choices.length; });
   if (focused) focusOn(focused);
   const broken = now.breaks.map((k) => space.properties[k][0]);
-  const what = now.action ? `${say(space, now.action)}. ${broken.length ? `This breaks ${broken.join(", ")}. ` : ""}` : "";
+  const what = now.action ? `${say(space, now.action)}. ${broken.length ? `This violates ${broken.join(", ")}. ` : ""}` : "";
   announce(given || `${what}${count(moves.length, "possible action")}.`);
   const why = violation ? `not ${violation.name}: ${violation.says}` : "";
   if (at("why").textContent !== why) at("why").textContent = why;
@@ -81,7 +81,7 @@ function stripItem(name, meaning, place, k) {
   const keeps = failure ? "has not happened" : "kept so far", breaks = failure ? "happened" : "broken";
   const how = kept ? keeps : place === -1 ? `${breaks} if the run ends here` : `${breaks} by action ${place + 1}`;
   item.appendChild(button(`${kept ? "✓" : "✗"} ${name}${kept && failure ? ": never" : ""}`, `property-${name}`, {
-    class: kept ? "kept" : "broken", title: `${meaning}: ${how}. Click for a shortest run that breaks it.`,
+    class: kept ? "kept" : "broken", title: `${meaning}: ${how}. Click for a shortest run that violates it.`,
     "aria-label": `${name}: ${how}`,
   }, () => goToViolation(k)));
   if (!kept) item.appendChild(make("span", place === -1 ? " at this end" : ` by action ${place + 1}`, { class: "bad", "aria-hidden": "true" }));
@@ -96,7 +96,7 @@ function showMoves(now, moves) {
     const item = document.createElement("li");
     const pressed = item.appendChild(button(said[choice] + (outcomes > 1 ? ` (outcome ${outcome} of ${outcomes})` : ""), `move-${choice}`, {}, () => choose(choice)));
     const breaks = one.breaks.filter((k) => !now.broken.has(k)).map((k) => space.properties[k][0]);
-    if (breaks.length) item.appendChild(make("span", ` breaks ${breaks.join(", ")}`, { class: "bad" }));
+    if (breaks.length) item.appendChild(make("span", ` violates ${breaks.join(", ")}`, { class: "bad" }));
     pressed.disabled = one.next === BEYOND;
     if (pressed.disabled) item.appendChild(make("span", " (leads beyond this page)", { class: "quiet" }));
     return item;
@@ -133,7 +133,7 @@ function showRun(moments) {
       return go(choices.slice(0, place + 1));
     }));
     const broken = breaks.map((k) => space.properties[k][0]);
-    if (broken.length) item.appendChild(make("span", ` breaks ${broken.join(", ")}`, { class: "bad" }));
+    if (broken.length) item.appendChild(make("span", ` violates ${broken.join(", ")}`, { class: "bad" }));
     [["earlier", -1, "↑"], ["later", 1, "↓"]].forEach(([name, by, sign]) => {
       const to = place + by;
       const pressed = item.appendChild(button(sign, `${name}-${place}`, { class: "small", "aria-label": `${name}: ${say(space, action)}`, title: name }, async () => {

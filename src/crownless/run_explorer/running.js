@@ -103,23 +103,23 @@ async function move(from, to) {
   arrive(made.choices, sayMoved(space, before, replay(space, made.choices)), false);
 }
 
-/** Goes to a shortest run that breaks the property of that number, or says that there is none. */
+/** Goes to a shortest run that violates the property of that number, or says that there is none. */
 async function goToViolation(number) {
   const [name] = space.properties[number];
-  let shortest = null, none = `No run breaks ${name}.`;
+  let shortest = null, none = `No run violates ${name}.`;
   if (space.session) {
     announce("Searching…");
     const found = await request("shortest", { property: number });
     shortest = found.choices;
-    if (found.unknown) none = `No run was found that breaks ${name}: ${found.unknown}.`;
+    if (found.unknown) none = `No run was found that violates ${name}: ${found.unknown}.`;
   } else {
     shortest = shortestViolation(space, number);
-    if (space.beyond) none = `No run on this page breaks ${name}.`;
+    if (space.beyond) none = `No run on this page violates ${name}.`;
   }
   wanted = name;
   if (shortest === null) { show(none); return; }
   undone = [];
-  await go(shortest, `A shortest run that breaks ${name}: ${count(shortest.length, "action")}.`);
+  await go(shortest, `A shortest run that violates ${name}: ${count(shortest.length, "action")}.`);
 }
 
 /** Goes to the run in the address, or else to that with which the page begins. */

@@ -119,8 +119,8 @@ function testOfProtocol(space, moments, broken) {
   ];
 }
 
-/** What a test of a run is about: of what it breaks the property that was asked for, or what the protocol promises, or all;
- * of a run that breaks nothing what the protocol promises. */
+/** What a test of a run is about: of what it violates the property that was asked for, or what the protocol promises, or all;
+ * of a run that violates nothing what the protocol promises. */
 function judgedOf(space, broken) {
   if (broken.includes(wanted)) return [wanted];
   const promised = broken.filter((name) => space.promised.includes(name));

@@ -74,7 +74,7 @@ class ExplorerServer(ThreadingHTTPServer):
             known = self.explored.space.properties[number]
             # Monitors of other orders would only make more states.
             orders = (known.name,) if known.name in WITH_TOTAL else ()
-            check = replace(self.explored.check, orders=orders, properties=(known,))
+            check = replace(self.explored.check, orders=orders, properties=(known._replace(promised=True),))
             found = run_check(check, Limits(seconds=SECONDS), first=True)[known.name]
             if found.run is None:
                 return {"choices": None, "unknown": None if found.verdict == "holds" else found.note or STOPPED}

@@ -11,7 +11,7 @@ function movesOf(space, node) {
   return moves;
 }
 
-/** The properties that a run breaks by ending at a node. */
+/** The properties that a run violates by ending at a node. */
 function brokenAtEnd(space, node) {
   return space.effects[space.ends[node] ?? 0];
 }
@@ -82,7 +82,7 @@ function actionOf(space, step, called) {
   };
 }
 
-/** The choices of a shortest run whose last move breaks a property, or that breaks it by ending; null if none does. */
+/** The choices of a shortest run whose last move violates a property, or that violates it by ending; null if none does. */
 function shortestViolation(space, property) {
   const from = new Map([[0, null]]);
   for (const node of from.keys()) { // in the order in which they are added: the nearest first

@@ -15,12 +15,12 @@ from crownless.impl.protocol import Packet
 from crownless.model_check.check.request import ResolvedCheck
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
-from crownless.model_check.system.properties import DELIVERS_ALL, default_orders
+from crownless.model_check.system.properties import DELIVERS_ALL, default_orders, not_promised
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable
 from crownless.spec.computation import Message
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import WITH_TOTAL
 
 #: The numbers of nodes and of moves that fit on a page.
 NODES, MOVES = 40_000, 300_000
@@ -67,7 +67,9 @@ class StateSpace:
         self.is_of_a_computation = names is not None
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
-        self.properties = [known for known in check.properties if known.kind == "always" or known == DELIVERS_ALL]
+        self.properties = [
+            known for known in check.properties if known.kind == "always" or known.name == DELIVERS_ALL.name
+        ]
         self._place = {known.name: k for k, known in enumerate(self.properties)}
         self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())
@@ -124,7 +126,7 @@ class StateSpace:
         return {
             "protocol": printable(check.protocol),
             "check": check.json() if self.is_of_a_protocol else None,
-            "promised": self.promised,
+            "promised": [name for name in self.promised if name != DELIVERS_ALL.name],
             "scope": printable(self.names.scope),
             "channel": check.channel_name,
             "processes": [printable(name) for name in self.names.processes],
@@ -190,9 +192,10 @@ class StateSpace:
 
     @property
     def promised(self) -> list[str]:
-        """The properties that the protocol must satisfy, without orders that are only of interest."""
-        of_interest = set(ORDERS) - set(default_orders(type(self.system.machine)))
-        return [known.name for known in self.properties if known.name not in of_interest and known != DELIVERS_ALL]
+        """The properties that the protocol must satisfy, without those that are only of interest."""
+        kind = type(self.system.machine)
+        of_interest = not_promised(kind).union(WITH_TOTAL.keys() - default_orders(kind))
+        return [known.name for known in self.properties if known.name not in of_interest]
 
     def nodes_of(self, choices: Sequence[int]) -> list[int]:
         """The nodes of a run, from the initial one on."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
-from crownless.impl.protocol import ProtocolMachine
+from crownless.impl.protocol import ProtocolMachine, promised_orders
 from crownless.impl.registry import PROTOCOLS
 from crownless.model_check.check.request import Check
 from crownless.model_check.runs.run_diagrams import computation_of_run
@@ -24,7 +24,7 @@ from crownless.runtime.errors import BadInput
 from crownless.runtime.printable import printable_name, some
 from crownless.spec import notation
 from crownless.spec.computation import Computation
-from crownless.spec.orders import ORDERS
+from crownless.spec.orders import ORDERS, WITH_TOTAL
 
 from .state_space import Names, StateSpace
 
@@ -88,7 +88,7 @@ def of_saved_run(saved: SavedCheck, run: Run, name: str, protocol: str | None = 
         return _of_recorded_run(saved, run, name)
     check = _check_of(saved, protocol)
     start = choices_of(StateSpace(check.resolve()), run)  # another one, in which nodes are numbered as they come
-    return Explored(StateSpace(check.resolve()), f"{saved.protocol} breaks {name}, step by step", start, check)
+    return Explored(StateSpace(check.resolve()), f"{saved.protocol} violates {name}, step by step", start, check)
 
 
 def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
@@ -102,7 +102,7 @@ def _of_recorded_run(saved: SavedCheck, run: Run, name: str) -> Explored:
         for kind, message in action.happened:
             choice, node = _move_of(space, node, (run.processes.index(action.process), kind, message))
             start.append(choice)
-    title = f"{saved.protocol} breaks {name}: its computation, step by step"
+    title = f"{saved.protocol} violates {name}: its computation, step by step"
     return explored._replace(title=title, start=start)
 
 
@@ -176,7 +176,8 @@ def _with_orders(check: Check) -> Check:
 
 
 def _orders(machine: ProtocolMachine) -> tuple[str, ...]:
-    """All orders that can be decided for this protocol."""
+    """The seven orders, if they can be decided for this protocol, and those that it promises."""
     if machine.ordered_at is not None:
         return AT_ONE_RECEIVER
-    return tuple(order for order in ORDERS if order != "asynchronous")
+    promised = promised_orders(type(machine))
+    return tuple(order for order in WITH_TOTAL if order != "asynchronous" and (order in ORDERS or order in promised))

@@ -1,4 +1,4 @@
-// Why a run breaks a property: the messages and events that show it. That it breaks it, the engine says.
+// Why a run violates a property: the messages and events that show it. That it violates it, the engine says.
 "use strict";
 
 /** The violations that are shown of themselves, the first first: what an application would notice. */
@@ -34,7 +34,7 @@ function receiversOf(moments, message) {
   return moments.slice(1).find(({ action }) => action.message === message && action.to.length)?.action.to ?? [];
 }
 
-/** The emphasis on what breaks a property: in words, the messages, with the receivers on which it rests (`legs`, "message
+/** The emphasis on what violates a property: in words, the messages, with the receivers on which it rests (`legs`, "message
  * receiver"; of all, if it has none), and pairs of events of one process; or null. */
 function emphasisOf(space, moments, property) {
   const events = applicationEvents(moments);

@@ -66,6 +66,12 @@ def some(number: int, thing: str) -> str:
     return f"{number:,} {thing if number == 1 else plural}"
 
 
+def listed(names: Iterable[str]) -> str:
+    """Names as in a sentence: ``a``, ``a and b``, ``a, b and c``."""
+    *others, last = names or ("",)
+    return " and ".join(filter(None, (", ".join(others), last)))
+
+
 def error_line(error: BaseException) -> str:
     """The text of an exception, with its type, on one line; even if its own `str` fails."""
     try:

@@ -20,7 +20,7 @@ from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, not_promised
 from crownless.model_check.system.system import Action, LocalStep, MonitorState, State, System
 from crownless.oracle.conformance.answers import Answers
-from crownless.oracle.conformance.conformance_request import Request
+from crownless.oracle.conformance.conformance_request import DELIVERY, Request
 from crownless.oracle.conformance.in_process import InProcess, promises_of, sends_of
 from crownless.oracle.conformance.network import Move, Network, WrongNode, root_of
 from crownless.oracle.conformance.node_machine import check_of_walks
@@ -72,20 +72,21 @@ def stateful(
         known_sends(sends)
     if issubclass(subject, ProtocolMachine):
         check_class(subject)
-        held_to, needed = order or promised_orders(subject)[-1], subject.needs_channel
+        promised, needed = promised_orders(subject), subject.needs_channel
         delivers_all &= DELIVERS_ALL.name not in not_promised(subject)
         driven: Callable[..., _Nodes | _Protocol] = partial(_Protocol, subject, {}, sends=sends)
     elif all(callable(getattr(subject, method, None)) for method in ("on_send", "on_packet")):
-        promises = promises_of(subject)
-        promised = [name for name in WITH_TOTAL if name in promises] or ["asynchronous" if promises else "causal"]
-        delivers_all &= not promises or DELIVERS_ALL.name in promises
-        held_to, needed, sends = order or promised[-1], "unordered", sends or sends_of(subject)
-        refuse_total_of_unicasts([held_to], unicasts=sends == "unicast")
+        promises = promises_of(subject) or ("causal", *DELIVERY)
+        promised, needed = tuple(name for name in WITH_TOTAL if name in promises) or ("asynchronous",), "unordered"
+        delivers_all &= DELIVERS_ALL.name in promises
+        sends = sends or sends_of(subject)
+        refuse_total_of_unicasts([order or promised[-1]], unicasts=sends == "unicast")
         driven = partial(_Nodes, subject, {}, sends=sends)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
-    order_named(held_to)
+    held_to = order_named(order or promised[-1]).name
+    orders = promised if held_to in promised else (held_to,)
     kind = _channel(needed if channel is None else channel)
     retransmits = bool(issubclass(subject, ProtocolMachine) and subject.timers)
     facts: dict[str, Any] = {
@@ -94,12 +95,12 @@ def stateful(
         "retransmits": retransmits,
         "least": least,
         "most": most,
-        "new": partial(driven, messages=messages, channel=kind, order=held_to),
+        "new": partial(driven, messages=messages, channel=kind, orders=orders),
         "__doc__": f"{subject.__name__} is checked against {held_to} order.",
     }
     name = f"{subject.__name__}Keeps{held_to.capitalize().replace('-', '')}"
     machine: type[RuleBasedStateMachine] = type(name, (_Driven,), facts)
-    new = partial(driven, channel=kind, order=held_to)
+    new = partial(driven, channel=kind, orders=orders)
 
     def runTest(self: Any) -> None:  # noqa: N802 (unittest's name)
         sizes = ((n, m) for m in range(1, messages + 1) for n in range(least, most + 1))
@@ -244,13 +245,18 @@ class _Nodes(Network):
         processes: int,
         messages: int,
         channel: type[Channel],
-        order: str,
+        orders: tuple[str, ...],
     ) -> None:
         if (processes, messages) not in checks:
             answers = Answers(InProcess(subject, processes, sends=sends))
             request = Request(processes, messages, sends=sends, replies=0)
             checks[processes, messages] = check_of_walks(answers, request, channel)
         super().__init__(checks[processes, messages].system())
+        self.orders = orders
+
+    def violation(self, order: str) -> str | None:
+        """How the events so far violate one of the orders; None if all can still be kept."""
+        return next(filter(None, map(super().violation, self.orders)), None)
 
 
 class _Protocol(StepwiseRun):
@@ -268,10 +274,9 @@ class _Protocol(StepwiseRun):
         processes: int,
         messages: int,
         channel: type[Channel],
-        order: str,
+        orders: tuple[str, ...],
     ) -> None:
         if (processes, messages) not in systems:
-            orders = promised if order in (promised := promised_orders(subject)) else (order,)
             check = Check(subject, processes, messages, channel=channel, orders=orders, sends=sends).resolve()
             judged = frozenset(known.name for known in check.properties if known.promised)
             systems[processes, messages] = check.system(), judged
@@ -300,7 +305,7 @@ class _Protocol(StepwiseRun):
         return len(self.steps)
 
     def violation(self, order: str) -> str | None:
-        """The properties that the run so far breaks; None if there are none."""
+        """The properties that the run so far violates; None if there are none."""
         broken = [name for name in dict.fromkeys(self.broken) if name in self._properties]
         why = f", {wrong_event(self.run)}" if DELIVERS_ONCE.name in broken else ""
         return f"{', '.join(broken)}: broken{why}" if broken else None

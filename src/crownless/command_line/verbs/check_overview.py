@@ -14,9 +14,9 @@ from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import ResolvedCheck, rendered_setting
 from crownless.model_check.check.suite import SuiteRow, as_expected
 from crownless.model_check.system.properties import COMPLETES
-from crownless.runtime.printable import printable_name, some
+from crownless.runtime.printable import listed, printable_name, some
 
-#: Widths for values not known in advance: "breaks" with the longest property name, millions of states, and seconds.
+#: Widths for values not known in advance: "violates" with the longest property name, millions of states, and seconds.
 VERDICT, STATES, SECONDS = 24, 7, 7
 #: Maximum width of the column for what a check covers; longer text is folded.
 CHECKED_OVER = 18
@@ -72,7 +72,7 @@ class Overview:
         parts = [f"{counts['holds']} hold{'s' * (counts['holds'] == 1)}"]
         never = sum(one.verdict == "holds" and bool(_never_exercised(one, self._results)) for one in self._results)
         parts[0] += f" ({never} with rules never exercised)" * bool(never)
-        parts += [f"{counts['violated']} break{'s' * (counts['violated'] == 1)}"] * bool(counts["violated"])
+        parts += [f"{counts['violated']} violated"] * bool(counts["violated"])
         parts += [f"{counts['unknown']} unknown"] * bool(counts["unknown"])
         said = f"{some(len(self._results), 'check')}: {', '.join(parts)}"
         if self._suite is None:
@@ -103,7 +103,7 @@ def _verdict(result: CheckResult) -> str:
             shown += f" ({result.completes})"
         length = len(line.run.actions) if line.run is not None else lengths.get(name)
         said.append(shown if length is None else f"{shown} {length}")
-    return f"breaks {', '.join(said)}"
+    return f"violates {', '.join(said)}"
 
 
 def _beside_expected(verdict: Text, result: CheckResult, row: SuiteRow) -> Text:
@@ -111,7 +111,7 @@ def _beside_expected(verdict: Text, result: CheckResult, row: SuiteRow) -> Text:
     as_expected = row.as_expected(result)
     if as_expected:
         return verdict.append(", as expected", style="") if row.breaks else verdict
-    expected = f"to break {' and '.join(sorted(row.breaks))}" if row.breaks else "to hold"
+    expected = f"to violate {listed(sorted(row.breaks))}" if row.breaks else "to hold"
     return verdict.append(f"; expected {expected}", style="bold" if as_expected is False else "")
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from crownless.command_line.output import STYLES, print_line, print_run
 from crownless.command_line.tables import Rows
 from crownless.model_check.check.check_result import CheckResult, PropertyResult
-from crownless.runtime.printable import printable, some
+from crownless.runtime.printable import listed, printable, some
 
 
 def print_check(result: CheckResult, *, drawings: bool) -> None:
@@ -54,7 +54,7 @@ def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
     if unpromised:
         within += f", as promised; not promised, and violated: {', '.join(unpromised)}"
     if result.violations:
-        return f"{name} breaks {' and '.join(result.violations)}"
+        return f"{name} violates {listed(result.violations)}"
     stopped = result.exploration.stopped
     if result.verdict == "unknown":
         early = next((line.ended_early for line in result.properties if line.ended_early), None)
@@ -69,7 +69,7 @@ def conclusion(result: CheckResult, never_exercised: Collection[str]) -> str:
 def print_runs(result: CheckResult) -> None:
     """Prints each run once, with all the properties that it violates."""
     for run, names in result.shown_runs():
-        print_line(f"{result.protocol} breaks {', '.join(names)}:")
+        print_line(f"{result.protocol} violates {', '.join(names)}:")
         for name in names:
             print_line(f"  {result[name].property.meaning}")
         print_line()

@@ -160,7 +160,7 @@ def _conclusion(classification: oracle.Classification) -> str:
     strongest = ", ".join(classification.strongest)
     none = "none of these orders" if not those("unknown") else "none for certain"
     parts = [f"keeps {those('kept') or none}" + f" (strongest: {strongest})" * bool(strongest)]
-    parts += [f"breaks {those('broken')}"] * bool(those("broken"))
+    parts += [f"violates {those('broken')}"] * bool(those("broken"))
     parts += [f"unknown: {those('unknown')}"] * bool(those("unknown"))
     delivery = classification.subject.delivery
     violated = [] if delivery is None else delivery.violated
@@ -226,7 +226,7 @@ def print_summary(parts: Sequence[ClassifiedRuns], chosen: Sequence[str]) -> Non
     print_line(f"{sum(map(len, parts)):,} computations; --json has each of them")
     counts = {order: sum((Counter(part.counts(order)) for part in parts), Counter[str]()) for order in chosen}
     each = ((order, _where(parts, first_broken(parts, order)), counts[order]) for order in chosen)
-    print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
+    print_counts("order", "first that violates it", ("kept", "broken", "unknown"), each)
 
 
 def print_counts(

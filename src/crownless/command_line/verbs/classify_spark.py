@@ -143,7 +143,7 @@ def _print(facts: dict[str, Any], out: str | None) -> None:
     firsts = {order: each["first_broken"] for order, each in orders}
     named = {order: "" if first is None else f"run {printable_name(first['run'])}" for order, first in firsts.items()}
     each = ((order, named[order], of["runs"]) for order, of in orders)
-    print_counts("order", "first that breaks it", ("kept", "broken", "unknown"), each)
+    print_counts("order", "first that violates it", ("kept", "broken", "unknown"), each)
     for row in facts["quarantine"]:
         print_line(f"quarantine: {_run_prefix(row['run'])}{row['reason']}: {row['row']}")
     _print_how_many_more(rows["quarantined"] - len(facts["quarantine"]), "in quarantine", out)

@@ -16,7 +16,7 @@ from crownless.oracle.conformance.conformance_request import DELIVERY, JUDGED, W
 from crownless.oracle.conformance.conformance_result import Conformance
 from crownless.oracle.conformance.node import FAILURES
 from crownless.oracle.conformance.schedules import Replay
-from crownless.runtime.printable import printable, some
+from crownless.runtime.printable import listed, printable, some
 from crownless.spec.orders import WITH_TOTAL
 
 #: Longer runs are not drawn: one that does not end may have thousands of actions.
@@ -71,7 +71,7 @@ def shown(result: Conformance) -> list[PropertyResult]:
 
 def _print_run(result: Conformance, line: PropertyResult) -> None:
     assert line.run is not None
-    breaks = "breaks" if result.unconfirmed is None else "seemed to break"
+    breaks = "violates" if result.unconfirmed is None else "seemed to violate"
     print_line(f"{result.protocol} {breaks} {line.property.name}: {line.property.meaning}")
     if line.note:
         print_line(f"  {line.note}")
@@ -97,10 +97,10 @@ def print_replay(name: str, found: Replay, *, drawings: bool) -> None:
     if found.differs is not None:
         print_line(f"differs from {found.schedule.implementation} at {found.differs}")
     if found.broken:
-        print_line(f"this run breaks {_and(found.broken)}")
+        print_line(f"this run violates {listed(found.broken)}")
     if found.best_effort is not None:
         print_line(found.best_effort)
-    print_line(f"{name} {'no longer' if found else 'still'} breaks {found.schedule.breaks} by this schedule")
+    print_line(f"{name} {'no longer' if found else 'still'} violates {found.schedule.breaks} by this schedule")
 
 
 def _shown_by(result: Conformance, line: PropertyResult) -> str:
@@ -111,10 +111,6 @@ def _shown_by(result: Conformance, line: PropertyResult) -> str:
         return f"{some(len(line.run), 'action')}, of random run {result.found_by[name]:,}"
     within = f", {WITH_REPLIES}" if name in result.broken_by_replies() else ""
     return f"shortest run: {some(len(line.run), 'action')}{within}"
-
-
-def _and(names: list[str] | tuple[str, ...]) -> str:
-    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
 def _facts(result: Conformance) -> list[str]:
@@ -141,7 +137,7 @@ def _of_computations(result: Conformance) -> list[str]:
         computations = some(found.computations, "complete computation")
         at = f"{computations} ({some(result.request.messages, 'message')}, all delivered)"
         first, *others = found.equal_orders or [""]
-        also = f"; {_and(others)} order {'has' if len(others) == 1 else 'have'} the same" if others else ""
+        also = f"; {listed(others)} order {'has' if len(others) == 1 else 'have'} the same" if others else ""
         exactly = f"exactly those of {first} order{also}" if first else "which are those of no order exactly"
         facts.append(f"within {found.bound}: generates {at}, {exactly}")
         replies = result.broken_by_replies()
@@ -150,10 +146,10 @@ def _of_computations(result: Conformance) -> list[str]:
             ("runs that cannot be completed, which are not counted,", [name for name in broken if name not in replies]),
             (f"{WITH_REPLIES}, which are not counted,", [name for name in broken if name in replies]),
         ):
-            facts += [f"{why} break {_and(names)}"] if names else []
+            facts += [f"{why} violate {listed(names)}"] if names else []
     for same in result.same_orders:
         bound = f"-n {same['processes']} -m {same['messages']}"
-        said = f"within this bound {same['order']} is the same as {_and(same['weaker'])} order"
+        said = f"within this bound {same['order']} is the same as {listed(same['weaker'])} order"
         facts.append(f"{said}; {bound} distinguishes them")
     return facts
 
@@ -165,11 +161,11 @@ def _of_replies(result: Conformance) -> list[str]:
         return []
     if result.replied:
         broken = result.broken_by_replies()
-        said = f"break {_and(broken)}, which free sends do not" if broken else "break nothing else"
+        said = f"violate {listed(broken)}, which free sends do not" if broken else "violate nothing else"
         states = some(result.searches[-1].results[0].exploration.states, "state")
         return [f"{WITH_REPLIES}, up to {some(few, 'message')}: {said}; {states}"]
     if result.verdict == "violated":
-        return [f"{WITH_REPLIES} were not searched: free sends break {_and(result.broken)}"]
+        return [f"{WITH_REPLIES} were not searched: free sends violate {listed(result.broken)}"]
     return []
 
 
@@ -182,20 +178,20 @@ def _conclusion(result: Conformance) -> str:
     name, orders = result.protocol, result.request.orders
     all_is_promised = DELIVERS_ALL.name in result.request.delivery
     if result.unconfirmed is not None:
-        return f"{name}: unknown: what it seemed to break is not confirmed"
+        return f"{name}: unknown: what it seemed to violate is not confirmed"
     if result.broken:
-        return f"{name} breaks {_and(result.broken)}"
+        return f"{name} violates {listed(result.broken)}"
     if result.verdict == "unknown":
         return f"{name}: unknown: {result.ended_by or 'not every property was decided'}"
     if result.runs is not None:
         also = " and delivers everything" if channel_named(result.request.channel).reliable and all_is_promised else ""
-        does = f"keeps {_and(orders)} order{also}" if orders else "fails in nothing"
+        does = f"keeps {listed(orders)} order{also}" if orders else "fails in nothing"
         return f"{name} {does} in all of {some(result.made, 'random run')}: a sample of all runs"
     kept = orders or result.named
     broken = [] if orders else [order for order in _weaker(kept) if order in result.violations]
-    violates = f"; it violates {_and(broken)} order" if broken else ""  # multicasts may keep a stronger order
+    violates = f"; it violates {listed(broken)} order" if broken else ""  # multicasts may keep a stronger order
     also = ", and delivers everything" if all_is_promised else ""
-    return f"{name} keeps {_and(kept)} order within the bound{also}{violates}"
+    return f"{name} keeps {listed(kept)} order within the bound{also}{violates}"
 
 
 def _weaker(orders: Sequence[str]) -> list[str]:

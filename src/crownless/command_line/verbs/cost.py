@@ -22,7 +22,7 @@ from crownless.model_check.simulation.latencies import LATENCIES
 from crownless.model_check.simulation.traffic import TRAFFIC
 from crownless.runtime.ending import Limits, Stopped, stoppable
 from crownless.runtime.errors import BadInput, unknown_name
-from crownless.runtime.printable import some
+from crownless.runtime.printable import listed, some
 
 if TYPE_CHECKING:
     from crownless.model_check.simulation.experiment import Row
@@ -174,5 +174,5 @@ def _print(found: list[Point]) -> None:
     for point in found:
         if point.broken:
             broken = f"{point.broken} of {some(point.repetitions, 'run')}"
-            promise = " and ".join(promised_orders(protocol_named(point["protocol"])))
-            print_line(f"{point['protocol']} breaks {promise} order in {broken}")
+            promise = listed(promised_orders(protocol_named(point["protocol"])))
+            print_line(f"{point['protocol']} violates {promise} order in {broken}")

@@ -227,7 +227,7 @@ def _print_doubts(proved: ProofReport, needed: dict[str, list[str]]) -> None:
     if not proved.refuted:
         if proved.failures and isinstance(proved.proof, CausalOrder):
             print_line(
-                f"{proved.protocol}: nothing is refuted: no run of up to {some(MOST_MESSAGES, 'message')} breaks the "
+                f"{proved.protocol}: nothing is refuted: no run of up to {some(MOST_MESSAGES, 'message')} violates the "
                 "order, or does not deliver all; perhaps the protocol is right, and the proof lacks an invariant "
                 "(crownless check goes on to larger bounds)"
             )
@@ -312,7 +312,7 @@ def _print_programs(judgements: list[ProgramVerdict]) -> None:
     for judged in judgements:
         for found in judged.properties:
             if found.verdict == "violated" and found.run is not None:
-                print_line(f"{judged.protocol} breaks {found.property.name}: {found.property.meaning}")
+                print_line(f"{judged.protocol} violates {found.property.name}: {found.property.meaning}")
                 print_line()
                 print_run(found.run)
                 print_line()

@@ -18,7 +18,7 @@ from crownless.model_check.search import realizing
 from crownless.model_check.search.generating import possible
 from crownless.model_check.search.realizing import Realization, because, lines_in_notation
 from crownless.runtime.ending import Limits
-from crownless.runtime.printable import some
+from crownless.runtime.printable import listed, some
 from crownless.spec.computation import Computation
 from crownless.spec.diagrams.text import draw
 
@@ -121,7 +121,7 @@ def _conclusion(answer: Realization) -> str:
         return f"within {answer.bound}: exactly {first}" + (f" (= {', '.join(others)})" if others else "")
     parts = [f"within {answer.bound}: no order exactly"]
     around, within = answer.strongest(answer.contained_in), answer.strongest(answer.contains)
-    parts.append(f"strictly inside {' and '.join(around)}" if around else "inside none")
+    parts.append(f"strictly inside {listed(around)}" if around else "inside none")
     if within:
-        parts.append(f"all of {' and '.join(within)}")
+        parts.append(f"all of {listed(within)}")
     return "; ".join(parts)

@@ -146,7 +146,7 @@ def _bundled_title(name: str) -> str | None:
 
 
 def _title_of_run(check: SavedCheck, names: list[str]) -> str:
-    return check.title or f"{check.protocol} breaks {', '.join(names)}"
+    return check.title or f"{check.protocol} violates {', '.join(names)}"
 
 
 def _title(name: str, subject: oracle.NamedComputation) -> str:
