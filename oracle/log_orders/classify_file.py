@@ -133,10 +133,9 @@ def _of_columns(
 ) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of a log with the columns of a log; the content is that of the requested file."""
     name, options = request.name, request.options
-    is_large = form != "jsonl" or _has_more_lines(content, SMALL_UP_TO)
-    if options.quarantine is not None and is_large:
+    if options.quarantine is not None:
         return _of_events(_of_rows(content, form, request)[0], request)
-    if is_large:
+    if form != "jsonl" or content.count(b"\n") > SMALL_UP_TO:
         with request.around_monitor():
             table = read_table(content, form, name, options)
         if not table.num_rows:
@@ -147,7 +146,7 @@ def _of_columns(
         if log is not None:
             return log
     # Contradictions between rows need all lines.
-    return runs_of(rows_in(content, form, name, options), name, options.processes, options.quarantine)
+    return runs_of(rows_in(content, form, name, options), name, options.processes)
 
 
 def _by_monitor(
@@ -175,15 +174,6 @@ def _one_run(request: LogRequest) -> Classifications:
     with request.around_monitor():
         rows = blocks(request.name, request.options, request.progress)
         return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
-
-
-def _has_more_lines(content: bytes, than: int) -> bool:
-    end = -1
-    for _ in range(than + 1):
-        end = content.find(b"\n", end + 1)
-        if end < 0:
-            return False
-    return True
 
 
 def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:

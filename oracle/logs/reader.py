@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 
 from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
-from crownless.oracle.event_logs import LoggedRun, logged_runs
+from crownless.oracle.event_logs import NOTHING, LoggedRun, logged_runs
 from crownless.oracle.log_orders.uncertain import CERTAIN
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
@@ -43,14 +43,11 @@ def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Ite
 def runs_of(
     rows: Iterable[Row], name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
 ) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: gets rows
-    that cannot be used.
+    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: has the
+    rows that cannot be used, and gets those of impossible runs.
     """
-    if quarantine is None:
-        return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
-    runs = quarantine.usable(rows, name)
-    logged = logged_runs(runs, name, processes, quarantine.processes, quarantine.add_run)
-    return map(partial(named_run, name), logged)
+    torn, leave_out = (NOTHING, None) if quarantine is None else (quarantine.processes, quarantine.add_run)
+    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes, torn, leave_out))
 
 
 def named_run(name: str, logged: LoggedRun) -> NamedComputation:
