@@ -17,7 +17,7 @@ from crownless.proofs.induction.queue_abstraction import StageEvent
 from crownless.proofs.protocols import buffer_lemmas
 
 from . import programs
-from .claim import Erratum, claim
+from .claim import ambiguity, claim
 from .evidence import breaks, ends, figure, in_every_state, keep, proved, ran, searched, system_of
 from .failures import events, first_run, remembering
 from .programs import becomes, form, on
@@ -231,13 +231,10 @@ def mf15(quick: bool) -> Evidence:
     },
     reading="of the output buffer of footnote 4, which posts on to the same receiver. What is handed over behind a "
     "message that waits is delayed too, wherever it goes",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "A message behind one that waits is delayed, too, even if it goes to the same receiver.",
-            "A delay begins only where two successive messages go to different receivers.",
-        ),
-    ],
+)
+@ambiguity(
+    "A message behind one that waits is delayed, too, even if it goes to the same receiver.",
+    "A delay begins only where two successive messages go to different receivers.",
 )
 def mf26(quick: bool) -> list[Evidence]:
     n, m = 3, 3 if quick else 4

@@ -7,9 +7,11 @@ The policy in docs/errors_in_the_texts.md says which reading decides; `verdict_o
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from functools import partial
+from typing import Literal, NamedTuple, get_args
 
 from crownless.proofs.induction.evidence import Evidence, Verdict
 
@@ -125,21 +127,38 @@ def claim(
     not_said: Mapping[str, Verdict] | None = None,
     kind: Kind | None = None,
     defense: str = "",
-    errata: Sequence[Erratum] = (),
 ) -> Callable[[Recomputation], Recomputation]:
     """Registers the evidence for a claim.
 
     :param verdicts: its recorded verdict; or one per reading, the literal one first.
     :param not_said: the verdicts on additional statements that the text does not make.
     :param kind: what its refuted readings are; and `defense`: what speaks for the text, if that can be contested.
-    :param errata: what is wrong beside the readings, in its proof or as a slip of print.
     """
     judged = {"": verdicts} if isinstance(verdicts, str) else verdicts
     readings = [Reading(text, verdict) for text, verdict in judged.items()]
     readings += [Reading(text, verdict, said=False) for text, verdict in (not_said or {}).items()]
 
     def register(recompute: Recomputation) -> Recomputation:
-        STATED[name] = Entry(name, source, statement, tuple(readings), recompute, reading, kind, defense, tuple(errata))
+        STATED[name] = Entry(
+            name, source, statement, tuple(readings), recompute, reading, kind, defense, tuple(_ERRATA[recompute])
+        )
         return recompute
 
     return register
+
+
+#: What is wrong beside the readings of a claim, by its evidence.
+_ERRATA: dict[Recomputation, list[Erratum]] = defaultdict(list)
+
+
+def erratum(kind: Kind, wrong: str, instead: str, defense: str = "") -> Callable[[Recomputation], Recomputation]:
+    """Says, between a claim and its evidence, what else is wrong as printed: in its proof, or as a slip of print."""
+
+    def note(recompute: Recomputation) -> Recomputation:
+        _ERRATA[recompute].insert(0, Erratum(kind, wrong, instead, defense))  # Python applies the last decorator first
+        return recompute
+
+    return note
+
+
+error, ambiguity, slip_of_print = (partial(erratum, kind) for kind in get_args(Kind))

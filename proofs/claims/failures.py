@@ -19,7 +19,7 @@ from crownless.proofs.induction.evidence import Evidence, fact, found, none_foun
 from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
-from .claim import Erratum, claim
+from .claim import claim, error
 from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 
@@ -148,13 +148,10 @@ NOTHING_FOR_ONESELF = "nobody sends to himself: the text has pairs for every oth
     "Without failures the vector-pair protocol delivers every message.",
     "proved",
     reading="what can be delivered for ever is delivered at last",
-    errata=[
-        Erratum(
-            "error",
-            "the proof takes the event that a missing entry numbers for a message to the waiting site",
-            "it need not be one; the claim holds, by another proof, for every n",
-        ),
-    ],
+)
+@error(
+    "the proof takes the event that a missing entry numbers for a message to the waiting site",
+    "it need not be one; the claim holds, by another proof, for every n",
 )
 def ses16(quick: bool) -> Evidence:
     n, m = (3, 3) if quick else (3, 4)
@@ -312,16 +309,11 @@ S3: send M to S1; send M3 to S2
     reading="two sentences: solutions 'need some sort of rollback mechanism', and 'the only way to completely solve "
     "the problem of failures without rollback is an implementation like the one of ISIS'. Solved completely: whatever "
     "a survivor sends to a survivor is delivered, and what it depends on. Survivors agree on who died, as in §4.3",
-    errata=[
-        Erratum(
-            "error",
-            "Buffers with acknowledgements, as in [MF], undo nothing and carry nothing: they send M2 once M1 has "
-            "arrived.",
-            "Where M2 is on its way before M1 has arrived, and is delivered for good, M1 reaches S2 only if M2 tells "
-            "of it.",
-            "The text says that the example suggests it, and speaks of protocols that send at once.",
-        ),
-    ],
+)
+@error(
+    "Buffers with acknowledgements, as in [MF], undo nothing and carry nothing: they send M2 once M1 has arrived.",
+    "Where M2 is on its way before M1 has arrived, and is delivered for good, M1 reaches S2 only if M2 tells of it.",
+    "The text says that the example suggests it, and speaks of protocols that send at once.",
 )
 def ses25(quick: bool) -> list[Evidence]:
     free, n = Free(3, 3), 3
@@ -368,14 +360,10 @@ def ses25(quick: bool) -> list[Evidence]:
     },
     reading="the pairs are said to 'carry evidence of some message, emitted by the broken down site S_i, and not yet "
     "delivered to S'; a message to another site is never delivered to S anyway",
-    errata=[
-        Erratum(
-            "error",
-            "The number may be that of a send to another site, of which S only has not heard yet; nor is it always the "
-            "oldest.",
-            "It is the number of a send of S_i, to some site, that S does not know of.",
-        ),
-    ],
+)
+@error(
+    "The number may be that of a send to another site, of which S only has not heard yet; nor is it always the oldest.",
+    "It is the number of a send of S_i, to some site, that S does not know of.",
 )
 def ses26(quick: bool) -> list[Evidence]:
     system = remembering(SesRollback, Free(3, 3 if quick else 4), "P1")

@@ -20,7 +20,7 @@ from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.murty_garg import MURTY_GARG, Priorities
 from crownless.spec.computation import Message
 
-from .claim import Erratum, claim
+from .claim import claim, slip_of_print
 from .evidence import OF_STAGES, breaks, ends, explored, proved, ran, searched, system_of
 
 CHANNELS = ("unordered", "fifo")
@@ -200,10 +200,8 @@ def mg16(quick: bool) -> list[Evidence]:
     reading="a message is sent and received where Fig. 8 commits it; in which order a process wanted its sends, the "
     "text does not say",
     kind="error",
-    errata=[
-        Erratum("slip of print", "the third box receives <ack, i, j> at P_i", "<ack, j, i>, which P_j sends"),
-    ],
 )
+@slip_of_print("the third box receives <ack, i, j> at P_i", "<ack, j, i>, which P_j sends")
 def mg17(quick: bool) -> list[Evidence]:
     m = 3 if quick else 4
     at_ack = first_run_that_breaks("synchronous", CommitsAtAcknowledgement, 3, 3)

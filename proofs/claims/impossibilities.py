@@ -18,7 +18,7 @@ from crownless.proofs.theorems.impossible_protocols import (
 from crownless.spec.notation import parse, to_computation
 from crownless.spec.orders import decide
 
-from .claim import Erratum, claim
+from .claim import claim, error, slip_of_print
 from .evidence import ended, enumerated, explored, keep, program, proved, system_of
 from .fig_8 import first_run_that_breaks
 
@@ -75,19 +75,12 @@ P3: send m3 to P1; send next to P2
     f"begins. So a request by the sender is no way out; {DECIDES_ONLINE}",
     kind="ambiguity",
     defense="§3 assumes without loss of generality that the first packet is the sender's",
-    errata=[
-        Erratum(
-            "error",
-            "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays it",
-            "the claim holds, by a proof that does not use it",
-        ),
-        Erratum(
-            "slip of print",
-            "§3: bounded receives complete by t1 + δt",
-            "by t0 + δt, where t0 is the time of the arrival",
-        ),
-    ],
 )
+@error(
+    "the proof says that a send with an empty past cannot be delayed; Fig. 8 delays it",
+    "the claim holds, by a proof that does not use it",
+)
+@slip_of_print("§3: bounded receives complete by t1 + δt", "by t0 + δt, where t0 is the time of the arrival")
 def mg5(quick: bool) -> list[Evidence]:
     ring = to_computation(parse(RING_CUT_SHORT))
     at_once = first_run_that_breaks("synchronous", AcknowledgesAtOnce, 3, 3)
@@ -158,14 +151,8 @@ def _placed_afterwards(n: int, m: int) -> Evidence:
     "delivered; the time of a send is bounded from when the process wants it, as in the printed proof; "
     f"{DECIDES_ONLINE}",
     kind="ambiguity",
-    errata=[
-        Erratum(
-            "slip of print",
-            "the proof has P4 commit r3 with the past {s1, s4}; parts 2 and 3 are swapped in it",
-            "P4 commits r4",
-        ),
-    ],
 )
+@slip_of_print("the proof has P4 commit r3 with the past {s1, s4}; parts 2 and 3 are swapped in it", "P4 commits r4")
 def mg6(quick: bool) -> list[Evidence]:
     at_once = first_run_that_breaks("synchronous", SendsAtOnce, 2, 2)
     return [

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
+import z3
+
 from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocols.rst import Rst, State
 from crownless.impl.variants.for_matrices import changed
 from crownless.impl.workloads import Free, Workload
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.reachable import Reached
 from crownless.model_check.system.system import System
 from crownless.proofs.induction.evidence import Evidence
+from crownless.proofs.language.branch_free import for_every_n
+from crownless.proofs.language.terms import Term, Terms, for_all_of
 from crownless.spec.computation import Message
 
 from .evidence import explored, in_every_state, system_of
@@ -25,31 +31,56 @@ def check_changes(n: int, m: int, *names: str) -> CheckResult:
     return explored(changed(n, *names), Free(n, m))
 
 
-class ScriptedStep(NamedTuple):
-    """The packets that an action transmits or receives, and the local state after it."""
-
-    packets: Sequence[Packet]
-    local: Any
-
-
-def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[ScriptedStep]]:
-    """The run of these (process, action, message), as far as possible, with each action's packets and local state."""
-    state, steps, seen = system.initial(), [], []
+def scripted_run(system: System, script: Sequence[tuple[int, str, str]]) -> tuple[Run, list[tuple[Any, ...]]]:
+    """The run of these (process, action, message), as far as possible; and for each action the stamps of the packets
+    that it transmits or receives, and the local state after it.
+    """
+    run, seen = StepwiseRun(system), []
     for process, action, name in script:
         moves = [
             (step, target)
-            for step, target in system.moves(state)
+            for step, target in system.moves(run.state)
             if (step.action.process, step.action.name) == (process, action)
             and step.action.message is not None
             and step.action.message.name == name
         ]
         if len(moves) != 1:
             break
-        ((step, state),) = moves
-        steps.append(step)
+        ((step, target),) = moves
+        run.take(step, target)
         packets = system.transmitted(step) or [packet for packet in [step.action.packet] if packet is not None]
-        seen.append(ScriptedStep(packets, system.local_states(state)[process]))
-    return run_of(system, steps), seen
+        seen.append((*(packet.stamp for packet in packets), system.local_states(target)[process]))
+    return run_of(system, run.steps), seen
+
+
+# -- the guard of the matrix protocol ----------------------------------------------------------------------------------
+
+
+class AnyStamp:
+    """Process i of any system, its deliveries, and two matrices that a message may carry."""
+
+    def __init__(self) -> None:
+        self.terms = terms = Terms()
+        self.i, self.j, self.deliv = terms.any_process("i"), terms.any_process("j"), terms.any_vector("deliv")
+        self.one, self.other = terms.any_matrix("one"), terms.any_matrix("other")
+
+    def deliverable(self, matrix: Term) -> Term:
+        """The guard of the matrix protocol, by its own code."""
+        packet = Packet(self.j, self.i, "message", Message("m", self.j, (self.i,)), matrix)
+        state = State(self.terms.any_matrix("sent"), self.deliv)
+        return for_every_n(Rst, self.terms).deliverable(self.i, state, packet)
+
+    def constraints(self, matrix: Term, *, but_zeroes: bool = False) -> Term:
+        """Every φ_kl of the matrix: if this is P_l, then DELIV[k] ≥ M[k, l]."""
+
+        def constraint(k: Term, l: Term) -> Term:
+            stated = z3.And(self.i == l, matrix[k][l] > 0) if but_zeroes else self.i == l
+            return z3.Implies(stated, self.deliv[k] >= matrix[k][l])
+
+        return self.every(constraint, 2)
+
+    def every(self, holds: Callable[..., Term], of: int = 1) -> Term:
+        return for_all_of(self.terms.process, holds, of)
 
 
 # -- two protocols in lockstep -----------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from crownless.spec.orders import decide
 
 from . import bundled
 from . import monitored_machines as machines
-from .claim import Erratum, claim
+from .claim import ambiguity, claim, error, slip_of_print
 from .evidence import breaks, enumerated, figure, keep, proved
 from .fig_8 import commits_go_downhill
 from .monitored_machines import monitored
@@ -46,19 +46,15 @@ def mg1(quick: bool) -> Evidence:
     "A computation is synchronous if and only if it has no crown.",
     "proved",
     reading="k ≥ 2; pairs with different indices are different messages",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "the definition gives a crown no least size; with k = 1 every message is one",
-            "a crown has two messages or more",
-            "the printed chain begins with s0 → r1",
-        ),
-        Erratum(
-            "slip of print",
-            "the proof calls G acyclic; but as s_i → r_i, there is an edge from v_i to itself",
-            "G is acyclic without these edges",
-        ),
-    ],
+)
+@ambiguity(
+    "the definition gives a crown no least size; with k = 1 every message is one",
+    "a crown has two messages or more",
+    "the printed chain begins with s0 → r1",
+)
+@slip_of_print(
+    "the proof calls G acyclic; but as s_i → r_i, there is an edge from v_i to itself",
+    "G is acyclic without these edges",
 )
 def mg2(quick: bool) -> Evidence:
     return theorem_2()
@@ -218,10 +214,8 @@ STRONG_RC = "what follows from r2 at another process follows from r1 too, wherev
     "s0 ↦ r2, also where the chain from r1 starts with a control message",
     kind="error",
     defense="Fig. 8 has the stronger condition, and is synchronous all the same",
-    errata=[
-        Erratum("slip of print", "Lemma 4 and Theorem 6 speak of AC", "of RC"),
-    ],
 )
+@slip_of_print("Lemma 4 and Theorem 6 speak of AC", "of RC")
 def mg13(quick: bool) -> list[Evidence]:
     split = _counterexample("mg13")
     no_strong = split.send_condition() and split.receive_condition() and split.ranked()
@@ -300,13 +294,7 @@ def mg14(quick: bool) -> list[Evidence]:
     "proved",
     reading="by their formulas alone, in any order and without priorities, so also by their words; every message is "
     "received and acknowledged, as §4.3 has it",
-    errata=[
-        Erratum(
-            "error",
-            "the proof rests on Lemma 4, which is false (MG13)",
-            "the claim holds, by another proof, for every n",
-        ),
-    ],
 )
+@error("the proof rests on Lemma 4, which is false (MG13)", "the claim holds, by another proof, for every n")
 def mg15(quick: bool) -> Evidence:
     return theorem_7()

@@ -27,11 +27,10 @@ from crownless.model_check.search.reachable import Reached
 from crownless.proofs.induction.evidence import Evidence, by_z3, each_alone, fact, lacking_each, together
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
-from crownless.proofs.language.terms import Term, Terms, for_all_of
+from crownless.proofs.language.terms import Term
 from crownless.proofs.protocols import extra_messages_constraints as constraints
-from crownless.spec.computation import Message
 
-from .claim import Erratum, claim
+from .claim import claim, slip_of_print
 from .evidence import (
     breaks,
     enumerated,
@@ -44,39 +43,12 @@ from .evidence import (
     searched,
     system_of,
 )
-from .matrices import same_guard
+from .matrices import AnyStamp, same_guard
 from .thresholds import ANY_THRESHOLD, FOUR_ENTRIES, SEVEN_ENTRIES, extra, never, waits_for_an_extra_message
 
 ANY_MATRIX = "any number of processes, any matrices and any DELIV"
 
 # -- §3: matrices and constraints --------------------------------------------------------------------------------------
-
-
-class AnyStamp:
-    """Process i of any system, its deliveries, and two matrices that a message may carry."""
-
-    def __init__(self) -> None:
-        self.terms = terms = Terms()
-        self.i, self.j, self.deliv = terms.any_process("i"), terms.any_process("j"), terms.any_vector("deliv")
-        self.one, self.other = terms.any_matrix("one"), terms.any_matrix("other")
-
-    def deliverable(self, matrix: Term) -> Term:
-        """The guard of the matrix protocol, by its own code."""
-        packet = Packet(self.j, self.i, "message", Message("m", self.j, (self.i,)), matrix)
-        state = State(self.terms.any_matrix("sent"), self.deliv)
-        return for_every_n(Rst, self.terms).deliverable(self.i, state, packet)
-
-    def constraints(self, matrix: Term, *, but_zeroes: bool = False) -> Term:
-        """Every φ_kl of the matrix: if this is P_l, then DELIV[k] ≥ M[k, l]."""
-
-        def constraint(k: Term, l: Term) -> Term:
-            stated = z3.And(self.i == l, matrix[k][l] > 0) if but_zeroes else self.i == l
-            return z3.Implies(stated, self.deliv[k] >= matrix[k][l])
-
-        return self.every(constraint, 2)
-
-    def every(self, holds: Callable[..., Term], of: int = 1) -> Term:
-        return for_all_of(self.terms.process, holds, of)
 
 
 def _kept_by_each_step(name: str, invariant: Callable[[AnyStamp, State], Term]) -> list[Claim]:
@@ -394,12 +366,8 @@ def sa12(quick: bool) -> Evidence:
     },
     reading="extra messages are sent before others by the order of their process; nothing is learnt from one",
     kind="slip of print",
-    errata=[
-        Erratum(
-            "slip of print", "the proof takes a lower bound of the messages that cannot be delivered", "a minimal one"
-        ),
-    ],
 )
+@slip_of_print("the proof takes a lower bound of the messages that cannot be delivered", "a minimal one")
 def sa17(quick: bool) -> list[Evidence]:
     def waits_for_no_number(now: Reached) -> bool:
         return any(

@@ -35,7 +35,7 @@ from crownless.spec.enumeration import computations
 from crownless.spec.orders import decide
 
 from . import pairs
-from .claim import Erratum, claim
+from .claim import ambiguity, claim
 from .evidence import breaks, enumerated, explored, figure, keep, program, proved, ran, searched
 from .failures import NOTHING_FOR_ONESELF, events, first_run, remembering
 
@@ -120,14 +120,10 @@ def ses2(quick: bool) -> Evidence:
     reading="'a weaker ordering than total ordering' (§1), 'weaker than total ordering' (§2): whatever is in total "
     "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lamport 78]. The "
     "two sites of §2's example differ in the other sense, too",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "That all sites see one order does not imply causal order: all may see a message before one that it "
-            "follows.",
-            "A total order of events that holds →, as that of [Lamport 78], implies causal order.",
-        ),
-    ],
+)
+@ambiguity(
+    "That all sites see one order does not imply causal order: all may see a message before one that it follows.",
+    "A total order of events that holds →, as that of [Lamport 78], implies causal order.",
 )
 def ses19(quick: bool) -> list[Evidence]:
     two, n, m = figure("ses-fig2-two-tokens"), 3, 3 if quick else 4

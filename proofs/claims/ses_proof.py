@@ -16,7 +16,7 @@ from crownless.proofs.protocols.ses import SES
 from crownless.spec import library
 
 from . import pairs
-from .claim import Erratum, claim
+from .claim import ambiguity, claim, error
 from .evidence import in_every_state, in_some_state, program, proved, system_of
 from .failures import NOTHING_FOR_ONESELF, events, first_run, missing, remembering
 from .programs import ARRIVALS
@@ -50,13 +50,10 @@ FIG_5 = re.sub(r"receive M\d", "receive", library.path("ses-fig5").read_text(enc
     },
     reading="'are concurrent, so messages M3 and M5 are delivered in the order of arrival' is said of the figure. Its "
     "drawing is lost; which sites send M3 to M6 is ours. As a rule it takes more: neither message waits for a third",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "Messages whose sends are concurrent need not be delivered in the order of arrival.",
-            "They are, if neither has to wait for a third message, as in Fig. 5.",
-        ),
-    ],
+)
+@ambiguity(
+    "Messages whose sends are concurrent need not be delivered in the order of arrival.",
+    "They are, if neither has to wait for a third message, as in Fig. 5.",
 )
 def ses21(quick: bool) -> list[Evidence]:
     fig_5 = remembering(Ses, program(FIG_5, "Fig. 5, its receives open"))
@@ -97,14 +94,11 @@ def ses21(quick: bool) -> list[Evidence]:
     reading="'we will suppose message M1 has not yet been delivered' is said where the other case is left out, that "
     "the next event is the delivery of M1; it is supposed all through the proof. After that delivery a way may lead "
     f"through S, which keeps no pair for itself; {NOTHING_FOR_ONESELF}",
-    errata=[
-        Erratum(
-            "ambiguity",
-            "Once M1 is delivered, M2 may come without a pair for the site, in the second case, too.",
-            "While M1 is not delivered, M2 comes with a pair whose time is at least M1's.",
-            "That M1 is not delivered is supposed in the remark, where the first case is left out.",
-        ),
-    ],
+)
+@ambiguity(
+    "Once M1 is delivered, M2 may come without a pair for the site, in the second case, too.",
+    "While M1 is not delivered, M2 comes with a pair whose time is at least M1's.",
+    "That M1 is not delivered is supposed in the remark, where the first case is left out.",
 )
 def ses22(quick: bool) -> list[Evidence]:
     def without_pair(now: Reached) -> bool:
@@ -138,14 +132,11 @@ def ses22(quick: bool) -> list[Evidence]:
         "at a site that has not received M1, as the proof has it": "proved",
     },
     reading="S' is 'any other site' than S_i, so it may be the one to which M1 goes; no event happened before itself",
-    errata=[
-        Erratum(
-            "error",
-            "The site that receives M1 itself has such a time, and SEND(M1) did not happen before itself.",
-            "It has received M1, or a message M with SEND(M1) → SEND(M).",
-            "The proof uses it of a site that has not received M1, and §4.2.1 says it rightly.",
-        ),
-    ],
+)
+@error(
+    "The site that receives M1 itself has such a time, and SEND(M1) did not happen before itself.",
+    "It has received M1, or a message M with SEND(M1) → SEND(M).",
+    "The proof uses it of a site that has not received M1, and §4.2.1 says it rightly.",
 )
 def ses23(quick: bool) -> list[Evidence]:
     of_m1 = in_some_state(
@@ -171,13 +162,10 @@ def ses23(quick: bool) -> list[Evidence]:
     "VT[i] − VT(S)[i].",
     {"smaller than the sum": "refuted", "not more than the sum": "checked"},
     reading="(S, VT) is M's pair when it has arrived; before M must come what was sent to S causally before it",
-    errata=[
-        Erratum(
-            "error",
-            "A message that waits for one message alone waits for as many as the sum.",
-            "They are not more than the sum, which is all that the proof needs.",
-        ),
-    ],
+)
+@error(
+    "A message that waits for one message alone waits for as many as the sum.",
+    "They are not more than the sum, which is all that the proof needs.",
 )
 def ses27(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)

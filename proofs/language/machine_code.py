@@ -239,8 +239,7 @@ class Reader(ast.NodeTransformer):
             return lazily(type(self), value, self.copies)
         noun = f"the module {name}" if isinstance(value, ModuleType) else name
         hint = "name what is read of it" if isinstance(value, ModuleType) else self._hint("")
-        why = _why_no_named_tuple(value) if isinstance(value, type) and hasattr(value, "_fields") else ""
-        raise self.refused(self.where(node), f"{noun} is not part of what can be proved{why and ': '}{why}", hint)
+        raise self.refused(self.where(node), f"{noun} is not part of what can be proved{_why(value)}", hint)
 
     # -- its source ----------------------------------------------------------------------------------------------------
 
@@ -327,8 +326,7 @@ def _copied(kind: type, copies: dict[type, type], reader: type[Reader]) -> type:
         elif is_constant(value):
             setattr(made, member, value)
         else:
-            why = _why_no_named_tuple(value) if isinstance(value, type) and hasattr(value, "_fields") else ""
-            raise reader.refused(f"{name}.{member}", f"it is neither a method nor a constant{why and ': '}{why}")
+            raise reader.refused(f"{name}.{member}", f"it is neither a method nor a constant{_why(value)}")
     return made
 
 
@@ -371,6 +369,11 @@ def is_constant(value: Any) -> bool:
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return is_constant(type(value)) and all(map(is_constant, tuple.__iter__(value)))
     return value in (sent, delivered) if isinstance(value, FunctionType) else False
+
+
+def _why(value: Any) -> str:
+    """Why a named tuple is not accepted, with a colon; empty for other values."""
+    return f": {_why_no_named_tuple(value)}" if isinstance(value, type) and hasattr(value, "_fields") else ""
 
 
 _GENERATED = ("__new__", "_make", "_replace", "_asdict", "__repr__", "__getnewargs__")

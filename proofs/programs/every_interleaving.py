@@ -24,6 +24,7 @@ from crownless.impl.protocol_validation import machine_errors
 from crownless.impl.workloads import Program
 from crownless.model_check.check.request import Check, ResolvedCheck
 from crownless.model_check.runs.runs import Run, run_of
+from crownless.model_check.runs.stepwise import StepwiseRun
 from crownless.model_check.search.explorer import live_properties_broken
 from crownless.model_check.system.properties import (
     CAN_COMPLETE,
@@ -33,7 +34,6 @@ from crownless.model_check.system.properties import (
     HOLDS_BACK,
     Property,
 )
-from crownless.model_check.system.system import LocalStep, State
 from crownless.proofs.induction.proving import PROOFS
 from crownless.proofs.induction.queues import QueueProof
 from crownless.proofs.language.terms import Term
@@ -295,15 +295,11 @@ class _Queries:
 # -- replaying ---------------------------------------------------------------------------------------------------------
 
 
-class _Replay:
+class _Replay(StepwiseRun):
     """The run of a model, replayed on the explorer's own system."""
 
     def __init__(self, run: SymbolicRun, check: ResolvedCheck, known: Property, model: Term) -> None:
-        self.system = check.system()
-        self.state: State = self.system.initial()
-        self.monitor_state = self.system.initial_monitor_state()
-        self.steps: list[LocalStep] = []
-        self.broken: set[str] = set()
+        super().__init__(check.system())
         for happening in run.happenings(model):
             self._happen(run, happening)
         if known in (COMPLETES, CAN_COMPLETE):
@@ -325,7 +321,7 @@ class _Replay:
                 if (action.process, action.name, action.message) != (p, "send" if c is None else "deliver", message):
                     continue
                 if c is None or (action.packet is not None and action.packet.source == c.source):
-                    self._take(step, target)
+                    self.take(step, target)
                     return
             if c is None or not self._put_away(lambda source, at: (source, at) == (c.source, p)):
                 raise ReplayFailed(f"{happening}: the protocol cannot follow z3's run")
@@ -340,15 +336,9 @@ class _Replay:
         for step, target in self.system.moves(self.state):
             packet = step.action.packet
             if step.action.name == "receive" and packet is not None and of_link(packet.source, packet.destination):
-                self._take(step, target)
+                self.take(step, target)
                 return True
         return False
-
-    def _take(self, step: LocalStep, target: State) -> None:
-        self.monitor_state, broken = self.system.evaluate(self.monitor_state, step)
-        self.broken.update(broken)
-        self.state = target
-        self.steps.append(step)
 
     def _shows(self, known: Property) -> bool:
         moves = self.system.moves(self.state)
