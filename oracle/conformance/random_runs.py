@@ -47,6 +47,7 @@ class Sampling:
 
         promised = DELIVERS_ONCE.name in request.delivery
         reliable = channel_named(request.channel).reliable
+        self._new = new
         self._all = Walks(partial(new, delivers_once=promised), None, reliable, most=most_inputs * request.processes)
 
     def sample(self, number: int, random: Random) -> None:
@@ -95,7 +96,7 @@ class Sampling:
 
     def _demanding(self, name: str) -> Walks[Network]:
         if name == DELIVERS_ONCE.name:
-            return self._all._replace(new=partial(self._all.new, delivers_once=True))
+            return self._all._replace(new=partial(self._new, delivers_once=True))
         return self._all._replace(order=name) if name in WITH_TOTAL else self._all
 
 
