@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 #: n-n compares all pairs of messages, round after round; above this number other orders decide it, or it stays unknown.
 N_N_UP_TO = 1_000
 NO_INDEX = (
-    "'index' looks like {0}, not like the numbers 0, 1, 2, … of each process's events; to order by it, name its "
-    "column: --order-by THAT"
+    "'index' looks like a time stamp, not like the numbers 0, 1, 2, … of each process's events; to order by it, name "
+    "its column: --order-by THAT"
 )
 FROM_ONE = "indices were taken to count from 1: no event of this run has index 0"
 

@@ -39,8 +39,6 @@ from crownless.runtime.errors import BadInput
 from crownless.spec.computation import Computation, Cyclic, Event, Message
 
 NOTHING: Mapping[str, Collection[str | None]] = MappingProxyType({})
-#: The least number of events that make it probable that their indices are a counter.
-LEAST_COUNTED = 4
 
 
 @dataclass(frozen=True)
@@ -56,8 +54,8 @@ class LoggedRun:
     perhaps_received: tuple[tuple[str, str], ...] = ()
     #: No event has index 0, and so they were taken to count from 1.
     from_one: bool = False
-    #: What the indices seem to be instead of 0, 1, 2, … on each process: a name, or empty.
-    looks_like: str = ""
+    #: All indices are higher than the number of events.
+    like_time_stamps: bool = False
 
 
 def read_log(lines: Iterable[str], file: str | None = None, processes: Sequence[str] = ()) -> Iterator[LoggedRun]:
@@ -118,18 +116,8 @@ def logged_run(
         computation = _computation(certain.lines)
     except Cyclic as problem:
         raise _cyclic_run(run, problem, certain.lines) from None
-    index, active = [row.index for row in rows], len({row.process for row in rows})
-    looks_like = index_looks_like(min(index), max(index), len(index), active, lambda: len({*index}))
-    perhaps, from_one = certain.perhaps_received, counts_from_one(rows)
-    return LoggedRun(run, computation, certain.holes, perhaps, from_one, looks_like if certain.holes else "")
-
-
-def index_looks_like(least: int, most: int, count: int, processes: int, distinct: Callable[[], int]) -> str:
-    """What the indices of so many events of several processes seem to be if some are missing; empty: places there."""
-    if least > count:
-        return "a time stamp"
-    is_counter = processes > 1 and count >= LEAST_COUNTED and most - least + 1 == count == distinct()
-    return "a counter of the whole log" if is_counter and least <= 1 else ""
+    perhaps, like_time_stamps = certain.perhaps_received, min(row.index for row in rows) > len(rows)
+    return LoggedRun(run, computation, certain.holes, perhaps, counts_from_one(rows), like_time_stamps)
 
 
 class CertainRows(NamedTuple):

@@ -157,7 +157,7 @@ class ClassifiedLog(ClassifiedRuns):
         assert isinstance(found.subject, LargeRun), "the part is as large as the run"
         subject = replace(
             found.subject, messages=certain.messages, holes=certain.holes, perhaps_received=certain.perhaps_received,
-            notes=(*found.subject.notes, *[NO_INDEX.format(certain.looks_like)] * bool(certain.looks_like)),
+            notes=(*found.subject.notes, *[NO_INDEX] * certain.like_time_stamps),
         )  # fmt: skip
         verdicts = (one if one.witness is not None else hidden(one.order, certain.holes) for one in found.verdicts)
         return replace(found, subject=subject, verdicts=tuple(verdicts))

@@ -133,10 +133,9 @@ def _of_columns(
 ) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of a log with the columns of a log; the content is that of the requested file."""
     name, options = request.name, request.options
-    is_large = form != "jsonl" or _has_more_lines(content, SMALL_UP_TO)
-    if options.quarantine is not None and is_large:
+    if options.quarantine is not None:
         return _of_events(_of_rows(content, form, request)[0], request)
-    if is_large:
+    if form != "jsonl" or content.count(b"\n") > SMALL_UP_TO:
         with request.around_monitor():
             table = read_table(content, form, name, options)
         if not table.num_rows:
@@ -147,7 +146,7 @@ def _of_columns(
         if log is not None:
             return log
     # Contradictions between rows need all lines.
-    return runs_of(rows_in(content, form, name, options), name, options.processes, options.quarantine)
+    return runs_of(rows_in(content, form, name, options), name, options.processes)
 
 
 def _by_monitor(
@@ -177,15 +176,6 @@ def _one_run(request: LogRequest) -> Classifications:
         return Classifications([classified_in_blocks(rows, request.name, request.orders, request.reading)])
 
 
-def _has_more_lines(content: bytes, than: int) -> bool:
-    end = -1
-    for _ in range(than + 1):
-        end = content.find(b"\n", end + 1)
-        if end < 0:
-            return False
-    return True
-
-
 def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classifications | Iterator[NamedComputation]:
     """The runs of these events, with the log's notes, deliveries and uncertainties for each."""
     name, processes = request.name, request.options.processes
@@ -206,12 +196,6 @@ def _of_events(log: ConvertedLog, request: LogRequest) -> ClassifiedLog | Classi
         return every
     unordered = any(uncertain.unordered for uncertain in log.uncertain.values())
     certain = by_monitor(log.without_unordered) if unordered else None
-    worst_rows = [row for rows in log.at_worst().values() for row in rows]
-    if worst_rows and (at_worst := by_monitor(worst_rows)) is not None:
-        for number in range(len(at_worst)):
-            kept, run = at_worst.classification(number).kept, at_worst.name(number)
-            reasons = {order: why for order, why in log.uncertain[run].reasons.items() if order not in kept}
-            log.uncertain[run] = replace(log.uncertain[run], reasons=reasons)
     return Classifications(
         _as_far_as_certain(
             every.classification(number),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from crownless.oracle.event_logs import in_natural_order, index_looks_like, natural
+from crownless.oracle.event_logs import in_natural_order, natural
 from crownless.oracle.logs.layout import DELIVER, INTERNAL, NONE, SEND, Numbers, Rows, no_events, on_lines
 from crownless.oracle.logs.lost_events import Hole, gap, missing_send, quarantined_rows
 from crownless.oracle.logs.named_rows import NamedRows
@@ -23,8 +23,8 @@ class CertainColumns(NamedTuple):
     processes: tuple[str, ...]
     holes: tuple[Hole, ...]
     perhaps_received: tuple[tuple[str, str], ...]
-    #: What the indices seem to be instead of 0, 1, 2, … on each process: a name, or empty.
-    looks_like: str
+    #: All indices are higher than the number of events.
+    like_time_stamps: bool
 
 
 def certain_columns(named: NamedRows, quarantined: Collection[str | None] = ()) -> CertainColumns | None:
@@ -75,7 +75,6 @@ def certain_columns(named: NamedRows, quarantined: Collection[str | None] = ()) 
     peers = np.where(kind == SEND, np.arange(len(kind)), NONE).astype(np.int32)
     ends = np.append(0, np.cumsum(left)).astype(np.int32)
 
-    looks = int(place.min()), int(place.max()), len(place), len(np.unique(process))
     mentioned = np.unique(np.concatenate([process, receiver, named_senders])).tolist()
     perhaps = zip(_names(named, of_copy[~is_certain]), receiver[~is_certain].tolist(), strict=True)
     return CertainColumns(
@@ -84,7 +83,7 @@ def certain_columns(named: NamedRows, quarantined: Collection[str | None] = ()) 
         tuple(named.processes[p] for p in mentioned),
         (*_holes(named, process, before, np.flatnonzero(gaps), unsent), *map(quarantined_rows, quarantined)),
         in_natural_order((name, named.processes[q]) for name, q in perhaps),
-        index_looks_like(*looks, lambda: len(np.unique(place))),
+        int(place.min()) > len(place),
     )
 
 

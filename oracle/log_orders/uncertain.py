@@ -31,15 +31,10 @@ ORDER_NOT_LOGGED = "broken only by an order among events that the log does not s
 
 @dataclass(frozen=True)
 class Uncertain:
-    """The unknowns of a run: by order why it cannot be reported as kept, and the unordered events.
-
-    `at_worst`: the computation if each message went to all that it may have gone to. It keeps no order that the run
-    violates.
-    """
+    """The unknowns of a run: by order why it cannot be reported as kept, and the unordered events."""
 
     reasons: Mapping[str, str] = field(default_factory=dict)
     unordered: tuple[Unordered, ...] = ()
-    at_worst: Computation | None = None
 
 
 #: Nothing is unknown.
@@ -59,8 +54,6 @@ def copies_left_out(unordered: Sequence[Unordered]) -> frozenset[Copy]:
 def weakened(verdict: Verdict, uncertain: Uncertain, c: Computation | None, reading: UnreceivedPolicy) -> Verdict:
     """The certain part of the verdict on a computation."""
     if verdict.kept and verdict.order in uncertain.reasons:
-        if uncertain.at_worst is not None and decide(uncertain.at_worst, verdict.order, reading).kept:
-            return verdict
         return Verdict(verdict.order, kept=False, unknown=uncertain.reasons[verdict.order])
     c = verdict.computation if verdict.computation is not None else c
     if verdict.outcome != "broken" or not uncertain.unordered or c is None:

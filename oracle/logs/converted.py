@@ -32,27 +32,10 @@ class ConvertedLog:
     uncertain: dict[str, Uncertain] = field(default_factory=dict)
     #: By run, the sends without receivers whose messages are never delivered; they are internal events here.
     to_nobody: dict[str, list[Row]] = field(default_factory=dict)
-    #: True if no send names its receivers.
-    receivers_are_unknown: bool = False
     #: For a complete log, by run, how it delivers its messages.
     deliveries: Mapping[str, Delivery] = field(default_factory=dict)
     #: The unit of the numbers of events, if they are those of a file with the columns of a log.
     by: Literal["line", "row"] | None = None
-
-    def at_worst(self) -> dict[str, list[Row]]:
-        """By run, its events if each message that is not delivered had gone to every process; without runs that have
-        none, and if sends name their receivers.
-        """
-        runs: dict[str, list[Row]] = {run: [] for run in self.to_nobody if self.receivers_are_unknown}
-        lost = {run: {row.line: row for row in self.to_nobody[run]} for run in runs}
-        everyone: dict[str, dict[str, None]] = {}
-        for row in self.events:
-            everyone.setdefault(row.run, {})[row.process] = None
-        for row in self.events:
-            if row.run in runs:
-                send = lost[row.run].get(row.line)
-                runs[row.run].append(row if send is None else replace(send, peers=tuple(everyone[row.run])))
-        return runs
 
     @property
     def without_unordered(self) -> list[Row]:
@@ -107,10 +90,7 @@ class ConvertedLog:
 
 
 def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool = False) -> ConvertedLog:
-    """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it.
-
-    An order is kept if it is kept, too, if each message that is not delivered was sent to every process of the run.
-    """
+    """The runs of a log whose sends do not name their receivers: each message is sent to those that deliver it."""
     log = ConvertedLog()
     for run, rows in runs.items():
         try:
@@ -118,7 +98,6 @@ def with_receivers(runs: Mapping[str, list[Row]], name: str, *, complete: bool =
         except BadInput as problem:
             raise problem.at(file=name) from None
         log.note(run, "no column has the receivers of a send: they are the processes that deliver the message")
-    log.receivers_are_unknown = True
     return log
 
 

@@ -173,16 +173,13 @@ def read_mapping(name: str) -> LogOptions:
         given = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text)
     except ValueError as problem:
         raise BadInput(f"it is neither TOML nor JSON: {problem}", hint=hint, file=name) from None
-    fields = {"format": str, "columns": dict, "kinds": dict, "pattern": str, "order_by": str}
+    fields = {"columns": dict, "kinds": dict, "order_by": str}
     for key, value in given.items():
         if key not in fields:
             raise unknown_name("key", key, fields).at(file=name)
         texts = value.values() if isinstance(value, dict) else [value]
         if not isinstance(value, fields[key]) or not all(isinstance(text, str) for text in texts):
             raise BadInput(f"'{key}' cannot be {value!r}", hint=hint, file=name)
-    if given.get("format", "csv") not in FORMATS:
-        raise unknown_name("format", given["format"], FORMATS).at(file=name)
-    given["form"] = given.pop("format", None)
     try:
         return LogOptions(**given)
     except BadInput as problem:

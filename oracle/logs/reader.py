@@ -8,7 +8,7 @@ from functools import partial
 from importlib import import_module
 
 from crownless.oracle.classification import FROM_ONE, NO_INDEX, NamedComputation
-from crownless.oracle.event_logs import LoggedRun, logged_run, logged_runs
+from crownless.oracle.event_logs import NOTHING, LoggedRun, logged_runs
 from crownless.oracle.log_orders.uncertain import CERTAIN
 from crownless.runtime.errors import BadInput
 from crownless.runtime.reading import as_text
@@ -43,21 +43,18 @@ def runs_in(content: bytes, form: Format, name: str, options: LogOptions) -> Ite
 def runs_of(
     rows: Iterable[Row], name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
 ) -> Iterator[NamedComputation]:
-    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: gets rows
-    that cannot be used.
+    """The runs of the log of that name; `processes`: participants of each, even without events; `quarantine`: has the
+    rows that cannot be used, and gets those of impossible runs.
     """
-    if quarantine is None:
-        return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes))
-    runs = quarantine.usable(rows, name)
-    logged = logged_runs(runs, name, processes, quarantine.processes, quarantine.add_run)
-    return map(partial(named_run, name), logged)
+    torn, leave_out = (NOTHING, None) if quarantine is None else (quarantine.processes, quarantine.add_run)
+    return map(partial(named_run, name), logged_runs(by_run(rows, name), name, processes, torn, leave_out))
 
 
 def named_run(name: str, logged: LoggedRun) -> NamedComputation:
     """A run of the log of that name, to be classified."""
     notes = (
         *[FROM_ONE] * logged.from_one,
-        *[NO_INDEX.format(logged.looks_like)] * bool(logged.looks_like),
+        *[NO_INDEX] * logged.like_time_stamps,
     )
     perhaps = logged.perhaps_received
     return NamedComputation(name, logged.run, logged.computation, logged.holes, notes, perhaps_received=perhaps)
@@ -93,12 +90,9 @@ def converted_runs(
     log: ConvertedLog, name: str, processes: Sequence[str] = (), quarantine: Quarantine | None = None
 ) -> Iterator[NamedComputation]:
     """The runs of a log of another format, each with its notes and uncertainties."""
-    at_worst = log.at_worst()
     for found in runs_of(log.events, name, processes, quarantine):
         run = found.run or ""
         delivery = log.deliveries.get(run)
         notes = (*found.notes, *log.notes.get(run, ()), *(() if delivery is None else delivery.notes))
         uncertain = log.uncertain.get(run, CERTAIN)
-        if run in at_worst:
-            uncertain = replace(uncertain, at_worst=logged_run(run, at_worst[run]).computation)
         yield replace(found, notes=notes, uncertain=uncertain, delivery=delivery)

@@ -11,14 +11,6 @@ from crownless.runtime.printable import printable_name
 #: The highest allowed index.
 MOST_INDEX = (1 << 63) - 1
 KINDS = ("send", "deliver", "receive", "internal")
-#: What logs often call the columns, apart from names that look similar.
-USUAL_NAMES = {
-    "process": ("node", "host", "service", "client"),
-    "index": ("ts", "time", "timestamp", "at", "seq"),
-    "kind": ("event", "type", "action", "op"),
-    "message": ("msg_id", "id", "uuid"),
-    "peer": ("to", "destination", "receiver", "target"),
-}
 #: The most columns of a file that are named.
 MOST_NAMED = 20
 
@@ -130,12 +122,10 @@ def unknown_kind(kind: str) -> Reason:
 def missing_columns(missing: Sequence[str], has: Sequence[str]) -> tuple[str, str]:
     """Which columns are missing, as the subject of a sentence, and the hint how to say what the file calls them."""
     *rest, last = [f"'{name}'" for name in missing]
-    left, options = [name for name in has if name not in ("run", *USUAL_NAMES)], []
+    options = []
     for name in missing:
-        near = nearest(name, left)
+        near = nearest(name, [one for one in has if one not in missing])
         option = "--order-by " if name == "index" and near is None else f"--column {name}="
-        near = near or next((one for one in left if one.casefold() in USUAL_NAMES[name]), None)
-        left = [one for one in left if one != near]
         options.append(option + ("THAT" if near is None else printable_name(near)))
     shown = ", ".join(f"'{printable_name(name)}'" for name in has[:MOST_NAMED]) or "no columns"
     more = f" and {len(has) - MOST_NAMED:,} more" if len(has) > MOST_NAMED else ""

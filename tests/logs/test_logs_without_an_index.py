@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from random import Random
@@ -153,7 +153,6 @@ def test_places_are_those_of_the_exact_values(values: list[Decimal]) -> None:
     ("index", "note"),
     [
         ([100, 101, 102, 103], "'index' looks like a time stamp, not"),
-        ([0, 1, 2, 3], "'index' looks like a counter of the whole log, not"),
         ([0, 5, 0, 1], None),
     ],
 )
@@ -213,9 +212,8 @@ def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Pa
     (run,) = cr.read_log(log, **MAPPING)  # type: ignore[arg-type]
     assert cr.classify(run).outcomes == verdicts(known)
     missing = crownless("classify", log)
-    for part in ("'process', 'index', 'kind', 'message' and 'peer' are missing", "--column process=Process", "peer=to",
-                 "--column kind=event", "--column message=msg_id", "--order-by ts"):  # fmt: skip
-        assert part in missing.err
+    assert "'process', 'index', 'kind', 'message' and 'peer' are missing" in missing.err
+    assert "--column process=Process --order-by THAT --column kind=THAT --column message=THAT" in missing.err
     assert "say which one it is: --kind snd=send, or =deliver" in crownless("classify", log, *AS_OPTIONS[:-4]).err
 
 
@@ -227,7 +225,6 @@ def test_a_mapping_file_says_what_options_say(crownless: Crownless, tmp_path: Pa
         ("[columns]\nproces = 'x'", "unknown column 'proces'; did you mean 'process'?"),
         ("[kinds]\nsend = 'snd'", "unknown kind 'snd'; it is --kind snd=send"),
         ("{", "it is neither TOML nor JSON"),
-        ("format = 'cvs'", "unknown format 'cvs'; did you mean 'csv'?"),
     ],
 )
 def test_a_wrong_mapping_is_refused_in_a_line(crownless: Crownless, tmp_path: Path, text: str, said: str) -> None:
@@ -344,9 +341,7 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
     assert (
         first["properties"]["delivers-all"]["verdict"] == second["properties"]["delivers-all"]["verdict"] == "unknown"
     )
-    assert {order: of["verdict"] for order, of in first["orders"].items() if of["verdict"] != "kept"} == {
-        "synchronous": "unknown"
-    }
+    assert {order for order, of in first["orders"].items() if of["verdict"] != "unknown"} == {"asynchronous"}
     assert {of["verdict"] for of in second["orders"].values()} == {"kept"}
     assert answer.json["skipped"][0]["count"] == 1
     for options, said in (
@@ -360,19 +355,19 @@ def test_a_log_of_kafka_clients_is_classified_by_one_command(crownless: Crownles
 
 @pytest.mark.parametrize("padding", [0, 3_000])
 @pytest.mark.parametrize(
-    ("more", "expected"),
+    ("more", "fifo", "causal"),
     [
-        ([], {"fifo": "kept", "synchronous": "kept"}),
-        ([("P1", "send", "last")], {"fifo": "kept", "causal": "kept", "synchronous": "unknown"}),
-        ([("P1", "send", "z"), ("P1", "send", "last"), ("P2", "deliver", "last")], {"fifo": "unknown"}),
+        ([], "kept", "kept"),
+        ([("P1", "send", "last")], "unknown", "unknown"),
         (
-            [("P1", "send", "z"), ("P1", "send", "w"), ("P2", "deliver", "w"), ("P2", "deliver", "z")],
-            {"fifo": "broken"},
+            [("P1", "send", "w"), ("P1", "send", "v"), ("P2", "deliver", "v"), ("P2", "deliver", "w")],
+            "broken",
+            "broken",
         ),
     ],
 )
-def test_without_receivers_an_order_is_kept_if_it_is_however_messages_were_lost(
-    crownless: Crownless, tmp_path: Path, more: list[tuple[str, str, str]], expected: Mapping[str, str], padding: int
+def test_without_receivers_what_is_not_delivered_leaves_orders_unknown(
+    crownless: Crownless, tmp_path: Path, more: list[tuple[str, str, str]], fifo: str, causal: str, padding: int
 ) -> None:
     rows = [event("P1", 0, "send", "x"), event("P2", 0, "deliver", "x")]
     for k in range(padding):
@@ -380,4 +375,4 @@ def test_without_receivers_an_order_is_kept_if_it_is_however_messages_were_lost(
     rows += [event(process, 0, kind, message) for process, kind, message in more]
     options = ("--column", "peer=-", "--order-by", "line", "--json")
     found = verdicts(crownless("classify", written(tmp_path, rows, ".csv"), *options))
-    assert {order: found[order] for order in expected} == expected
+    assert (found["asynchronous"], found["fifo"], found["causal"]) == ("kept", fifo, causal)

@@ -53,7 +53,7 @@ def with_log_options(verb: Verb) -> Verb:
         "--mapping",
         type=InputFile(),
         metavar="FILE",
-        help="TOML or JSON that says it all: tables 'columns' and 'kinds', and 'order_by', 'format', 'pattern'.",
+        help="TOML or JSON that says it all: 'order_by', and the tables 'columns' and 'kinds'.",
     )
     @click.option(
         "--pattern",
@@ -73,10 +73,10 @@ def with_log_options(verb: Verb) -> Verb:
     ) -> Any:
         known = read_mapping(mapping) if mapping is not None else LogOptions()
         log = LogOptions(
-            form or known.form,
+            form,
             {**known.columns, **_pairs("--column", "NAME=THEIRS", "message=msg_id", columns)},
             {**known.kinds, **_pairs("--kind", "THEIRS=KIND", "recv=deliver", kinds)},
-            pattern or known.pattern,
+            pattern,
             order_by=order_by or known.order_by,
         )
         return verb(*arguments, log=log, **options)
