@@ -31,17 +31,17 @@ class Rows:
         """Adds a row; cells that are not given are empty."""
         self._rows.append([_safe(cell) for cell in (*cells, *[""] * (len(self.headings) - len(cells)))])
 
-    def print(self, *, indent: str = "") -> None:
+    def print(self) -> None:
         """Prints all rows."""
         table = _table()
         cells = [[name, *(row[k].plain for row in self._rows)] for k, name in enumerate(self.headings)]
-        widths = _fitting(cells, columns() - len(indent) - GAP * (len(cells) - 1))
+        widths = _fitting(cells, columns() - GAP * (len(cells) - 1))
         for heading, width in zip(self.headings, widths, strict=True):
             justify: Literal["left", "right"] = "right" if heading in self._right else "left"
             table.add_column(Text(spelled(heading)), width=width, justify=justify, overflow="fold")
         for row in self._rows:
             table.add_row(*row)
-        _print(table, indent)
+        _print(table)
 
 
 class StreamedRows:
@@ -97,9 +97,9 @@ def _safe(cell: Cell) -> Text:
     return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
-def _print(table: Table, indent: str = "") -> None:
+def _print(table: Table) -> None:
     out = console()
     with out.capture() as captured:
-        out.print(table, width=columns() - len(indent))
+        out.print(table, width=columns())
     for line in captured.get().splitlines():
-        print(indent + line.rstrip(), flush=True)
+        print(line.rstrip(), flush=True)

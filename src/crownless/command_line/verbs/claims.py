@@ -29,7 +29,7 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 )
 @click.argument("claims", nargs=-1, metavar="[ID]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
-@click.option("--draw", "drawn", is_flag=True, help="Draw the runs and computations that serve as evidence.")
+@click.option("--draw", "drawn", is_flag=True, help="Print several claims in full too, with their drawings.")
 @click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
 @with_limits
 @with_output
@@ -42,7 +42,7 @@ def claims(
     Examples:
       crownless list claims          all claims with their sentences, at once
       crownless claims --quick       all claims recomputed, at smaller bounds
-      crownless claims MG14 --draw   one claim, with its counterexample
+      crownless claims MG14          one claim in full, with its counterexample
 
     Exit codes: 0 every verdict is as recorded, and each bundled counterexample is found again; 1 one is not; 3 a limit
     was reached or it was interrupted. What the verdicts mean: docs/command_line.md.
