@@ -167,7 +167,7 @@ def ses16(quick: bool) -> Evidence:
         remembering(Ses, Free(n, m)),
         lambda now: any(not any(numbers(now, s, packet, sites)) for sites, s, packet in missing(now)),
     )
-    title = "m3 waits at P3 with a pair that counts P1's event, which is a message to P2"
+    title = "P3 refuses m3, which stays in flight; its pair counts P1's event, which is a message to P2"
     some_entry = f"the printed step holds of some entry of every message that waits, with {n} sites and {m} messages"
     return (
         proved("ses", "live")

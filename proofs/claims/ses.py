@@ -114,16 +114,16 @@ def ses2(quick: bool) -> Evidence:
     "[SES] §1, §2",
     "Causal order is weaker than total order.",
     {
-        "total: all events stand in one line that holds →, as in [Lamport 78], by which every site receives": "checked",
+        "total: all events stand in one line that holds →, as in [Lam78], by which every site receives": "checked",
         "total: all sites see the messages in one order, whatever → is": "refuted",
     },
     reading="'a weaker ordering than total ordering' (§1), 'weaker than total ordering' (§2): whatever is in total "
-    "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lamport 78]. The "
+    "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lam78]. The "
     "two sites of §2's example differ in the other sense, too",
 )
 @ambiguity(
     "That all sites see one order does not imply causal order: all may see a message before one that it follows.",
-    "A total order of events that holds →, as that of [Lamport 78], implies causal order.",
+    "A total order of events that holds →, as that of [Lam78], implies causal order.",
 )
 def ses19(quick: bool) -> list[Evidence]:
     two, n, m = figure("ses-fig2-two-tokens"), 3, 3 if quick else 4
