@@ -98,12 +98,12 @@ def _first_where(holds: Callable[[Split], bool]) -> Computation | None:
     "[MG] §4.2",
     "A computation is synchronous if and only if it has no crown by →_ℰ.",
     {
-        "by the words beside the formula of →_ℰ, 'the causality chain is formed by the events in ℰ', as with 'before "
-        "or the same' for ≺ s1 and for r1 →": "checked",
-        "by the formula of →_ℰ alone, two messages that overtake each other are no crown": "refuted",
+        "→_ℰ is taken by the words beside its formula: 'the causality chain is formed by the events in ℰ'": "checked",
+        "→_ℰ is taken by its formula, by which two messages that overtake each other are no crown": "refuted",
     },
     reading="of the computation restricted to ℰ, as the sentence before has it. By the words →_ℰ is its → (checked), "
-    "and the claim is Theorem 2; formula and words differ, and the proofs need the words",
+    "and the claim is Theorem 2; the formula says the same with 'before or the same' for ≺ s1 and for r1 →. Where they "
+    "differ, the proofs need the words",
     kind="ambiguity",
 )
 def mg24(quick: bool) -> list[Evidence]:
