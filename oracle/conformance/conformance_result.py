@@ -247,11 +247,6 @@ class Conformance(CheckResult):
         vary = any(self[name].verdict == "violated" for name in VARYING)
         return self.searches[0].realization if self.searches and not vary else None
 
-    @property
-    def generates_exactly(self) -> str | None:
-        """The order whose computations are exactly those that the nodes generate within the bound."""
-        return None if self.realization is None else self.realization.equals
-
     def broken_by_replies(self) -> list[str]:
         """The properties violated by sends from inside deliveries, but not by free sends."""
         with_replies = [one for one in self.searches if one.name == WITH_REPLIES]

@@ -53,10 +53,13 @@ def root_of(error: Exception | None) -> BaseException | None:
 
 
 class Network(StepwiseRun):
-    """The nodes of a system, and the packets in flight between them."""
+    """The nodes of a system, and the packets in flight between them. `delivers_once`: that is promised, so that any
+    other delivery is a fault.
+    """
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: System, *, delivers_once: bool = True) -> None:
         super().__init__(system)
+        self.delivers_once = delivers_once
         assert isinstance(system.machine, NodeMachine)
         self.machine = system.machine
         self._names = system.workload.processes
@@ -150,7 +153,7 @@ class Network(StepwiseRun):
             elif kind == "deliver" and message in self._sent and (message, p) not in self._delivered:
                 self._delivered.add((message, p))
                 self._recorder.deliver(name, self._called[message])
-        if DELIVERS_ONCE.name in self.broken:
+        if self.delivers_once and DELIVERS_ONCE.name in self.broken:
             raise WrongNode(DELIVERS_ONCE.name, wrong_event(self.run))
 
     def _cause(self, p: int, failed: Failed) -> BaseException | None:

@@ -8,13 +8,14 @@ nothing is reported as kept.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from random import Random
 
 from crownless.impl.channels import channel_named
 from crownless.model_check.check.check_result import PropertyResult
 from crownless.model_check.check.request import ResolvedCheck
-from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS
+from crownless.model_check.runs.runs import wrong_event
+from crownless.model_check.system.properties import DELIVERS_ALL, DELIVERS_ONCE, NEVER_BLOCKS
 from crownless.spec.orders import TOTAL, WITH_TOTAL, decide
 
 from .answers import Answers
@@ -41,11 +42,13 @@ class Sampling:
         def check(processes: int, messages: int) -> ResolvedCheck:
             return check_of_walks(answers, replace(request, processes=processes, messages=messages))
 
-        def new(processes: int, messages: int) -> Network:
-            return Network(check(processes, messages).system())
+        def new(processes: int, messages: int, delivers_once: bool) -> Network:
+            return Network(check(processes, messages).system(), delivers_once=delivers_once)
 
+        promised = DELIVERS_ONCE.name in request.delivery
         reliable = channel_named(request.channel).reliable
-        self._all = Walks(new, None, reliable, most=most_inputs * request.processes)
+        self._new = new
+        self._all = Walks(partial(new, delivers_once=promised), None, reliable, most=most_inputs * request.processes)
 
     def sample(self, number: int, random: Random) -> None:
         """Makes one walk and decides everything on it."""
@@ -55,6 +58,8 @@ class Sampling:
             self._note(number, _broken_by(failure), failure)
         if driven is None:
             return
+        if DELIVERS_ONCE.name in driven.broken:
+            self._note(number, DELIVERS_ONCE.name, Failure(DELIVERS_ONCE.name, wrong_event(driven.run), "", taken))
         computation = driven.computation
         for order in self.request.judged:
             if self._is_new(order, len(taken)) and not decide(computation, order, "pending").kept:
@@ -90,6 +95,8 @@ class Sampling:
         return PropertyResult(PROPERTIES[name], "violated", run, "" if name in WITH_TOTAL else failure.problem)
 
     def _demanding(self, name: str) -> Walks[Network]:
+        if name == DELIVERS_ONCE.name:
+            return self._all._replace(new=partial(self._new, delivers_once=True))
         return self._all._replace(order=name) if name in WITH_TOTAL else self._all
 
 

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from crownless.model_check.runs.runs import Run
 from crownless.proofs.induction.evidence import Evidence, Shown
 from crownless.spec import library, notation
-from crownless.spec.computation import Computation
 
 from .claim import Entry
 
@@ -20,11 +19,6 @@ if TYPE_CHECKING:
     from crownless.model_check.runs.saved_runs import SavedCheck
 
 WIDTH = 118
-
-
-def computation(name: str) -> Computation:
-    """A bundled computation."""
-    return notation.to_computation(notation.load(library.path(name)))
 
 
 def run(name: str) -> Run:

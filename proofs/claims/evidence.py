@@ -15,7 +15,6 @@ from crownless.impl.workloads import Program, Workload
 from crownless.model_check.check.check import run_check
 from crownless.model_check.check.check_result import CheckResult
 from crownless.model_check.check.request import Check, load_program
-from crownless.model_check.runs.runs import Run
 from crownless.model_check.search.reachable import Reached, reachable, shortest_run_to
 from crownless.model_check.search.realizing import Realization, realize
 from crownless.model_check.system.properties import NEVER_BLOCKS, properties_of
@@ -187,11 +186,6 @@ def within(*results: CheckResult) -> str:
 def states(*results: CheckResult) -> str:
     """The number of states explored, as text."""
     return f"{sum(result.exploration.states for result in results):,} states"
-
-
-def length(run: Run | None) -> str:
-    """The number of actions in a run."""
-    return "none" if run is None else str(len(run.actions))
 
 
 @cache

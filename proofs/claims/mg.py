@@ -240,7 +240,7 @@ def mg13(quick: bool) -> list[Evidence]:
 
 
 def _counterexample(name: str) -> Split:
-    return split_by_names(bundled.computation(f"counterexample-{name}"))
+    return split_by_names(figure(f"counterexample-{name}"))
 
 
 def _size_of(split: Split) -> str:

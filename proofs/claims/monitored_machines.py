@@ -83,14 +83,12 @@ class Monitored(ProtocolMachine):
         known = state.known | packet.stamp.known
         broken = set(state.broken)
         received = {one.message for one in known}
+        broken |= {"RC+"} if any(one.at != i and not one.after <= received for one in known) else set()
         if packet.kind == "message":
             assert packet.message is not None
             broken |= {"SC"} if not set(packet.stamp.sent) <= received else set()
             broken |= {"RC"} if any(packet.message in one.after for one in known) else set()
             broken |= {"PR"} if packet.source < packet.destination else set()
-        broken |= {"RC+"} if any(one.at != i and not one.after <= received for one in known) else set()
-        if packet.kind == "message":
-            assert packet.message is not None
             known = known | {Received(packet.message, i, frozenset(state.sent))}
         return state._replace(known=known, broken=frozenset(broken))
 

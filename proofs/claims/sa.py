@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from itertools import product
 from typing import Any
@@ -172,18 +172,24 @@ def sa3(quick: bool) -> list[Evidence]:
     ]
 
 
+def _consequence(
+    because: str, claims_of: Callable[..., list[Claim]], refuted: Sequence[Sequence[Claim]] = ()
+) -> Evidence:
+    """z3 shows the claims, which rest on the proof of causal order, and has a state of three for each."""
+    possible = each_alone(constraints.vacuity(claims_of))
+    return by_z3(because, claims_of(), refuted=[*refuted, *possible], scope=ANY_THRESHOLD)
+
+
 @cache
 def clearing_is_safe() -> Evidence:
     """The remaining entry requires whatever the cleared ones required; this fails without that entry, or if messages
     did not wait for what they require.
     """
-    variants = [constraints.clearing_claims(kind) for kind in (ClearsTheWholeColumn, WaitsForNothing)]
-    return by_z3(
+    return _consequence(
         "the constraints that a message or an extra message leaves imply those before it, at any moment of the run, "
         "since its delivery implies the constraints of column j",
-        constraints.clearing_claims(),
-        refuted=[*variants, *each_alone(constraints.vacuity(constraints.clearing_claims))],
-        scope=ANY_THRESHOLD,
+        constraints.clearing_claims,
+        [constraints.clearing_claims(kind) for kind in (ClearsTheWholeColumn, WaitsForNothing)],
     )
 
 
@@ -249,14 +255,10 @@ def delivery_strengthens() -> Evidence:
     or the other would fail.
     """
     kinds = (ForgetsWhatItHad, LearnsNothing, WaitsForNothing)
-    return by_z3(
+    return _consequence(
         "the constraints after a delivery imply those before it, and those that the message carried, from then on",
-        constraints.delivery_claims(),
-        refuted=[
-            *(constraints.delivery_claims(kind) for kind in kinds),
-            *each_alone(constraints.vacuity(constraints.delivery_claims)),
-        ],
-        scope=ANY_THRESHOLD,
+        constraints.delivery_claims,
+        [constraints.delivery_claims(kind) for kind in kinds],
     )
 
 
@@ -327,14 +329,11 @@ def _thresholds_that_differ(quick: bool) -> list[CheckResult]:
 )
 def sa11(quick: bool) -> Evidence:
     number = constraints.number_claim()
-    possible = constraints.vacuity(lambda **sorts: [constraints.number_claim(**sorts)])
-    of_sender = constraints.number_claim(by_receiver=False)
-    return by_z3(
+    return _consequence(
         "it follows from what the proof of extra-messages keeps, that DELIV counts what is delivered, and is refuted "
         "of DELIV_i[j]",
-        [number],
-        refuted=[*lacking_each(number), [of_sender], *each_alone(possible)],
-        scope=ANY_THRESHOLD,
+        lambda **sorts: [constraints.number_claim(**sorts)],
+        [*lacking_each(number), [constraints.number_claim(by_receiver=False)]],
     ) & proved("extra-messages", "safe", scope=ANY_THRESHOLD)
 
 
@@ -370,11 +369,7 @@ def sa12(quick: bool) -> Evidence:
 )
 @slip_of_print("the proof takes a lower bound of the messages that cannot be delivered", "a minimal one")
 def sa17(quick: bool) -> Evidence:
-    step = constraints.unmet_claim()
-    possible = constraints.vacuity(lambda **sorts: [constraints.unmet_claim(**sorts)])
-    return by_z3(
+    return _consequence(
         "it follows from what the proof of extra-messages keeps, that a stamp's entries happened before",
-        [step],
-        refuted=each_alone(possible),
-        scope=ANY_THRESHOLD,
+        lambda **sorts: [constraints.unmet_claim(**sorts)],
     ) & proved("extra-messages", "safe", scope=ANY_THRESHOLD)

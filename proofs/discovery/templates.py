@@ -184,13 +184,11 @@ def _of_processes(vocabulary: Vocabulary) -> Context:
     return Context(("p", "k", "l"), (), tuple(numbers), lambda a, b: True, ((),), (), 0)
 
 
-def _circumstances(
-    always: tuple[Literal, ...], maybe: Sequence[Literal], most: int = 2
-) -> tuple[tuple[Literal, ...], ...]:
-    """The literals that always hold, and up to the given number of others."""
+def _circumstances(always: tuple[Literal, ...], maybe: Sequence[Literal]) -> tuple[tuple[Literal, ...], ...]:
+    """The literals that always hold, and up to two others."""
     some = [
         chosen
-        for size in range(most + 1)
+        for size in range(3)
         for chosen in combinations(maybe, size)
         if not any(a.negated in chosen for a in chosen)
     ]

@@ -23,12 +23,12 @@ from typing import Any
 
 import z3
 
-from crownless.impl.protocol import Packet, ProtocolMachine, Step
+from crownless.impl.protocol import Packet, Step
 from crownless.proofs.language.symbols import AnyReceivers, Symbol
 from crownless.proofs.language.terms import Term, Terms, is_array
 from crownless.spec.computation import Message
 
-from .any_run import CAUSAL_PAST, AnyRun, leaves, rebuilt, refused, same_shape, sent
+from .any_run import CAUSAL_PAST, AnyRun, leaves, rebuilt, same_shape, sent
 
 ASSUMED = (
     "each message is sent once, to any set of other processes, and delivered to each of them at most once",
@@ -109,7 +109,7 @@ class AnyMulticast(AnyRun):
 
 
 def copies(
-    machine: ProtocolMachine, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
+    machine: Any, terms: Terms, i: Term, state: Any, to: Callable[[Term], Term]
 ) -> tuple[Step, Callable[[Term], Packet]]:
     """The step of process i when it sends to these processes, and the packet for each; raises `Refused` unless each
     packet is built independently of the order and number of the others.
@@ -133,9 +133,9 @@ def copies(
             own = [z3.simplify(z3.substitute(term, (some[0], each.destination))) for term in stamp]
             unlike += zip(own, _read(each.stamp, k, l), strict=True)
         if not all(a.eq(b) for a, b in unlike):
-            raise refused(machine, "send", "a loop over the receivers of a message shows in a state or a stamp")
+            raise machine.refused("send", "a loop over the receivers of a message shows in a state or a stamp")
     if any(not term.eq(z3.substitute(term, (receiver, k))) for term in after for receiver in some):
-        raise refused(machine, "send", "the state after a message to several processes speaks of one of them")
+        raise machine.refused("send", "the state after a message to several processes speaks of one of them")
 
     def packet(j: Term) -> Packet:
         stamp = rebuilt(one.stamp, (z3.substitute(term, (some[0], j)) for term in leaves(one.stamp)))

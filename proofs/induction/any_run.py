@@ -18,7 +18,6 @@ import z3
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.proofs.language.branch_free import for_every_n
-from crownless.proofs.language.refusals import Refused
 from crownless.proofs.language.terms import Term, Terms, as_term, for_all_of, like
 from crownless.spec.computation import Message
 
@@ -68,7 +67,7 @@ class AnyRun:
         self.machine = for_every_n(protocol, terms)
         for method in ("internal", "receive", "agree"):
             if getattr(protocol, method) is not getattr(ProtocolMachine, method):
-                raise refused(self.machine, method, "takes steps beside sending and delivering, which no run here has")
+                raise self.machine.refused(method, "takes steps beside sending and delivering, which no run here has")
         self.message = z3.DeclareSort("Message") if message is None else message
         process, message = terms.process, self.message
         self.i, self.m = terms.any_process("i"), z3.Const("m", message)
@@ -276,47 +275,41 @@ class AnyRun:
 # -- steps -------------------------------------------------------------------------------------------------------------
 
 
-def sent(machine: ProtocolMachine, i: Term, state: Any, message: Message) -> Step:
+def sent(machine: Any, i: Term, state: Any, message: Message) -> Step:
     """The step of a process that sends a message: exactly as assumed here; raises `Refused` if it differs.
     (`any_multicast` checks the packet for each receiver.)
     """
     step = _only(machine, "send", machine.send(i, state, message), state, AppEvent("send", message))
     receivers = list(message.receivers)
     if len(step.packets) != len(receivers):
-        raise refused(
-            machine, "send", "a message does not go to each of its receivers, once, or something else goes with it"
+        raise machine.refused(
+            "send", "a message does not go to each of its receivers, once, or something else goes with it"
         )
     for packet, j in zip(step.packets, receivers, strict=True):
         as_told = packet.source is i and packet.destination is j and packet.message is message
         if not as_told or packet.kind != "message":
-            raise refused(machine, "send", "what is transmitted is not the message, from its sender to its receiver")
+            raise machine.refused("send", "what is transmitted is not the message, from its sender to its receiver")
         shape(machine, "send", packet.stamp, "the stamp")
     return step
 
 
-def taken_in(machine: ProtocolMachine, i: Term, state: Any, packet: Packet) -> Step:
+def taken_in(machine: Any, i: Term, state: Any, packet: Packet) -> Step:
     """The step of a process on a received message: it delivers it and sends nothing; raises `Refused` otherwise."""
     assert packet.message is not None
     step = _only(machine, "on_packet", machine.on_packet(i, state, packet), state, AppEvent("deliver", packet.message))
     if step.packets:
-        raise refused(machine, "on_packet", "something is sent on delivery")
+        raise machine.refused("on_packet", "something is sent on delivery")
     return step
 
 
-def _only(machine: ProtocolMachine, method: str, steps: Sequence[Step], state: Any, happened: AppEvent) -> Step:
+def _only(machine: Any, method: str, steps: Sequence[Step], state: Any, happened: AppEvent) -> Step:
     if len(steps) != 1:
-        raise refused(machine, method, f"there are {len(steps)} steps, and not just one")
+        raise machine.refused(method, f"there are {len(steps)} steps, and not just one")
     events = steps[0].events
     if len(events) != 1 or events[0].kind != happened.kind or events[0].message is not happened.message:
-        raise refused(machine, method, f"what happens is not the {happened.kind} of the message, and that alone")
+        raise machine.refused(method, f"what happens is not the {happened.kind} of the message, and that alone")
     same_shape(machine, method, state, steps[0].state)
     return steps[0]
-
-
-def refused(machine: Any, method: str, reason: str, hint: str = "") -> Refused:
-    """The error for a result of a method of a machine `for_every_n`."""
-    error: Refused = machine.refused(method, reason, hint)
-    return error
 
 
 # -- values ------------------------------------------------------------------------------------------------------------
@@ -329,7 +322,7 @@ def leaves(value: Any) -> list[Term]:
     return [value] if z3.is_expr(value) else []
 
 
-def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the state") -> Any:
+def shape(machine: Any, method: str, value: Any, what: str = "the state") -> Any:
     """The structure of a value without its terms; raises `Refused` if a part of it is neither a term nor declared
     constant, such as a tuple that may grow: z3 would not see it.
     """
@@ -351,13 +344,13 @@ def shape(machine: ProtocolMachine, method: str, value: Any, what: str = "the st
         )
     is_what = "an empty tuple" if value == () else f"of the type {type(value).__name__}"
     hint = "build it with self.ops, or name its field in the protocol's constants if it never changes"
-    raise refused(machine, method, f"{what} is {is_what}, which z3 does not see", hint)
+    raise machine.refused(method, f"{what} is {is_what}, which z3 does not see", hint)
 
 
-def same_shape(machine: ProtocolMachine, method: str, one: Any, other: Any, what: str = "the state") -> None:
+def same_shape(machine: Any, method: str, one: Any, other: Any, what: str = "the state") -> None:
     """Raises `Refused` unless the two differ only in their terms: parts declared constant must be equal."""
     if shape(machine, method, one, what) != shape(machine, method, other, what):
-        raise refused(machine, method, f"{what} changes in its form, or in what is declared constant")
+        raise machine.refused(method, f"{what} changes in its form, or in what is declared constant")
 
 
 def rebuilt(value: Any, terms: Iterator[Term]) -> Any:

@@ -80,9 +80,9 @@ def without_each(name: str, given: Mapping[str, Term], shows: Term, effort: int 
     return {dropped: theorem(*claim, effort=effort) for dropped, claim in claims.items()}
 
 
-def vacuous(name: str, given: Mapping[str, Term], effort: int = EFFORT) -> Verdict:
+def vacuous(name: str, given: Mapping[str, Term]) -> Verdict:
     """Puts to z3 that the hypotheses contradict each other. To be refuted: the model is a state that they describe."""
-    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), effort, ATTEMPTS)
+    return theorem(f"{name}, vacuously", given, z3.BoolVal(False), attempts=ATTEMPTS)
 
 
 def never(now: Mapping[str, Term], happenings: Mapping[str, Mapping[str, Term]], things: Things) -> list[Claim]:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, TypeVar, cast
+from typing import Any, ClassVar
 
 from crownless.impl.protocol import AppEvent, Packet, ProtocolMachine, Step
 from crownless.model_check.system.machine_calls import Call
@@ -27,8 +27,6 @@ from .machine_code import Reader, asks_for_none, attribute, compiled_anew
 from .refusals import HINT, Refused, refuse
 from .symbols import AnyNumber, AnyReceivers, Symbol, SymbolicOps, in_terms, is_truth, symbolic
 from .terms import Terms
-
-Machine = TypeVar("Machine", bound=ProtocolMachine)
 
 _LOOP = "go through receivers and packets in a list comprehension without a condition"
 _CONDITIONS = "combine conditions with self.ops.all_of and self.ops.one_if"
@@ -126,11 +124,11 @@ class BranchFree(Reader):
 _TAKE_IN = ("deliverable", "on_packet")
 
 
-def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
+def for_every_n(protocol: type[ProtocolMachine], terms: Terms) -> Any:
     """The protocol for any number of processes: given terms, its methods return terms. Raises `Refused` for operations
     that z3 would not see: at once or, where it depends on the arguments, on the call.
     """
-    machine: Any = OnTerms(protocol, terms)
+    machine = OnTerms(protocol, terms)
     i, j = terms.any_process("i"), terms.any_process("j")
     state = machine.initial(i)
     for step in machine.send(i, state, Message("m", i, (j,))):
@@ -140,7 +138,7 @@ def for_every_n(protocol: type[Machine], terms: Terms) -> Machine:
     machine.receive(i, state, None)
     machine.receive(i, state, j)
     machine.internal(i, state)
-    return cast(Machine, machine)
+    return machine
 
 
 class OnTerms:

@@ -86,7 +86,7 @@ class Terms:
         return z3.FreshConst(self.process, prefix)
 
 
-def for_all_of(sort: Term, holds: Callable[..., Term], of: int = 1) -> Term:
+def for_all_of(sort: Term, holds: Callable[..., Term], of: int) -> Term:
     """The formula holds for all elements of the sort, or for all tuples of that many."""
     some = [z3.FreshConst(sort, "x") for _ in range(of)]
     return z3.ForAll(some, holds(*some))

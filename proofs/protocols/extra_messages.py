@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import z3
 
@@ -91,7 +91,7 @@ class WithExtraMessages(AnyRun):
             delivering.after,
             lambda p, x: z3.If(z3.And(p == i, z3.Not(before.knows(i, x))), self.cover(m, x), before.cover(p, x)),
         )
-        counted = cast(ExtraMessages, self.machine).after_extra(before.local(i), self.sender(m))
+        counted = self.machine.after_extra(before.local(i), self.sender(m))
         after_extra = replace(
             before,
             local=lambda p: chosen(p == i, counted, before.local(p)),

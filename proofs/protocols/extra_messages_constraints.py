@@ -51,12 +51,11 @@ class _Clearing:
 
     def __init__(self, protocol: type[ProtocolMachine], **sorts: Any) -> None:
         self.run = run = WithExtraMessages(protocol, **sorts)
-        machine: Any = run.machine
         self.m, self.i, self.j = run.m, run.sender(run.m), run.receiver(run.m)
         self.q = run.terms.any_process("q")
         self.one = run.terms.any_matrix("before the send")
         nothing_delivered = run.terms.any_vector("DELIV of the sender")
-        self.two = machine.after_sending(self.i, State(self.one, nothing_delivered), self.j).matrix
+        self.two = run.machine.after_sending(self.i, State(self.one, nothing_delivered), self.j).matrix
 
     def satisfied(self, matrix: Term) -> Term:
         """True if process q satisfies the constraints of the matrix now."""
@@ -118,7 +117,7 @@ def clearing_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: An
 def delivery_claims(protocol: type[ProtocolMachine] = ExtraMessages, **sorts: Any) -> list[Claim]:
     """Lemma 2 for a delivery, and Lemma 3."""
     run, carried = WithExtraMessages(protocol, **sorts), carried_claims(protocol, **sorts)
-    machine: Any = run.machine
+    machine = run.machine
     i, m, now, q = run.i, run.m, run.before, run.terms.any_process("q")
     after = machine.after_delivering(i, now.local(i), run.sender(m), run.stamp(m)).matrix
     at_any_time = run.terms.any_vector("DELIV at any time")

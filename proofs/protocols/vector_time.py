@@ -214,21 +214,21 @@ def kept_claims(clock: type[Ses] = Ses) -> list[Claim]:
     ]
 
 
-def in_full(clock: type[Ses] = Ses) -> Claim:
-    """§4.1: E1 → E2 iff VT(E1) ≤ VT(E2)."""
-    run, e, f, given = _two_events(clock)
-    return Claim("in full", given, run.precedes(e, f) == run.not_later(run.vector(e), run.vector(f)))
+def two_event_claims() -> list[Claim]:
+    """§4.1: E1 → E2 iff VT(E1) ≤ VT(E2). Lemma 1: E1 → E2 if VT(E1)[i] ≤ VT(E2)[i], where E1 is an event of S_i."""
+    run = VectorTimeRun()
+    e, f = run.e, run.m
+    both = z3.And(run.before.happened(e), run.before.happened(f))
+    given = {**_now(run), "both have happened": both, "they are two": e != f}
+    return [
+        Claim("in full", given, run.precedes(e, f) == run.not_later(run.vector(e), run.vector(f))),
+        Claim("Lemma 1", given, z3.Implies(_own_entry(run, e, run.vector(f)), run.precedes(e, f))),
+    ]
 
 
-def by_one_entry(clock: type[Ses] = Ses) -> Claim:
-    """Lemma 1: if VT(E1)[i] ≤ VT(E2)[i], where E1 is an event of S_i, then E1 → E2."""
-    run, e, f, given = _two_events(clock)
-    return Claim("Lemma 1", given, z3.Implies(_own_entry(run, e, run.vector(f)), run.precedes(e, f)))
-
-
-def late_claims(clock: type[Ses] = Ses) -> list[Claim]:
+def late_claims() -> list[Claim]:
     """Proposition 2, in the state in which m arrives."""
-    run = VectorTimeRun(clock)
+    run = VectorTimeRun()
     i, m = run.i, run.m
     given = {**_now(run), "m is in flight to i": run.in_flight}
 
@@ -253,9 +253,9 @@ def remark_2() -> Claim:
     return Claim("Remark 2", given, z3.Implies(_own_entry(run, x, now.time(p)), learnt))
 
 
-def claims(clock: type[Ses] = Ses) -> list[Claim]:
+def claims() -> list[Claim]:
     """All claims to put to z3."""
-    return [*kept_claims(clock), in_full(clock), by_one_entry(clock), *late_claims(clock)]
+    return [*kept_claims(), *two_event_claims(), *late_claims()]
 
 
 def vacuity() -> list[Claim]:
@@ -279,14 +279,3 @@ def vacuity() -> list[Claim]:
 
 def _now(run: VectorTimeRun) -> dict[str, Term]:
     return {name: holds(run, run.before) for name, holds in INVARIANTS.items()}
-
-
-def _two_events(clock: type[Ses]) -> tuple[VectorTimeRun, Term, Term, dict[str, Term]]:
-    run = VectorTimeRun(clock)
-    e, f = run.e, run.m
-    given = {
-        **_now(run),
-        "both have happened": z3.And(run.before.happened(e), run.before.happened(f)),
-        "they are two": e != f,
-    }
-    return run, e, f, given

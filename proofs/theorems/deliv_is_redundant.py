@@ -13,9 +13,7 @@ delivering, the guard, which is [Kup]'s own argument. The invariant does not imp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from crownless.impl.protocol import Packet, Step
+from crownless.impl.protocol import Packet
 from crownless.impl.protocols.rst import Rst, State
 from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.language.branch_free import for_every_n
@@ -44,10 +42,10 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
     state = State(terms.any_matrix("sent"), terms.any_vector("deliv"))
     before = deliv_equals_sent_column(machine, i, state)
 
-    sending = _only(machine.send(i, state, Message("m", i, (j,))))
+    (sending,) = machine.send(i, state, Message("m", i, (j,)))
     packet = Packet(j, i, "message", Message("m", j, (i,)), terms.any_matrix("stamp"))
     deliverable = machine.deliverable(i, state, packet)
-    delivering = _only(machine.on_packet(i, state, packet))
+    (delivering,) = machine.on_packet(i, state, packet)
     assert [*machine.receive(i, state, None), *machine.internal(i, state)] == [], "there are no other steps"
 
     without_deliv = State(state.sent, terms.vector(lambda k: state.sent[k][i]))
@@ -69,9 +67,3 @@ def claims(protocol: type[Rst] = Rst) -> tuple[Claim, ...]:
             machine.deliverable(i, without_deliv, packet) == deliverable,
         ),
     )
-
-
-def _only(steps: Sequence[Step]) -> Step:
-    """The single step of the protocol."""
-    (step,) = steps
-    return step

@@ -212,10 +212,9 @@ def no_bounded_receives() -> Evidence:
     return _needs_all(
         bounded_receives_claim(),
         "each of three processes in a ring sends to the next one and takes in what comes first; it puts its own "
-        "message "
-        "before that or after. Not all can put it after. One that puts it before cannot distinguish this from a run "
-        "where its message is late and the other's next one overtakes it. Not all four runs are synchronous, whatever "
-        "is decided by what was seen",
+        "message before that or after. Not all can put it after. One that puts it before cannot distinguish this from "
+        "a run where its message is late and the other's next one overtakes it. Not all four runs are synchronous, "
+        "whatever is decided by what was seen",
         f"{ANY_PROTOCOL}, of three processes or more, where {NOT_ASKED}; in the runs three send; {ARGUED}; {BEGINS}",
     )
 

@@ -16,6 +16,7 @@ from command_line_runner import Capture, Crownless
 
 from crownless.proofs.claims import bundled
 from crownless.proofs.claims.claim import VERDICTS, Entry, Kind, Reading, verdict_of
+from crownless.proofs.claims.evidence import figure
 from crownless.proofs.claims.ledger import CLAIMS, Finding, entries_named, recompute
 from crownless.proofs.induction.evidence import Evidence, Verdict, fact
 from crownless.runtime.errors import BadInput
@@ -275,7 +276,7 @@ def test_a_bundled_run_can_be_drawn_and_printed(name: str) -> None:
 
 @pytest.mark.parametrize("name", library.counterexamples())
 def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str) -> None:
-    assert draw(bundled.computation(name))
+    assert draw(figure(name))
     first, *_ = library.path(name).read_text("utf-8").splitlines()
     claim = name.split("-")[1].upper()
     assert first.startswith(f"# To {claim}, {CLAIMS[claim].source}: ")

@@ -40,7 +40,7 @@ def test_nodes_generate_what_a_protocol_of_their_order_generates(
 ) -> None:
     found = cr.conform(node, 3, messages, replies=0)
     assert found.realization is not None
-    assert (found.realization.computations, found.generates_exactly) == (computations, order)
+    assert (found.realization.computations, found.realization.equals) == (computations, order)
     assert found.verdict == "holds"
 
 

@@ -326,6 +326,26 @@ class Reverses(Forwards):
                 self.deliver(message)
 
 
+class Twice(Forwards):
+    """Delivers each message twice, and promises only FIFO order."""
+
+    promises = ("fifo",)
+
+    def on_packet(self, source: int, packet: str) -> None:
+        self.deliver(packet)
+        self.deliver(packet)
+
+
+def test_a_second_delivery_hides_no_other_fault_if_it_may_happen() -> None:
+    found = cr.conform_at_random(Twice, 2, 2, runs=50)
+    assert (found.broken, len(found["delivers-once"].run or ())) == (["fifo"], 2)
+    kept = cr.conform_at_random(Twice, 2, 2, channel="fifo", runs=50)
+    assert (kept.verdict, kept["delivers-once"].verdict) == ("holds", "violated")
+    assert "fifo: broken" in failure(Twice)
+    stateful(Twice, messages=2, processes=(2, 2), walks=50, channel="fifo").TestCase("runTest").runTest()
+    assert "a second time" in failure(type("Mine", (Twice,), {"promises": ("delivers-once",)}), channel="fifo")
+
+
 def test_each_promised_order_is_judged_in_random_walks() -> None:
     assert "fifo: broken" in failure(Reverses)
     assert failure(type("Mine", (Reverses,), {"promises": ("total", "delivers-once")}), order="fifo")

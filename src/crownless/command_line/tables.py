@@ -33,18 +33,18 @@ class Rows:
         """Adds a row; cells that are not given are empty."""
         self._rows.append([_safe(cell) for cell in (*cells, *[""] * (len(self.headings) - len(cells)))])
 
-    def print(self, *, indent: str = "", sentences: bool = False) -> None:
+    def print(self, *, sentences: bool = False) -> None:
         """Prints all rows; if they hold sentences, each row stays on one line in a pipe."""
         table = _table()
         cells = [[name, *(row[k].plain for row in self._rows)] for k, name in enumerate(self.headings)]
         room = columns() if wraps() or not sentences else WHOLE
-        widths = _fitting(cells, room - len(indent) - GAP * (len(cells) - 1))
+        widths = _fitting(cells, room - GAP * (len(cells) - 1))
         for heading, width in zip(self.headings, widths, strict=True):
             justify: Literal["left", "right"] = "right" if heading in self._right else "left"
             table.add_column(Text(spelled(heading)), width=width, justify=justify, overflow="fold")
         for row in self._rows:
             table.add_row(*row)
-        _print(table, indent, room)
+        _print(table, room)
 
 
 class StreamedRows:
@@ -100,9 +100,9 @@ def _safe(cell: Cell) -> Text:
     return cell.copy() if safe == cell.plain else Text(safe, style=cell.style)
 
 
-def _print(table: Table, indent: str = "", room: int | None = None) -> None:
+def _print(table: Table, room: int | None = None) -> None:
     out = console()
     with out.capture() as captured:
-        out.print(table, width=(room or columns()) - len(indent))
+        out.print(table, width=room or columns())
     for line in captured.get().splitlines():
-        print(indent + line.rstrip(), flush=True)
+        print(line.rstrip(), flush=True)

@@ -81,7 +81,7 @@ def stateful(
         delivers_all &= DELIVERS_ALL.name in promises
         sends = sends or sends_of(subject)
         refuse_total_of_unicasts([order or promised[-1]], unicasts=sends == "unicast")
-        driven = partial(_Nodes, subject, {}, sends=sends)
+        driven = partial(_Nodes, subject, {}, sends=sends, delivers_once=DELIVERS_ONCE.name in promises)
     else:
         hint = "give it on_send and on_packet, or derive it from crownless.Protocol"
         raise BadInput(f"{subject.__name__} cannot be driven", hint=hint)
@@ -242,6 +242,7 @@ class _Nodes(Network):
         checks: dict[tuple[int, int], ResolvedCheck],
         *,
         sends: Sends,
+        delivers_once: bool,
         processes: int,
         messages: int,
         channel: type[Channel],
@@ -251,7 +252,7 @@ class _Nodes(Network):
             answers = Answers(InProcess(subject, processes, sends=sends))
             request = Request(processes, messages, sends=sends, replies=0)
             checks[processes, messages] = check_of_walks(answers, request, channel)
-        super().__init__(checks[processes, messages].system())
+        super().__init__(checks[processes, messages].system(), delivers_once=delivers_once)
         self.orders = orders
 
     def violation(self, order: str) -> str | None:
