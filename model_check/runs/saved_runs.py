@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from crownless.model_check.system.system import AGREED
 from crownless.runtime.errors import BadInput
 from crownless.runtime.json_reader import decode_json
 from crownless.spec.enumeration import Sends
@@ -20,6 +21,10 @@ class SavedPacket(msgspec.Struct):
     message: str | None
     to: str
     control: bool = False
+
+    def source(self, process: str) -> str:
+        """The process that transmits it; but each survivor learns an agreement as if from itself."""
+        return self.to if self.kind == AGREED else process
 
 
 class SavedEvent(msgspec.Struct):
@@ -58,7 +63,7 @@ class SavedAction(msgspec.Struct, rename={"source": "from"}, omit_defaults=True)
             to=tuple(self.to),
             packet=packet,
             transmits=tuple(
-                ShownPacket(x.kind, x.message, self.process, x.to, control=x.control or x.message is None)
+                ShownPacket(x.kind, x.message, x.source(self.process), x.to, control=x.control or x.message is None)
                 for x in self.transmits
             ),
             happened=tuple((x.event, x.message) for x in self.happens),

@@ -103,7 +103,7 @@ def _events(content: bytes, form: Format | None, request: LogRequest) -> Convert
     else:
         log, by = _of_rows(content, form, request)
     if options.complete:
-        complete(log, name, by.by, {} if options.quarantine is None else options.quarantine.may_lack())
+        complete(log, name, by.by, {} if options.quarantine is None else options.quarantine.processes)
     return log
 
 

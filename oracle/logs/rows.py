@@ -126,7 +126,7 @@ def rows_of_lines(
         try:
             fields = theirs = fields_of(text, exactly=values is not None)
             if options is not None and translated:
-                fields = _our_fields(theirs, parts, options.kinds)
+                fields = our_fields(theirs, parts, options.kinds)
             value = fields.get("index")
             if values is not None:
                 fields["index"] = 0
@@ -141,7 +141,7 @@ def rows_of_lines(
         yield row
 
 
-def _our_fields(
+def our_fields(
     fields: Mapping[str, Any], parts: Mapping[str, Sequence[str]], kinds: Mapping[str, str]
 ) -> dict[str, Any]:
     """The fields of an event by our names of columns and kinds, given the names of the file and its fields."""

@@ -19,7 +19,7 @@ class Quarantine:
     rows: list[tuple[int, Reason]] = field(default_factory=list)
     #: By run, the processes of which events may be missing; None: any.
     processes: dict[str, set[str | None]] = field(default_factory=dict)
-    #: The processes of rows that name no run.
+    #: The processes of rows that may be of any run.
     of_any_run: set[str | None] = field(default_factory=set)
 
     def add(self, line: int, fields: Mapping[str, Any], reason: Reason) -> None:
@@ -39,7 +39,7 @@ class Quarantine:
         return left
 
     def usable(self, rows: Iterable[Row], file: str, but: Collection[ReasonKind] = ()) -> dict[str, list[Row]]:
-        """The same of each run. A row that names no run is of the only one, if there is one.
+        """The same of each run. Each may lack the rows that name no run.
 
         Raises `BadInput` if no row is left.
         """
@@ -47,17 +47,13 @@ class Quarantine:
         for row in rows:
             runs.setdefault(row.run, []).append(row)
         usable = {run: left for run, of_run in runs.items() if (left := self.without_conflicts(run, of_run, but))}
-        if len(usable) == 1:
-            self.processes[next(iter(usable))] |= self.of_any_run
+        for run in usable:
+            self.processes[run] |= self.of_any_run
         if not usable and self.rows:
             line, reason = self.rows[0]
             problem = f"no line of it can be used; the first one: {reason.text}"
             raise BadInput(problem, hint=reason.hint or ONE_A_LINE, file=file, line=line)
         return usable or by_run((), file)
-
-    def may_lack(self) -> dict[str, set[str | None]]:
-        """By run the processes of which events may be missing, also because of rows that name no run."""
-        return {run: processes | self.of_any_run for run, processes in self.processes.items()}
 
     def add_run(self, rows: Sequence[Row], reason: Reason) -> None:
         """Leaves out all rows of a run."""

@@ -5,6 +5,7 @@ In CSV several receivers are separated by semicolons, and an empty cell counts a
 
 from __future__ import annotations
 
+import csv
 import io
 import sys
 from collections import Counter
@@ -18,8 +19,8 @@ from crownless.runtime.reading import as_text
 
 from .columns import check_columns, our_columns, plain_table, rows_of_table
 from .formats import BY_LINE, FORMATS, Format, LogOptions, Progress, compression_of, first_line, format_in, format_of
-from .reasons import BY_ANOTHER, CUT_OFF, MOST_NAMED, OtherCells
-from .rows import Row, rows_of_lines, text_of_lines
+from .reasons import BY_ANOTHER, CUT_OFF, KINDS, MOST_NAMED, OtherCells
+from .rows import Row, our_fields, rows_of_lines, text_of_lines
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -151,7 +152,9 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     reader = pc.open_csv(
         file,
         pc.ReadOptions(use_threads=False, block_size=CSV_BLOCK),
-        pc.ParseOptions(delimiter=separator, newlines_in_values=True, invalid_row_handler=_skipping(options)),
+        pc.ParseOptions(
+            delimiter=separator, newlines_in_values=True, invalid_row_handler=_skipping(head, separator, options)
+        ),
         pc.ConvertOptions(
             column_types=dict.fromkeys(options.theirs, pa.string()),
             strings_can_be_null=True,
@@ -162,14 +165,24 @@ def _csv(file: Any, name: str, options: LogOptions) -> Batches:
     return reader.schema, iter(reader)
 
 
-def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
-    """Leaves out lines with too few or too many cells, if the options do."""
+def _skipping(head: bytes, separator: str, options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
+    """Leaves out lines with too few or too many cells, if the options do.
+
+    The run and the process of such a line count only if it looks cut off behind them. If cells are missing before its
+    kind, that would be another text.
+    """
     quarantine = options.quarantine
     if quarantine is None:
         return None
+    names = _cells(head, separator)
+    naming = {part for name in ("run", "process") for part in options.parts[name]} & {*names}
 
     def skip(row: pc.InvalidRow) -> str:
-        quarantine.add(row.number, {}, OtherCells(row.actual_columns, row.expected_columns))
+        cells = next(csv.reader([row.text], delimiter=separator), [])
+        fields = our_fields(dict(zip(names, cells, strict=False)), options.parts, options.kinds)
+        begins_kind = any(kind.startswith(fields["kind"] or "") for kind in (*KINDS, *options.kinds))
+        is_cut_off = row.actual_columns < row.expected_columns and naming <= {*names[: len(cells) - 1]} and begins_kind
+        quarantine.add(row.number, fields if is_cut_off else {}, OtherCells(row.actual_columns, row.expected_columns))
         return "skip"
 
     return skip
@@ -177,13 +190,18 @@ def _skipping(options: LogOptions) -> Callable[[pc.InvalidRow], str] | None:
 
 def _separator_in(head: bytes, options: LogOptions) -> str:
     """What separates the cells of the first line: it gives the most names of columns, or else the most cells."""
-    heading = head.decode("utf-8-sig", "replace").split("\n", 1)[0]
 
     def cells(separator: str) -> tuple[int, int]:
-        names = [cell.strip(' "\r') for cell in heading.split(separator)]
+        names = _cells(head, separator)
         return len({*options.theirs} & {*names}), len(names)
 
     return max(",\t;|", key=cells)
+
+
+def _cells(head: bytes, separator: str) -> list[str]:
+    """The cells of the first line."""
+    heading = head.decode("utf-8-sig", "replace").split("\n", 1)[0]
+    return [cell.strip(' "\r') for cell in heading.split(separator)]
 
 
 def _with_numbers(table: pa.Table, name: str, first: int, *, lenient: bool) -> pa.Table:

@@ -224,17 +224,17 @@ def mf15(quick: bool) -> Evidence:
 @claim(
     "MF26",
     "[MF] §4.3, footnote 4, second sentence",
-    "Then the protocol delays a message only where two successive messages of a process go to different receivers.",
+    "The protocol of MF15 delays a message only where two successive messages of a process go to different receivers.",
     {
         "a delay begins with a message to another receiver than the one before it": "checked",
         "every message that is delayed goes to another receiver than the one before it": "refuted",
     },
-    reading="of the output buffer of footnote 4, which posts on to the same receiver. What is handed over behind a "
-    "message that waits is delayed too, wherever it goes",
+    reading="of the output buffer of footnote 4, which posts on to the same receiver",
 )
 @ambiguity(
-    "A message behind one that waits is delayed, too, even if it goes to the same receiver.",
-    "A delay begins only where two successive messages go to different receivers.",
+    "a message behind one that waits is delayed, too, even if it goes to the same receiver",
+    "a delay begins only where two successive messages go to different receivers",
+    "m3 waits only since two successive messages, m1 and m2, do go to different receivers",
 )
 def mf26(quick: bool) -> list[Evidence]:
     n, m = 3, 3 if quick else 4
@@ -272,8 +272,7 @@ def mf26(quick: bool) -> list[Evidence]:
     {"with the receives of §3.2, which take the first message": "checked"},
     not_said={"a process may ask for a certain message, as from §4.1 on": "refuted"},
     reading="in a program that some asynchronous computation brings to its end (not one where all receive first). "
-    "Large enough: a place for each message, since input buffers "
-    "that are too small can deadlock (MF14). Of output buffers nothing is asked: one place does",
+    "Large enough: a place for each message (too small ones can deadlock: MF14). One place in output buffers does",
 )
 def mf27(quick: bool) -> list[Evidence]:
     bounds = [(2, 3)] if quick else [(2, 3), (2, 4), (3, 3)]
@@ -290,8 +289,8 @@ def mf27(quick: bool) -> list[Evidence]:
             each,
         )
         & fact(
-            all((_completes(1, k, k), _completes(1, k - 3, k)) == ("always", "never") for k in (4, 5, 6)),
-            "two that send k messages each before they receive: k places are enough, and k − 3 are not (k = 4, 5, 6)",
+            all((_completes(1, k - 2, k), _completes(1, k - 3, k)) == ("always", "never") for k in (4, 5, 6)),
+            "two that send k messages each before they receive: k − 2 places suffice, k − 3 do not (k = 4, 5, 6)",
         )
         & proved("buffer", "live").beside(),
         ends(ran("buffer", "mf-program-3"), "sometimes", "y arrives first, and P2 asks for x").refutes(),

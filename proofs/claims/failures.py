@@ -19,7 +19,7 @@ from crownless.proofs.induction.evidence import Evidence, fact, found, none_foun
 from crownless.proofs.theorems.impossible_protocols import m2_tells_of_m1
 from crownless.spec.computation import Message
 
-from .claim import claim, error
+from .claim import ambiguity, claim, error
 from .evidence import breaks, ended, explored, in_every_state, keep, program, proved, searched, system_of
 from .programs import in_flight
 
@@ -167,7 +167,7 @@ def ses16(quick: bool) -> Evidence:
         remembering(Ses, Free(n, m)),
         lambda now: any(not any(numbers(now, s, packet, sites)) for sites, s, packet in missing(now)),
     )
-    title = "P3 refuses m3, which stays in flight; its pair counts P1's event, which is a message to P2"
+    title = "m3's pair for P3 is (1,2,0), P3's time (0,0,0): m3 must wait for m2; event 1 of P1 is a message to P2"
     some_entry = f"the printed step holds of some entry of every message that waits, with {n} sites and {m} messages"
     return (
         proved("ses", "live")
@@ -231,7 +231,7 @@ S3: receive; send Z to S2; receive; receive; receive; receive
     "it have rewound, nobody is blocked and causal order holds.",
     {"as printed, they agree once": "refuted", "they agree again whenever a waiting message shows evidence": "checked"},
     reading="nothing else happens while they agree; what depends on event N is dropped",
-    kind="error",
+    kind="ambiguity",
     defense="§4.3 sketches the treatment, and does not say that the survivors agree only once",
 )
 def ses18(quick: bool) -> list[Evidence]:
@@ -304,16 +304,16 @@ S3: send M to S1; send M3 to S2
     "those before them.",
     {
         "whatever the protocol": "refuted",
-        "M2 is on its way before M1 has arrived, as in Fig. 6, and delivered for good; and M1 reaches S2": "proved",
+        "as in Fig. 6: M1 is lost, nothing but M2 comes from S1, and M1 reaches S2": "proved",
     },
     reading="two sentences: solutions 'need some sort of rollback mechanism', and 'the only way to completely solve "
     "the problem of failures without rollback is an implementation like the one of ISIS'. Solved completely: whatever "
     "a survivor sends to a survivor is delivered, and what it depends on. Survivors agree on who died, as in §4.3",
 )
-@error(
-    "Buffers with acknowledgements, as in [MF], undo nothing and carry nothing: they send M2 once M1 has arrived.",
-    "Where M2 is on its way before M1 has arrived, and is delivered for good, M1 reaches S2 only if M2 tells of it.",
-    "The text says that the example suggests it, and speaks of protocols that send at once.",
+@ambiguity(
+    "buffers that await acknowledgements, and give up the dead, undo and carry nothing: M2 goes when M1 has arrived",
+    "if M1 is lost, S1 dies, and nothing but M2 ever comes from S1, then M1 reaches S2 only if M2 tells of it",
+    "the text says that its example, Fig. 6, suggests it, and speaks of protocols that send at once",
 )
 def ses25(quick: bool) -> list[Evidence]:
     free, n = Free(3, 3), 3
@@ -362,8 +362,8 @@ def ses25(quick: bool) -> list[Evidence]:
     "delivered to S'; a message to another site is never delivered to S anyway",
 )
 @error(
-    "The number may be that of a send to another site, of which S only has not heard yet; nor is it always the oldest.",
-    "It is the number of a send of S_i, to some site, that S does not know of.",
+    "the number may be that of a send to another site, of which S only has not heard yet; nor is it always the oldest",
+    "it is the number of a send of S_i, to some site, that S does not know of",
 )
 def ses26(quick: bool) -> list[Evidence]:
     system = remembering(SesRollback, Free(3, 3 if quick else 4), "P1")
@@ -392,7 +392,7 @@ def ses26(quick: bool) -> list[Evidence]:
         monitored=True,
         allowed=lambda now, step: step.action.name != "agree",
     )
-    title = "MIN(P3) is 1, the number of m1, which is to P2 and delivered; m3 waits for m2"
+    title = "m3 waits for m2 with the pair (1,2,0): MIN(P3) is 1, the number of m1, which is to P2 and delivered"
     return [
         found(title, elsewhere, "counterexample-ses26").refutes(),
         found("MIN(P2) is 2, the number of m2; m1 is not delivered either", younger).refutes(),

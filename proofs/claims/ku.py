@@ -32,7 +32,7 @@ from crownless.proofs.induction.theorem import Claim
 from crownless.proofs.protocols.rst import Counts, by_counts
 from crownless.proofs.theorems import deliv_is_redundant
 
-from .claim import claim, error
+from .claim import ambiguity, claim
 from .evidence import breaks, explored, in_some_state, keep, live, program, proved, ran, safe, searched, system_of
 from .matrices import AnyStamp, check_changes, same_guard, scripted_run
 
@@ -305,18 +305,19 @@ def _disagreement(machine: Rst, workload: Workload) -> Run | None:
 
 @claim(
     "KU9",
-    "[Kup] Discussion",
+    "[Kup] After delivering a message, Discussion",
     "The pieces have to match: whether a change of one breaks order, liveness or nothing rests with the others.",
     {
         "the pieces have to match up": "checked",
         "after delivering: 'we have to' increment SENT_i[j, i], since the sender increments after sending": "refuted",
     },
     reading="one piece changed at a time, then every two; 'nothing' means safe, live, and the guard of rst in every "
-    "state. What the text says of the second increment of SENT, in the list after delivering, is judged beside it",
+    "state",
 )
-@error(
-    "'we have to' increment SENT_i[j, i] after delivering; but without it the guard is the same",
-    "the increment is needed only if DELIV is dropped, too",
+@ambiguity(
+    "'we have to' increment SENT_i[j, i] after delivering, if for causal delivery: without it the guard is the same",
+    "that records the fact that m was sent; causal delivery needs it only if DELIV is dropped, too",
+    "the sentence follows 'to record the fact that m was sent'",
 )
 def ku9(quick: bool) -> list[Evidence]:
     each = {name: check_changes(3, 3, name) for name in CHANGES}

@@ -117,13 +117,13 @@ def ses2(quick: bool) -> Evidence:
         "total: all events stand in one line that holds →, as in [Lam78], by which every site receives": "checked",
         "total: all sites see the messages in one order, whatever → is": "refuted",
     },
-    reading="'a weaker ordering than total ordering' (§1), 'weaker than total ordering' (§2): whatever is in total "
-    "order is in causal order, and not conversely. §1 names the total order: that 'of events', of [Lam78]. The "
-    "two sites of §2's example differ in the other sense, too",
+    reading="'weaker than total ordering' (§1, §2): whatever is in total order is in causal order, and not conversely. "
+    "The two sites of §2's example differ in the other sense, too",
 )
 @ambiguity(
-    "That all sites see one order does not imply causal order: all may see a message before one that it follows.",
-    "A total order of events that holds →, as that of [Lam78], implies causal order.",
+    "that all sites see one order does not imply causal order: all may see a message before one that it follows",
+    "where every site receives by one total order of all events, which holds →, causal order holds",
+    "§1 names a total order of events, that of [Lam78]",
 )
 def ses19(quick: bool) -> list[Evidence]:
     two, n, m = figure("ses-fig2-two-tokens"), 3, 3 if quick else 4
@@ -139,17 +139,15 @@ def ses19(quick: bool) -> list[Evidence]:
     )
     return [
         enumerated(
-            "computations in total order (mailbox order) are causally ordered",
+            "computations whose sites all receive by one line that holds → (mailbox order) are causally ordered",
             [*computations(n, m), *broadcasts],
             lambda c: decide(c, "causal").kept,
             where=lambda c: decide(c, "mailbox").kept,
             scope=f"every computation of {n} sites and {m} messages, or of 3 and 2 broadcasts",
         )
         & found("not conversely: two tokens; S3 and S4 see W1 and X1 in different orders", two)
-        & fact(
-            decide(two, "causal").kept and not decide(two, "mailbox").kept, "which is causal and not in total order"
-        ),
-        found("S2 and S3 see one order, against that of the sends", backwards, "counterexample-ses19").refutes(),
+        & fact(decide(two, "causal").kept and not decide(two, "mailbox").kept, "which is causal, and has no such line"),
+        found("P2 and P3 see one order, against that of the sends", backwards, "counterexample-ses19").refutes(),
     ]
 
 
@@ -176,8 +174,8 @@ def ses3(quick: bool) -> Evidence:
         "acknowledged when its messages for the asked site are there": "checked",
     },
     reading="as printed, in what the text calls a simplified idea: a request is acknowledged at once",
-    kind="error",
-    defense="the text announces a simplified idea, and does not say when a site acknowledges",
+    kind="ambiguity",
+    defense="the text announces a simplified idea, and does not say that a site acknowledges at once",
 )
 def ses4(quick: bool) -> list[Evidence]:
     once = {"rounds": (1, 0, 0)}

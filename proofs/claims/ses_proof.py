@@ -48,12 +48,11 @@ FIG_5 = re.sub(r"receive M\d", "receive", library.path("ses-fig5").read_text(enc
         "of the messages of Fig. 5": "checked",
         "as a rule: messages whose sends are concurrent are delivered in the order of arrival": "refuted",
     },
-    reading="'are concurrent, so messages M3 and M5 are delivered in the order of arrival' is said of the figure. Its "
-    "drawing is lost; which sites send M3 to M6 is ours. As a rule it takes more: neither message waits for a third",
+    reading="'are concurrent, so messages M3 and M5 are delivered in the order of arrival' is said of the figure",
 )
 @ambiguity(
-    "Messages whose sends are concurrent need not be delivered in the order of arrival.",
-    "They are, if neither has to wait for a third message, as in Fig. 5.",
+    "messages whose sends are concurrent need not be delivered in the order of arrival",
+    "they are, if neither waits for a third; as in Fig. 5, whose drawing is lost: the senders of M3 to M6 are ours",
 )
 def ses21(quick: bool) -> list[Evidence]:
     fig_5 = remembering(Ses, program(FIG_5, "Fig. 5, its receives open"))
@@ -88,17 +87,16 @@ def ses21(quick: bool) -> list[Evidence]:
 @claim(
     "SES22",
     "[SES] §4.2.5, Remark 1",
-    "If M1 and M2 go to one site S, and next after SEND(M1) on a way to SEND(M2) is an event of M1's sender, then M2 "
-    "is accompanied by a pair for S whose time is at least M1's.",
+    "If M1 and M2 go to one site S, and E1, the event next after SEND(M1) in a maximal sequence to SEND(M2), is of "
+    "M1's sender, then M2 is accompanied by a pair for S whose time is at least M1's.",
     {"while M1 is not delivered, as the remark supposes": "proved", "M1 delivered or not": "refuted"},
-    reading="'we will suppose message M1 has not yet been delivered' is said where the other case is left out, that "
-    "the next event is the delivery of M1; it is supposed all through the proof. After that delivery a way may lead "
-    f"through S, which keeps no pair for itself; {NOTHING_FOR_ONESELF}",
+    reading="'we will suppose message M1 has not yet been delivered' is said where the case is left out that E1 is the "
+    f"delivery of M1. A sequence may lead through S, which keeps no pair for itself; {NOTHING_FOR_ONESELF}",
 )
 @ambiguity(
-    "Once M1 is delivered, M2 may come without a pair for the site, in the second case, too.",
-    "While M1 is not delivered, M2 comes with a pair whose time is at least M1's.",
-    "That M1 is not delivered is supposed in the remark, where the first case is left out.",
+    "once M1 is delivered, M2 may come without a pair for the site, in the second case, too",
+    "while M1 is not delivered, M2 comes with a pair whose time is at least M1's",
+    "that M1 is not delivered is supposed in the remark, where the first case is left out",
 )
 def ses22(quick: bool) -> list[Evidence]:
     def without_pair(now: Reached) -> bool:
@@ -133,10 +131,10 @@ def ses22(quick: bool) -> list[Evidence]:
     },
     reading="S' is 'any other site' than S_i, so it may be the one to which M1 goes; no event happened before itself",
 )
-@error(
-    "The site that receives M1 itself has such a time, and SEND(M1) did not happen before itself.",
-    "It has received M1, or a message M with SEND(M1) → SEND(M).",
-    "The proof uses it of a site that has not received M1, and §4.2.1 says it rightly.",
+@ambiguity(
+    "the site that receives M1 itself has such a time, and SEND(M1) did not happen before itself",
+    "it has received M1, or a message M with SEND(M1) → SEND(M)",
+    "the proof uses it of a site that has not received M1; and §4.2.1, to which the remark refers, has M1, too",
 )
 def ses23(quick: bool) -> list[Evidence]:
     of_m1 = in_some_state(
@@ -164,8 +162,8 @@ def ses23(quick: bool) -> list[Evidence]:
     reading="(S, VT) is M's pair when it has arrived; before M must come what was sent to S causally before it",
 )
 @error(
-    "A message that waits for one message alone waits for as many as the sum.",
-    "They are not more than the sum, which is all that the proof needs.",
+    "a message that waits for one message alone waits for as many as the sum",
+    "they are not more than the sum, which is all that the proof needs",
 )
 def ses27(quick: bool) -> list[Evidence]:
     n, m = (3, 3) if quick else (3, 4)
@@ -187,6 +185,6 @@ def ses27(quick: bool) -> list[Evidence]:
         monitored=True,
     )
     return [
-        found("m2 waits for one message, m1, and the sum is 1", too_many, "counterexample-ses27").refutes(),
+        found("m2 must wait for m1; the sum is 1: (1,0) − (0,0)", too_many, "counterexample-ses27").refutes(),
         at_most & fact(True, "", f"every interleaving of {n} sites and {m} messages, unordered channel"),
     ]

@@ -230,7 +230,7 @@ def _needs_all(claim: Claim, because: str, scope: str) -> Evidence:
 
 @cache
 def m2_tells_of_m1() -> Evidence:
-    """S1 dies, M1 is lost, and M2 has left before: if S2 delivers M1, its content can be read from M2's packet."""
+    """S1 dies, and of all it sent M2 alone arrives: if S2 delivers M1, its content can be read from M2's packet."""
     content, packet = z3.DeclareSort("Content"), z3.DeclareSort("Packet")
     sent, arrived = z3.Function("M2's packet", content, packet), z3.Function("what S2 delivers", content, content)
     look = z3.Function("what S2 makes of what came from S1", packet, content)
@@ -241,5 +241,5 @@ def m2_tells_of_m1() -> Evidence:
     }
     claim = Claim("M2 tells of M1", given, z3.ForAll([c, d], z3.Implies(sent(c) == sent(d), c == d)))
     because = "where M1 itself does not arrive, and S2 delivers it, it can be read from what M2 brings"
-    scope = "any protocol; survivors see of a dead site what has arrived of it"
+    scope = "any protocol; nothing but M2 ever comes from the dead site S1"
     return by_z3(because, [claim], refuted=lacking_each(claim), scope=scope)

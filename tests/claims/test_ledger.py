@@ -274,6 +274,12 @@ def test_a_bundled_run_can_be_drawn_and_printed(name: str) -> None:
     assert max(map(len, library.path(name, ".json").read_text("utf-8").splitlines())) < 400
 
 
+def test_a_bundled_agreement_is_drawn_as_received() -> None:
+    drawn = bundled.run("counterexample-ses25").draw()
+    assert "─agreed▶" in drawn
+    assert "agreed is in flight" not in drawn
+
+
 @pytest.mark.parametrize("name", library.counterexamples())
 def test_a_bundled_computation_can_be_drawn_and_says_what_it_is_about(name: str) -> None:
     assert draw(figure(name))

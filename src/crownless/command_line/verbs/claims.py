@@ -29,7 +29,7 @@ _TEXTS = "".join(f"  {prefix:4} {text}\n" for prefix, text in TEXTS.items())
 )
 @click.argument("claims", nargs=-1, metavar="[ID | WORDS]...")
 @click.option("--quick", is_flag=True, help="Smaller bounds: all claims in a minute or two.")
-@click.option("--draw", "drawn", is_flag=True, help="Print several claims in full, as one alone is, with drawings.")
+@click.option("--draw", "drawn", is_flag=True, help="Print several claims in full too, with their drawings.")
 @click.option("--html", type=OutputFile(), help="Also write all of it on an HTML page, FILE, with drawings.")
 @with_limits
 @with_output
