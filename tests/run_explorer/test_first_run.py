@@ -54,11 +54,18 @@ def test_a_page_begins_with_a_violation_only_of_what_is_promised() -> None:
     assert "delivers-all" in [known.name for known in space.properties]
     assert first_run(space).shows == "a run in which a packet is held back"
     space = of_check(Check(PromisesTotal, 2, 2)).space
-    assert space.promised == ["total", "delivers-once", "delivers-all"]
+    assert space.promised == ["total", "delivers-once", "delivers-all", "never-blocks"]
     found = first_run(space)
     assert found.shows == "a shortest run that violates what the protocol promises"
     nodes = space.nodes_of(found.choices)
     assert "total" in space.broken_by(space.moves(nodes[-2])[0][3 * found.choices[-1] + 2])
+
+
+def test_a_page_begins_with_a_run_that_blocks() -> None:
+    space = of_check(Check(type("Refuses", (Unordered,), {"send": lambda *_: []}), 2, 1)).space
+    assert space.broken_by(space.moves(0)[1]) == ["never-blocks"]
+    assert "never-blocks" in space.promised
+    assert space.broken_by(space_of(Unordered, 2, 1).moves(0)[1]) == []
 
 
 def test_an_order_that_a_user_names_counts_as_promised() -> None:

@@ -106,7 +106,7 @@ async function move(from, to) {
 /** Goes to a shortest run that violates the property of that number, or says that there is none. */
 async function goToViolation(number) {
   const [name] = space.properties[number];
-  let shortest = null, none = `No run violates ${name}.`;
+  let shortest = null, none = `No run${LIVE.includes(name) ? " that ends" : ""} violates ${name}.`;
   if (space.session) {
     announce("Searching…");
     const found = await request("shortest", { property: number });

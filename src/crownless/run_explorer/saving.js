@@ -108,7 +108,7 @@ function testOfProtocol(space, moments, broken) {
                  ...(crash ? [`crash=${quoted(crash)}`] : []),
                  ...(Object.keys(parameters).length ? [`parameters=${JSON.stringify(parameters)}`] : [])];
   // In a program a message that is never delivered leaves a receive waiting.
-  const names = judged.map((name) => (name === "delivers-all" ? "completes" : name));
+  const names = [...new Set(judged.map((name) => (LIVE.includes(name) ? "completes" : name)))];
   return [
     "import crownless as cr", "",
     `PROGRAM = """`, ...programOf(space, moments), `"""`, "", "",
@@ -124,7 +124,7 @@ function testOfProtocol(space, moments, broken) {
 function judgedOf(space, broken) {
   if (broken.includes(wanted)) return [wanted];
   const promised = broken.filter((name) => space.promised.includes(name));
-  return promised.length ? promised : broken.length ? broken : space.promised.filter((name) => name !== "delivers-all");
+  return promised.length ? promised : broken.length ? broken : space.promised.filter((name) => !LIVE.includes(name));
 }
 
 /** The lines of a program that can make the run: what each process sends, and a receive for each delivery, also for those

@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 from crownless.impl.protocol import Packet
 from crownless.model_check.check.request import ResolvedCheck
+from crownless.model_check.search.explorer import live_properties_broken
 from crownless.model_check.system.local_variables import variables_of
 from crownless.model_check.system.named_numbers import comparisons
-from crownless.model_check.system.properties import DELIVERS_ALL, default_orders, not_promised
+from crownless.model_check.system.properties import DELIVERS_ALL, NEVER_BLOCKS, default_orders, not_promised
 from crownless.model_check.system.system import LocalStep, MonitorState, State, System
 from crownless.runtime.ending import Limits, look, stoppable
 from crownless.runtime.printable import printable
@@ -68,9 +69,8 @@ class StateSpace:
         self.is_of_a_computation = names is not None
         self.names = names or Names(check.workload.processes, {}, check.workload.scope)
         self.system: System = check.system()
-        self.properties = [
-            known for known in check.properties if known.kind == "always" or known.name == DELIVERS_ALL.name
-        ]
+        shown = (DELIVERS_ALL.name, *([] if names else [NEVER_BLOCKS.name]))
+        self.properties = [known for known in check.properties if known.kind == "always" or known.name in shown]
         self._place = {known.name: k for k, known in enumerate(self.properties)}
         self._tables = {name: Table() for name in ("effects", "messages", "packets", "steps", "locals")}
         self._effect(())
@@ -176,8 +176,8 @@ class StateSpace:
             effect = self._effect({*broken, *false})
             flat += (self._step(step), self._node(target, after), effect)
         self._explain(state)
-        owed = self.system.may_end(moves) and bool(self.system.undelivered(monitor_state, state))
-        return flat, self._effect((DELIVERS_ALL.name,) if owed else ())
+        ends = self.system.may_end(moves)
+        return flat, self._effect(live_properties_broken(self.system, state, monitor_state, moves) if ends else ())
 
     def broken_by(self, effect: int) -> list[str]:
         """The properties in a row of the table `effects`."""

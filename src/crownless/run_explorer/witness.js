@@ -4,6 +4,9 @@
 /** The violations that are shown of themselves, the first first: what an application would notice. */
 const NOTICED = ["fifo", "causal", "total", "delivers-once", "delivers-all", "synchronous"];
 
+/** The properties of runs that go on to their end. */
+const LIVE = ["delivers-all", "never-blocks"];
+
 /** What the application sees of a run: its sends and deliveries. `before`: events by one step before each, along the line
  * of its process as far as it goes, or from the send of its message, which may come later in the run. */
 function applicationEvents(moments) {
